@@ -1,0 +1,198 @@
+"""Tables of text held as bytes: label keys and names without a Python string for each.
+
+A table is one UTF-8 blob and the offsets of its entries, so that 325,056 keys open from a memory map in
+microseconds and are decoded on use. `Keys` adds the permutation that sorts the entries by their bytes, and
+finds a key by binary search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import InputError, UnknownLabelError
+
+__all__ = ["Keys", "Texts"]
+
+
+class Texts(Sequence[str]):
+    """An immutable sequence of strings over one UTF-8 blob.
+
+    Parameters
+    ----------
+    blob : ndarray of shape (n_bytes,), dtype=uint8
+        The entries, one behind the other.
+    offsets : ndarray of shape (n + 1,), dtype=int64
+        Entry ``i`` is ``blob[offsets[i]:offsets[i + 1]]``.
+
+    Examples
+    --------
+    >>> names = Texts.from_strings(["oak", "", "Ahorn"])
+    >>> names[2], len(names), list(names)
+    ('Ahorn', 3, ['oak', '', 'Ahorn'])
+    """
+
+    __slots__ = ("blob", "offsets")
+
+    def __init__(self, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(blob) or (np.diff(offsets) < 0).any():
+            raise InputError(f"offsets: must rise from 0 to the length of the blob ({len(blob)} bytes)")
+        self.blob = blob
+        self.offsets = offsets
+
+    @classmethod
+    def from_strings(cls, strings: Iterable[str]) -> Texts:
+        """Build a table; a string that UTF-8 cannot hold raises `InputError`."""
+        return cls(*_encode(strings))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def bytes_at(self, i: int) -> bytes:
+        """Return entry `i` (not negative) as its UTF-8 bytes."""
+        return self.blob[self.offsets[i] : self.offsets[i + 1]].tobytes()
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, i: int | slice) -> str | tuple[str, ...]:
+        if isinstance(i, slice):
+            return tuple(self[j] for j in range(*i.indices(len(self))))
+        n = len(self)
+        if not -n <= i < n:
+            raise IndexError(f"index {i} is outside a table of {n} entries")
+        return self.bytes_at(int(i) % n).decode()
+
+    def __iter__(self) -> Iterator[str]:
+        data, bounds = self.blob.tobytes(), self.offsets.tolist()
+        return (data[a:b].decode() for a, b in zip(bounds, bounds[1:], strict=False))
+
+    def take(self, indices: Iterable[int] | NDArray[np.integer]) -> tuple[str, ...]:
+        """Return the entries at `indices`, decoded, in the order given."""
+        return tuple(self[int(i)] for i in indices)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Texts):
+            return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.blob, other.blob)
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(t) for t in self[:3])
+        return f"{type(self).__name__}({shown}{', ...' if len(self) > 3 else ''}; n={len(self)})"
+
+
+class Keys(Texts):
+    """Unique strings in a fixed order, found by binary search over their bytes.
+
+    Parameters
+    ----------
+    blob, offsets
+        As for `Texts`.
+    order : ndarray of shape (n,), dtype=int32
+        Indices of the entries in ascending order of their UTF-8 bytes.
+
+    Examples
+    --------
+    >>> keys = Keys.from_strings(["root", "b", "a"])
+    >>> keys.index("a"), "b" in keys, "c" in keys
+    (2, True, False)
+    """
+
+    __slots__ = ("_index", "order")
+
+    def __init__(
+        self, blob: NDArray[np.uint8], offsets: NDArray[np.int64], order: NDArray[np.int32]
+    ) -> None:
+        super().__init__(blob, offsets)
+        if len(order) != len(self):
+            raise InputError(f"order: {len(order)} entries for {len(self)} keys")
+        self.order = order
+        self._index: dict[str, int] | None = None
+
+    @classmethod
+    def from_strings(cls, strings: Iterable[str]) -> Keys:
+        """Build a table of unique keys in the order given; a repeated key raises `InputError`."""
+        listed = list(strings)
+        order = sorted(range(len(listed)), key=listed.__getitem__)  # code points sort as UTF-8 bytes do
+        for a, b in zip(order, order[1:], strict=False):
+            if listed[a] == listed[b]:
+                raise InputError(f"keys: {listed[a]!r} stands twice (positions {a} and {b}); keys are unique")
+        blob, offsets = _encode(listed)
+        return cls(blob, offsets, np.array(order, dtype=np.int32))
+
+    def find(self, key: str) -> int:
+        """Return the index of `key`, or -1; O(log n) without decoding the table."""
+        if self._index is not None:
+            return self._index.get(key, -1)
+        try:
+            wanted = key.encode()
+        except UnicodeEncodeError:
+            return -1
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self.bytes_at(int(self.order[middle])) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        if low < len(self) and self.bytes_at(int(self.order[low])) == wanted:
+            return int(self.order[low])
+        return -1
+
+    def index(self, key: str, start: int = 0, stop: int | None = None) -> int:
+        """Return the index of `key`; an absent key raises `UnknownLabelError`."""
+        i = self.find(key) if isinstance(key, str) else -1
+        if i < start or (stop is not None and i >= stop):
+            raise UnknownLabelError(f"label {key!r} is not among the {len(self)} labels{self._nearest(key)}")
+        return i
+
+    def indices(self, keys: Iterable[str]) -> NDArray[np.int64]:
+        """Return the indices of `keys`, in their order; the absent ones are named together.
+
+        Notes
+        -----
+        A request for many keys decodes the table once and keeps a dictionary; a few are searched for.
+        """
+        wanted = list(keys)
+        if self._index is None and len(wanted) > 2048:
+            self._index = {k: i for i, k in enumerate(self)}
+        found = np.fromiter((self.find(k) for k in wanted), dtype=np.int64, count=len(wanted))
+        absent = [k for k, i in zip(wanted, found.tolist(), strict=True) if i < 0]
+        if absent:
+            shown = ", ".join(repr(k) for k in absent[:5]) + (", ..." if len(absent) > 5 else "")
+            raise UnknownLabelError(
+                f"{len(absent)} of {len(wanted)} labels are not among the {len(self)} labels: "
+                f"{shown}{self._nearest(absent[0])}"
+            )
+        return found
+
+    def _nearest(self, key: object) -> str:
+        import difflib
+
+        if not isinstance(key, str) or len(self) > 100_000:
+            return ""
+        close = difflib.get_close_matches(key, list(self) if len(self) <= 5000 else [], n=3)
+        return f"; close to it: {', '.join(map(repr, close))}" if close else ""
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self.find(key) >= 0
+
+
+def _encode(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    parts: list[bytes] = []
+    for i, text in enumerate(strings):
+        if not isinstance(text, str):
+            raise InputError(f"entry {i} is {text!r} of type {type(text).__name__}; every entry must be a str")
+        try:
+            parts.append(text.encode())
+        except UnicodeEncodeError:
+            raise InputError(f"entry {i} is {text!r}: a lone surrogate has no UTF-8 form") from None
+    offsets = np.zeros(len(parts) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), out=offsets[1:])
+    return np.frombuffer(b"".join(parts), dtype=np.uint8), offsets

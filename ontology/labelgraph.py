@@ -1,0 +1,611 @@
+"""LabelGraph: immutable labels and weighted edges in canonical order, named by a content digest.
+
+Canonical order is a preorder over primary parents with children by key (directed graphs); breadth first from
+the smallest key of each component, neighbours by key (undirected graphs); row-major (grids). The primary
+parent of a label is the one with the smallest (rank, key). Keys compare as UTF-8 bytes. Neither order nor
+digest depends on the order, repetition or encoding of the input.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import ArtifactError, InputError
+from ontology.keys import Keys, Texts
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["FORMAT_TAG", "LabelGraph"]
+
+FORMAT_TAG = "labelgrove/labelgraph/1"
+"""Raised whenever a rule that enters the digest changes; stored versions keep the digest they have."""
+
+_MAX_COMPLETE = 4000
+
+
+class LabelGraph:
+    """Labels and weighted edges, immutable, in canonical order.
+
+    Build one with `from_edges`, `from_networkx`, `grid` or `complete`; the constructor takes arrays that
+    already obey the rules and is meant for snapshots.
+
+    Attributes
+    ----------
+    keys : Keys, length n_labels
+        Label keys in canonical order; ``keys[i]``, ``keys.index(key)``.
+    names : Texts, length n_labels
+        Display names; the key where no name was given.
+    directed : bool
+        Directed graphs point child -> parent and hold no cycle; undirected ones store the smaller index first.
+    layout : str
+        ``"hierarchy"``, ``"undirected"``, ``"grid:9,9"`` or ``"complete"``.
+    edge_child, edge_parent : ndarray of shape (n_edges,), dtype=int32
+        Ends of each edge, sorted by (child, rank, parent).
+    edge_weight : ndarray of shape (n_edges,), dtype=float64
+        Positive lengths.
+    edge_rank : ndarray of shape (n_edges,), dtype=int32
+        What the source format orders; 0 by default.
+
+    Examples
+    --------
+    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
+    >>> list(graph.keys), graph.leaves, graph.roots, graph.is_tree
+    (['plant', 'tree', 'elm', 'oak'], ('elm', 'oak'), ('plant',), True)
+    """
+
+    def __init__(
+        self,
+        keys: Keys,
+        names: Texts,
+        edge_child: NDArray[np.int32],
+        edge_parent: NDArray[np.int32],
+        edge_weight: NDArray[np.float64],
+        edge_rank: NDArray[np.int32],
+        *,
+        directed: bool,
+        layout: str,
+        digest: str | None = None,
+    ) -> None:
+        self.keys = keys
+        self.names = names
+        self.edge_child = _frozen(edge_child)
+        self.edge_parent = _frozen(edge_parent)
+        self.edge_weight = _frozen(edge_weight)
+        self.edge_rank = _frozen(edge_rank)
+        self.directed = directed
+        self.layout = layout
+        if digest is not None:
+            self.__dict__["digest"] = digest
+
+    # ---- constructors ------------------------------------------------------------------------------
+
+    @classmethod
+    def from_edges(
+        cls,
+        pairs: Iterable[tuple[str, str]],
+        *,
+        weights: Iterable[float] | None = None,
+        names: Mapping[str, str] | None = None,
+        ranks: Iterable[int] | None = None,
+        directed: bool = True,
+        labels: Iterable[str] = (),
+    ) -> LabelGraph:
+        """Build a graph from (child, parent) pairs.
+
+        Parameters
+        ----------
+        pairs : iterable of (str, str)
+            Child and parent; the two ends where `directed` is False. Repeated pairs count once.
+        weights : iterable of float, optional
+            Length of each edge, positive and finite; 1 by default.
+        names : mapping of key to name, optional
+            Names of some or all labels.
+        ranks : iterable of int, optional
+            Order of a label's parents; the smallest (rank, parent key) is the primary parent.
+        directed : bool, default=True
+            Whether edges point from child to parent.
+        labels : iterable of str, optional
+            Labels that may have no edge.
+
+        Raises
+        ------
+        InputError
+            For an empty graph, a self-loop, a cycle (named), a bad key, weight or rank, one pair with two
+            weights, or a name of a label that is not there.
+
+        Notes
+        -----
+        O((n_labels + n_edges) log) time. Validation is complete: what this accepts, every space accepts.
+        """
+        pair_list = pairs if isinstance(pairs, list) else list(pairs)
+        n_pairs = len(pair_list)
+        try:
+            ends = list(itertools.chain.from_iterable(pair_list))
+        except TypeError:
+            raise InputError("pairs: every entry must be a (child, parent) pair of strings") from None
+        if len(ends) != 2 * n_pairs:
+            bad = next(p for p in pair_list if len(p) != 2)
+            raise InputError(f"pairs: {bad!r} has {len(bad)} entries; give (child, parent)")
+        ordered = _sorted_unique(ends, labels)
+        if not ordered:
+            raise InputError("a label graph needs at least one label")
+        position = {k: i for i, k in enumerate(ordered)}  # position by key: the order of UTF-8 bytes
+        flat = np.fromiter(map(position.__getitem__, ends), dtype=np.int32, count=2 * n_pairs)
+        child, parent = flat[0::2].copy(), flat[1::2].copy()
+        weight = _column("weights", weights, n_pairs, 1.0, np.float64)
+        rank = _column("ranks", ranks, n_pairs, 0, np.int32)
+        _check_weights(weight, pair_list)
+        loops = np.flatnonzero(child == parent)
+        if len(loops):
+            raise InputError(f"pairs: {ordered[int(child[loops[0]])]!r} is its own parent; remove the self-loop")
+        if not directed:
+            child, parent = np.minimum(child, parent), np.maximum(child, parent)
+        child, parent, weight, rank = _deduplicate(child, parent, weight, rank, ordered)
+        order = (
+            _preorder(len(ordered), child, parent, rank, ordered)
+            if directed
+            else _breadth_first(len(ordered), child, parent)
+        )
+        return cls._assemble(
+            ordered, order, child, parent, weight, rank, names, directed, "hierarchy" if directed else "undirected"
+        )
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph[Any], *, weight: str | None = "weight") -> LabelGraph:
+        """Build from a networkx graph; arcs of a `DiGraph` must point from child to parent.
+
+        Node attributes ``name`` and edge attributes named by `weight` and ``rank`` are taken over. Nodes that
+        are not strings are refused: what their text would be is not ours to choose.
+        """
+        for node in graph.nodes:
+            if not isinstance(node, str):
+                raise InputError(f"node {node!r} is of type {type(node).__name__}; relabel nodes to strings first")
+        data = list(graph.edges(data=True))
+        return cls.from_edges(
+            [(u, v) for u, v, _ in data],
+            weights=[d.get(weight, 1.0) if weight else 1.0 for _, _, d in data],
+            ranks=[d.get("rank", 0) for _, _, d in data],
+            names={n: d["name"] for n, d in graph.nodes(data=True) if "name" in d},
+            directed=graph.is_directed(),
+            labels=list(graph.nodes),
+        )
+
+    @classmethod
+    def grid(cls, shape: Sequence[int]) -> LabelGraph:
+        """Build the grid graph of `shape`; keys are coordinates such as ``"0,3"``, in row-major order.
+
+        >>> list(LabelGraph.grid((2, 2)).keys)
+        ['0,0', '0,1', '1,0', '1,1']
+        """
+        shape = tuple(int(s) for s in shape)
+        if not shape or min(shape) < 1:
+            raise InputError(f"shape: {shape} must name at least one axis, each of length 1 or more")
+        index = np.arange(int(np.prod(shape)), dtype=np.int32).reshape(shape)
+        low = [index[(slice(None),) * a + (slice(0, -1),)].ravel() for a in range(len(shape))]
+        high = [index[(slice(None),) * a + (slice(1, None),)].ravel() for a in range(len(shape))]
+        keys = [",".join(map(str, c)) for c in np.ndindex(*shape)]
+        return cls._undirected(
+            keys, np.concatenate(low), np.concatenate(high), f"grid:{','.join(map(str, shape))}"
+        )
+
+    @classmethod
+    def complete(cls, n: int) -> LabelGraph:
+        """Build the complete graph on `n` labels with keys ``"0"`` to ``"n-1"`` and unit edges.
+
+        Above 4,000 labels the edges no longer pay: use `ontology.geometry.CompleteSpace`, which has none.
+        """
+        if not 1 <= n <= _MAX_COMPLETE:
+            raise InputError(f"n: {n} is outside 1..{_MAX_COMPLETE}; beyond it use CompleteSpace(keys)")
+        low, high = np.triu_indices(n, 1)
+        return cls._undirected([str(i) for i in range(n)], low, high, "complete")
+
+    @classmethod
+    def _undirected(cls, keys: list[str], low: NDArray[Any], high: NDArray[Any], layout: str) -> LabelGraph:
+        order = np.lexsort((high, low))
+        low, high = low[order].astype(np.int32), high[order].astype(np.int32)
+        table = Keys.from_strings(keys)
+        return cls(
+            table,
+            table,
+            low,
+            high,
+            np.ones(len(low)),
+            np.zeros(len(low), dtype=np.int32),
+            directed=False,
+            layout=layout,
+        )
+
+    @classmethod
+    def _assemble(
+        cls,
+        ordered: list[str],
+        order: NDArray[np.int32],
+        child: NDArray[np.int32],
+        parent: NDArray[np.int32],
+        weight: NDArray[np.float64],
+        rank: NDArray[np.int32],
+        names: Mapping[str, str] | None,
+        directed: bool,
+        layout: str,
+    ) -> LabelGraph:
+        """Move edges between keys in byte order to edges between canonical indices."""
+        place = np.empty(len(order), dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        child, parent = place[child], place[parent]
+        if not directed:
+            child, parent = np.minimum(child, parent), np.maximum(child, parent)
+        by = np.lexsort((parent, rank, child))
+        listed = [ordered[i] for i in order.tolist()]
+        keys = Keys(*_blob(listed), place)
+        if names:
+            stray = names.keys() - set(listed)
+            if stray:
+                raise InputError(f"names: {sorted(stray)[:5]!r} name labels that the graph does not hold")
+            table = Texts.from_strings(names.get(k, k) for k in listed)
+        else:
+            table = keys
+        return cls(keys, table, child[by], parent[by], weight[by], rank[by], directed=directed, layout=layout)
+
+    # ---- what it holds -----------------------------------------------------------------------------
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(self.keys)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of distinct edges."""
+        return len(self.edge_child)
+
+    @cached_property
+    def digest(self) -> str:
+        """Return the sha256 over format tag, layout, keys, names and edges in canonical order."""
+        h = hashlib.sha256(f"{FORMAT_TAG}\n{self.layout}\n{self.n_labels} {self.n_edges}\n".encode())
+        tables = (self.keys, self.names)
+        arrays = [a for t in tables for a in (t.offsets.astype("<i8"), t.blob)]
+        arrays += [self.edge_child.astype("<i4"), self.edge_parent.astype("<i4")]
+        arrays += [self.edge_weight.astype("<f8"), self.edge_rank.astype("<i4")]
+        for array in arrays:
+            h.update(np.ascontiguousarray(array).data)
+        return h.hexdigest()
+
+    @cached_property
+    def primary_edge(self) -> NDArray[np.int64]:
+        """Edge index of each label's primary parent, -1 for roots; shape (n_labels,); directed graphs only."""
+        if not self.directed:
+            raise InputError("an undirected graph has no parents; ask for neighbours instead")
+        first = np.full(self.n_labels, -1, dtype=np.int64)
+        by = np.lexsort((self._key_position[self.edge_parent], self.edge_rank, self.edge_child))[::-1]
+        first[self.edge_child[by]] = by  # the last write wins: the smallest (rank, key)
+        return _frozen(first)
+
+    @cached_property
+    def primary_parent(self) -> NDArray[np.int32]:
+        """Index of each label's primary parent, -1 for roots; shape (n_labels,)."""
+        if not self.n_edges:
+            return _frozen(np.full(self.n_labels, -1, dtype=np.int32))
+        edge = self.primary_edge
+        return _frozen(np.where(edge < 0, -1, self.edge_parent[edge]).astype(np.int32))
+
+    @cached_property
+    def depth(self) -> NDArray[np.int32]:
+        """Number of primary edges from each label up to its root; shape (n_labels,)."""
+        depth = [0] * self.n_labels
+        for i, p in enumerate(self.primary_parent.tolist()):  # preorder: parents come first
+            if p >= 0:
+                depth[i] = depth[p] + 1
+        return _frozen(np.array(depth, dtype=np.int32))
+
+    @cached_property
+    def leaf_mask(self) -> NDArray[np.bool_]:
+        """True where no label has this one as a parent; undirected graphs: degree one or less."""
+        mask = np.ones(self.n_labels, dtype=bool)
+        if self.directed:
+            mask[self.edge_parent] = False
+        else:
+            ends = np.concatenate([self.edge_child, self.edge_parent])
+            mask = np.bincount(ends, minlength=self.n_labels) <= 1
+        return _frozen(mask)
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """Keys of the childless labels (undirected graphs: of degree one or less), in canonical order."""
+        return self.keys.take(np.flatnonzero(self.leaf_mask))
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """Keys of the labels without a parent (directed graphs), in canonical order."""
+        return self.keys.take(np.flatnonzero(self.primary_parent < 0))
+
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether the graph is connected and has one edge fewer than labels."""
+        return self.n_edges == self.n_labels - 1 and self.n_components == 1
+
+    @cached_property
+    def components(self) -> NDArray[np.int32]:
+        """Number of each label's connected component, edges taken both ways; shape (n_labels,)."""
+        root = np.arange(self.n_labels, dtype=np.int32)
+        a, b = self.edge_child, self.edge_parent
+        while True:  # hook the larger root under the smaller, then halve the paths: O(log n) rounds
+            ra, rb = root[a], root[b]
+            low, high = np.minimum(ra, rb), np.maximum(ra, rb)
+            if np.array_equal(low, high):
+                break
+            np.minimum.at(root, high, low)
+            while not np.array_equal(root, root[root]):
+                root = root[root]
+        return _frozen(np.unique(root, return_inverse=True)[1].astype(np.int32))
+
+    @property
+    def n_components(self) -> int:
+        """Number of connected components, edges taken both ways."""
+        return int(self.components.max()) + 1
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether any edge has a length other than 1."""
+        return bool((self.edge_weight != 1.0).any())
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Shape of a grid, None for any other graph."""
+        kind, _, rest = self.layout.partition(":")
+        return tuple(map(int, rest.split(","))) if kind == "grid" else None
+
+    def descendants(self, key: str) -> tuple[str, ...]:
+        """Return the keys below `key` over every edge, itself included, in canonical order; O(n_edges)."""
+        if not self.directed:
+            raise InputError("descendants: an undirected graph has no below")
+        start = self.keys.index(key)
+        order = np.argsort(self.edge_parent, kind="stable")
+        begin = np.searchsorted(self.edge_parent[order], np.arange(self.n_labels + 1))
+        inside = np.zeros(self.n_labels, dtype=bool)
+        inside[start] = True
+        frontier = [start]
+        while frontier:
+            v = frontier.pop()
+            for c in self.edge_child[order[begin[v] : begin[v + 1]]].tolist():
+                if not inside[c]:
+                    inside[c] = True
+                    frontier.append(c)
+        return self.keys.take(np.flatnonzero(inside))
+
+    def subgraph(self, keys: Iterable[str]) -> LabelGraph:
+        """Return the graph on `keys` with every edge between them; names, weights and ranks are kept."""
+        index = np.unique(self.keys.indices(keys))
+        mask = np.zeros(self.n_labels, dtype=bool)
+        mask[index] = True
+        edges = np.flatnonzero(mask[self.edge_child] & mask[self.edge_parent])
+        kept = self.keys.take(index)
+        return LabelGraph.from_edges(
+            list(zip(self.keys.take(self.edge_child[edges]), self.keys.take(self.edge_parent[edges]), strict=True)),
+            weights=self.edge_weight[edges],
+            ranks=self.edge_rank[edges],
+            names=dict(zip(kept, self.names.take(index), strict=True)),
+            directed=self.directed,
+            labels=kept,
+        )
+
+    def edges(self) -> Iterator[tuple[str, str, float, int]]:
+        """Yield (child key, parent key, weight, rank) in canonical order."""
+        keys = list(self.keys)
+        columns = (self.edge_child, self.edge_parent, self.edge_weight, self.edge_rank)
+        for c, p, w, r in zip(*(a.tolist() for a in columns), strict=True):
+            yield keys[c], keys[p], w, r
+
+    # ---- snapshot ----------------------------------------------------------------------------------
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+        """Return the named arrays and the metadata of a snapshot (docs/artifact-format.md)."""
+        arrays: dict[str, NDArray[Any]] = {
+            "keys.blob": self.keys.blob,
+            "keys.offsets": self.keys.offsets,
+            "keys.order": self.keys.order,
+            "edges.child": self.edge_child,
+            "edges.parent": self.edge_parent,
+            "edges.weight": self.edge_weight,
+            "edges.rank": self.edge_rank,
+        }
+        if self.names != self.keys:
+            arrays |= {"names.blob": self.names.blob, "names.offsets": self.names.offsets}
+        return arrays, {"format": FORMAT_TAG, "layout": self.layout, "digest": self.digest}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> LabelGraph:
+        """Open a snapshot made by `to_arrays`; the arrays are used as they are (memory maps included).
+
+        The bytes are trusted: whoever reads them checks their sha256. A newer format raises `ArtifactError`.
+        """
+        if metadata.get("format") != FORMAT_TAG:
+            raise ArtifactError(
+                f"snapshot format is {metadata.get('format')!r}, this version reads {FORMAT_TAG!r}; "
+                "open it with the labelgrove that wrote it, or ingest the source again"
+            )
+        keys = Keys(arrays["keys.blob"], arrays["keys.offsets"], arrays["keys.order"])
+        names = Texts(arrays["names.blob"], arrays["names.offsets"]) if "names.blob" in arrays else keys
+        layout = metadata["layout"]
+        return cls(
+            keys,
+            names,
+            arrays["edges.child"],
+            arrays["edges.parent"],
+            arrays["edges.weight"],
+            arrays["edges.rank"],
+            directed=layout == "hierarchy",
+            layout=layout,
+            digest=metadata["digest"],
+        )
+
+    @cached_property
+    def _key_position(self) -> NDArray[np.int32]:
+        """Place of each label in the byte order of keys; the inverse of ``keys.order``."""
+        position = np.empty(self.n_labels, dtype=np.int32)
+        position[self.keys.order] = np.arange(self.n_labels, dtype=np.int32)
+        return position
+
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, LabelGraph) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __len__(self) -> int:
+        return self.n_labels
+
+    def __repr__(self) -> str:
+        return f"LabelGraph({self.layout}, n_labels={self.n_labels}, n_edges={self.n_edges}, digest={self.digest[:12]})"
+
+
+# ---- building blocks -----------------------------------------------------------------------------------
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _blob(strings: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    table = Texts.from_strings(strings)
+    return table.blob, table.offsets
+
+
+def _sorted_unique(ends: list[str], labels: Iterable[str]) -> list[str]:
+    unique = set(ends)
+    unique.update(labels)
+    for key in unique:
+        if not isinstance(key, str):
+            raise InputError(f"label {key!r} is of type {type(key).__name__}; label keys are strings")
+        if not key or "\0" in key:
+            raise InputError(f"label key {key!r}: a key has at least one character and no NUL")
+    return sorted(unique)
+
+
+def _column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype: type) -> NDArray[Any]:
+    if given is None:
+        return np.full(n, default, dtype=dtype)
+    try:
+        column = np.array(given if isinstance(given, np.ndarray) else list(given), dtype=dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name}: must be numbers that {np.dtype(dtype)} holds ({error})") from None
+    if column.shape != (n,):
+        raise InputError(f"{name}: {column.shape} values for {n} pairs; give one for each")
+    return column
+
+
+def _check_weights(weight: NDArray[np.float64], pairs: Sequence[tuple[str, str]]) -> None:
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight > 0)))
+    if len(bad):
+        i = int(bad[0])
+        raise InputError(
+            f"weights: {weight[i]} at pair {i} {tuple(pairs[i])!r}; an edge length is positive and finite"
+        )
+
+
+def _deduplicate(
+    child: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    rank: NDArray[np.int32],
+    ordered: list[str],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
+    """Keep one edge for each pair, with its smallest rank; sorted by (child, parent)."""
+    by = np.lexsort((rank, parent, child))
+    child, parent, weight, rank = child[by], parent[by], weight[by], rank[by]
+    again = (child[1:] == child[:-1]) & (parent[1:] == parent[:-1])
+    clash = np.flatnonzero(again & (weight[1:] != weight[:-1]))
+    if len(clash):
+        i = int(clash[0])
+        pair = (ordered[int(child[i])], ordered[int(parent[i])])
+        raise InputError(f"weights: {pair!r} is given with {weight[i]} and {weight[i + 1]}; one edge has one length")
+    keep = np.concatenate([[True], ~again]) if len(child) else np.zeros(0, dtype=bool)
+    return child[keep], parent[keep], weight[keep], rank[keep]
+
+
+def _preorder(
+    n: int, child: NDArray[np.int32], parent: NDArray[np.int32], rank: NDArray[np.int32], ordered: list[str]
+) -> NDArray[np.int32]:
+    """Preorder over primary parents of keys numbered in byte order, children by key; refuses cycles."""
+    _refuse_cycles(n, child, parent, ordered)
+    primary = np.full(n, -1, dtype=np.int64)
+    by = np.lexsort((parent, rank, child))[::-1]
+    primary[child[by]] = parent[by]
+    members = np.flatnonzero(primary >= 0)
+    members = members[np.argsort(primary[members], kind="stable")]
+    begin = np.searchsorted(primary[members], np.arange(n + 1)).tolist()
+    listed = members.tolist()
+    order: list[int] = []
+    stack = np.flatnonzero(primary < 0)[::-1].tolist()
+    while stack:
+        v = stack.pop()
+        order.append(v)
+        stack.extend(reversed(listed[begin[v] : begin[v + 1]]))
+    return np.array(order, dtype=np.int32)
+
+
+def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], ordered: list[str]) -> None:
+    """Peel labels without children until none is left (Kahn); what stays holds a cycle."""
+    begin = np.searchsorted(child, np.arange(n + 1)).tolist()
+    parents = parent.tolist()
+    waiting = np.bincount(parent, minlength=n).tolist()
+    stack = [v for v in range(n) if waiting[v] == 0]
+    seen = 0
+    while stack:
+        v = stack.pop()
+        seen += 1
+        for p in parents[begin[v] : begin[v + 1]]:
+            waiting[p] -= 1
+            if waiting[p] == 0:
+                stack.append(p)
+    if seen == n:
+        return
+    v = next(i for i in range(n) if waiting[i] > 0)
+    step = {}
+    below: dict[int, int] = {}
+    for c, p in zip(child.tolist(), parents, strict=True):  # every label that stays has a child that stays
+        if waiting[c] > 0 and waiting[p] > 0:
+            below.setdefault(p, c)
+    while v not in step:
+        step[v] = below[v]
+        v = below[v]
+    loop, u = [v], step[v]
+    while u != v:
+        loop.append(u)
+        u = step[u]
+    shown = " -> ".join(ordered[i] for i in [*reversed(loop[:8]), loop[-1] if len(loop) <= 8 else loop[7]])
+    raise InputError(f"pairs: a hierarchy holds no cycle, this one has {len(loop)} labels in a loop: {shown}")
+
+
+def _breadth_first(n: int, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Breadth first from the smallest key of each component, neighbours by key."""
+    ends = np.concatenate([low, high])
+    others = np.concatenate([high, low])
+    by = np.lexsort((others, ends))
+    begin = np.searchsorted(ends[by], np.arange(n + 1)).tolist()
+    neighbours = others[by].tolist()
+    seen = bytearray(n)
+    order: list[int] = []
+    for start in range(n):
+        if seen[start]:
+            continue
+        seen[start] = 1
+        head = len(order)
+        order.append(start)
+        while head < len(order):
+            v = order[head]
+            head += 1
+            for u in neighbours[begin[v] : begin[v + 1]]:
+                if not seen[u]:
+                    seen[u] = 1
+                    order.append(u)
+    return np.array(order, dtype=np.int32)

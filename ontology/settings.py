@@ -1,0 +1,113 @@
+"""Where things are: settings from the environment, each with a default that needs no server."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ontology.errors import SettingsError
+
+__all__ = ["Settings", "masked"]
+
+_GRAPH_SCHEMES = ("embedded", "bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+_DATABASE_SCHEMES = ("sqlite", "postgresql", "postgresql+psycopg")
+_REDIS_SCHEMES = ("redis", "rediss", "redis+socket", "unix")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The URLs of one deployment.
+
+    Every field reads ``GROVE_<FIELD>`` or, for secrets kept in files, ``GROVE_<FIELD>_FILE``. Passwords stand
+    in the URLs and are masked in `repr` and in every message.
+
+    Attributes
+    ----------
+    home : Path
+        Folder of the embedded default; ``$XDG_DATA_HOME/labelgrove`` unless set.
+    graph_url : str
+        ``embedded:FOLDER`` or ``bolt://user:password@host:7687`` (also ``neo4j://``, ``+s``, ``+ssc``).
+    database_url : str
+        ``sqlite:////path/catalog.db`` or ``postgresql+psycopg://...``.
+    artifacts_url : str
+        A folder, ``file://`` or any fsspec URL such as ``s3://bucket/prefix``.
+    broker_url, cache_url : str or None
+        Redis of the Celery workers and of the block cache; None: no server, work runs in this process.
+
+    Examples
+    --------
+    >>> Settings.from_env({"GROVE_HOME": "/tmp/grove"}).database_url
+    'sqlite:////tmp/grove/catalog.db'
+    """
+
+    home: Path
+    graph_url: str
+    database_url: str
+    artifacts_url: str
+    broker_url: str | None = None
+    cache_url: str | None = None
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
+        """Read the settings; a malformed one raises `SettingsError` naming the variable and the rule."""
+        env = os.environ if env is None else env
+        home = Path(_read(env, "GROVE_HOME") or _default_home(env)).expanduser().absolute()
+        return cls(
+            home=home,
+            graph_url=_url(env, "GROVE_GRAPH_URL", _GRAPH_SCHEMES) or f"embedded:{home / 'graph'}",
+            database_url=_url(env, "GROVE_DATABASE_URL", _DATABASE_SCHEMES) or f"sqlite:///{home / 'catalog.db'}",
+            artifacts_url=_read(env, "GROVE_ARTIFACTS_URL") or str(home / "artifacts"),
+            broker_url=_url(env, "GROVE_BROKER_URL", _REDIS_SCHEMES),
+            cache_url=_url(env, "GROVE_CACHE_URL", _REDIS_SCHEMES),
+        )
+
+    @property
+    def graph_is_embedded(self) -> bool:
+        """Whether the graph is the embedded engine rather than a Neo4j server."""
+        return self.graph_url.startswith("embedded:")
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{f.name}={masked(str(getattr(self, f.name)))!r}" for f in fields(self))
+        return f"Settings({shown})"
+
+
+def masked(text: str) -> str:
+    """Return `text` with the password of every URL in it replaced by ``***``.
+
+    >>> masked("cannot reach bolt://neo4j:hunter2@db:7687")
+    'cannot reach bolt://neo4j:***@db:7687'
+    """
+    return re.sub(r"(?<=://)([^:/@\s]*):[^@\s]*@(?=[^@\s]*)", r"\1:***@", text)
+
+
+def _read(env: Mapping[str, str], name: str) -> str | None:
+    value, file = env.get(name), env.get(f"{name}_FILE")
+    if value and file:
+        raise SettingsError(f"{name} and {name}_FILE are both set; keep one")
+    if file:
+        try:
+            value = Path(file).read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise SettingsError(f"{name}_FILE: cannot read {file!r} ({error.strerror})") from error
+    return value or None
+
+
+def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | None:
+    value = _read(env, name)
+    if value is None:
+        return None
+    try:
+        scheme = urlsplit(value).scheme
+    except ValueError as error:
+        raise SettingsError(f"{name}: {masked(value)!r} is not a URL ({error})") from None
+    if scheme not in schemes:
+        raise SettingsError(f"{name}: {masked(value)!r} must start with one of {', '.join(schemes)}")
+    return value
+
+
+def _default_home(env: Mapping[str, str]) -> str:
+    return str(Path(env.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "labelgrove")
