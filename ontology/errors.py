@@ -156,4 +156,6 @@ class MissingExtraError(GroveError, ImportError):
     @classmethod
     def of(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
         """Return the error that names the package, what needs it and the command that installs it."""
-        return cls(f"{purpose} needs the package {package!r}; install it with: pip install 'labelgrove[{extra}]'")
+        return cls(
+            f"{purpose} needs the package {package!r}; install it with: pip install 'labelgrove[{extra}]'"
+        )

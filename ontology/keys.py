@@ -8,6 +8,7 @@ finds a key by binary search.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import overload
 
 import numpy as np
@@ -69,7 +70,7 @@ class Texts(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         data, bounds = self.blob.tobytes(), self.offsets.tolist()
-        return (data[a:b].decode() for a, b in zip(bounds, bounds[1:], strict=False))
+        return (data[a:b].decode() for a, b in pairwise(bounds))
 
     def take(self, indices: Iterable[int] | NDArray[np.integer]) -> tuple[str, ...]:
         """Return the entries at `indices`, decoded, in the order given."""
@@ -106,9 +107,7 @@ class Keys(Texts):
 
     __slots__ = ("_index", "order")
 
-    def __init__(
-        self, blob: NDArray[np.uint8], offsets: NDArray[np.int64], order: NDArray[np.int32]
-    ) -> None:
+    def __init__(self, blob: NDArray[np.uint8], offsets: NDArray[np.int64], order: NDArray[np.int32]) -> None:
         super().__init__(blob, offsets)
         if len(order) != len(self):
             raise InputError(f"order: {len(order)} entries for {len(self)} keys")
@@ -120,7 +119,7 @@ class Keys(Texts):
         """Build a table of unique keys in the order given; a repeated key raises `InputError`."""
         listed = list(strings)
         order = sorted(range(len(listed)), key=listed.__getitem__)  # code points sort as UTF-8 bytes do
-        for a, b in zip(order, order[1:], strict=False):
+        for a, b in pairwise(order):
             if listed[a] == listed[b]:
                 raise InputError(f"keys: {listed[a]!r} stands twice (positions {a} and {b}); keys are unique")
         blob, offsets = _encode(listed)
@@ -188,7 +187,9 @@ def _encode(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64
     parts: list[bytes] = []
     for i, text in enumerate(strings):
         if not isinstance(text, str):
-            raise InputError(f"entry {i} is {text!r} of type {type(text).__name__}; every entry must be a str")
+            raise InputError(
+                f"entry {i} is {text!r} of type {type(text).__name__}; every entry must be a str"
+            )
         try:
             parts.append(text.encode())
         except UnicodeEncodeError:

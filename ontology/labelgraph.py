@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ontology.canonical import breadth_first, check_weights, column, deduplicate, preorder, sorted_unique
 from ontology.errors import ArtifactError, InputError
 from ontology.keys import Keys, Texts
 
@@ -44,7 +45,8 @@ class LabelGraph:
     names : Texts, length n_labels
         Display names; the key where no name was given.
     directed : bool
-        Directed graphs point child -> parent and hold no cycle; undirected ones store the smaller index first.
+        Directed graphs point child -> parent and hold no cycle; undirected ones store the smaller
+        index first.
     layout : str
         ``"hierarchy"``, ``"undirected"``, ``"grid:9,9"`` or ``"complete"``.
     edge_child, edge_parent : ndarray of shape (n_edges,), dtype=int32
@@ -134,28 +136,38 @@ class LabelGraph:
         if len(ends) != 2 * n_pairs:
             bad = next(p for p in pair_list if len(p) != 2)
             raise InputError(f"pairs: {bad!r} has {len(bad)} entries; give (child, parent)")
-        ordered = _sorted_unique(ends, labels)
+        ordered = sorted_unique(ends, labels)
         if not ordered:
             raise InputError("a label graph needs at least one label")
         position = {k: i for i, k in enumerate(ordered)}  # position by key: the order of UTF-8 bytes
         flat = np.fromiter(map(position.__getitem__, ends), dtype=np.int32, count=2 * n_pairs)
         child, parent = flat[0::2].copy(), flat[1::2].copy()
-        weight = _column("weights", weights, n_pairs, 1.0, np.float64)
-        rank = _column("ranks", ranks, n_pairs, 0, np.int32)
-        _check_weights(weight, pair_list)
+        weight = column("weights", weights, n_pairs, 1.0, np.float64)
+        rank = column("ranks", ranks, n_pairs, 0, np.int32)
+        check_weights(weight, pair_list)
         loops = np.flatnonzero(child == parent)
         if len(loops):
-            raise InputError(f"pairs: {ordered[int(child[loops[0]])]!r} is its own parent; remove the self-loop")
+            raise InputError(
+                f"pairs: {ordered[int(child[loops[0]])]!r} is its own parent; remove the self-loop"
+            )
         if not directed:
             child, parent = np.minimum(child, parent), np.maximum(child, parent)
-        child, parent, weight, rank = _deduplicate(child, parent, weight, rank, ordered)
+        child, parent, weight, rank = deduplicate(child, parent, weight, rank, ordered)
         order = (
-            _preorder(len(ordered), child, parent, rank, ordered)
+            preorder(len(ordered), child, parent, rank, ordered)
             if directed
-            else _breadth_first(len(ordered), child, parent)
+            else breadth_first(len(ordered), child, parent)
         )
         return cls._assemble(
-            ordered, order, child, parent, weight, rank, names, directed, "hierarchy" if directed else "undirected"
+            ordered,
+            order,
+            child,
+            parent,
+            weight,
+            rank,
+            names,
+            directed,
+            "hierarchy" if directed else "undirected",
         )
 
     @classmethod
@@ -167,7 +179,9 @@ class LabelGraph:
         """
         for node in graph.nodes:
             if not isinstance(node, str):
-                raise InputError(f"node {node!r} is of type {type(node).__name__}; relabel nodes to strings first")
+                raise InputError(
+                    f"node {node!r} is of type {type(node).__name__}; relabel nodes to strings first"
+                )
         data = list(graph.edges(data=True))
         return cls.from_edges(
             [(u, v) for u, v, _ in data],
@@ -280,7 +294,7 @@ class LabelGraph:
 
     @cached_property
     def primary_edge(self) -> NDArray[np.int64]:
-        """Edge index of each label's primary parent, -1 for roots; shape (n_labels,); directed graphs only."""
+        """Edge index of each label's primary parent, -1 for roots; shape (n_labels,)."""
         if not self.directed:
             raise InputError("an undirected graph has no parents; ask for neighbours instead")
         first = np.full(self.n_labels, -1, dtype=np.int64)
@@ -388,7 +402,13 @@ class LabelGraph:
         edges = np.flatnonzero(mask[self.edge_child] & mask[self.edge_parent])
         kept = self.keys.take(index)
         return LabelGraph.from_edges(
-            list(zip(self.keys.take(self.edge_child[edges]), self.keys.take(self.edge_parent[edges]), strict=True)),
+            list(
+                zip(
+                    self.keys.take(self.edge_child[edges]),
+                    self.keys.take(self.edge_parent[edges]),
+                    strict=True,
+                )
+            ),
             weights=self.edge_weight[edges],
             ranks=self.edge_rank[edges],
             names=dict(zip(kept, self.names.take(index), strict=True)),
@@ -463,10 +483,8 @@ class LabelGraph:
         return self.n_labels
 
     def __repr__(self) -> str:
-        return f"LabelGraph({self.layout}, n_labels={self.n_labels}, n_edges={self.n_edges}, digest={self.digest[:12]})"
-
-
-# ---- building blocks -----------------------------------------------------------------------------------
+        sizes = f"n_labels={self.n_labels}, n_edges={self.n_edges}"
+        return f"LabelGraph({self.layout}, {sizes}, digest={self.digest[:12]})"
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -478,134 +496,3 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 def _blob(strings: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     table = Texts.from_strings(strings)
     return table.blob, table.offsets
-
-
-def _sorted_unique(ends: list[str], labels: Iterable[str]) -> list[str]:
-    unique = set(ends)
-    unique.update(labels)
-    for key in unique:
-        if not isinstance(key, str):
-            raise InputError(f"label {key!r} is of type {type(key).__name__}; label keys are strings")
-        if not key or "\0" in key:
-            raise InputError(f"label key {key!r}: a key has at least one character and no NUL")
-    return sorted(unique)
-
-
-def _column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype: type) -> NDArray[Any]:
-    if given is None:
-        return np.full(n, default, dtype=dtype)
-    try:
-        column = np.array(given if isinstance(given, np.ndarray) else list(given), dtype=dtype)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name}: must be numbers that {np.dtype(dtype)} holds ({error})") from None
-    if column.shape != (n,):
-        raise InputError(f"{name}: {column.shape} values for {n} pairs; give one for each")
-    return column
-
-
-def _check_weights(weight: NDArray[np.float64], pairs: Sequence[tuple[str, str]]) -> None:
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight > 0)))
-    if len(bad):
-        i = int(bad[0])
-        raise InputError(
-            f"weights: {weight[i]} at pair {i} {tuple(pairs[i])!r}; an edge length is positive and finite"
-        )
-
-
-def _deduplicate(
-    child: NDArray[np.int32],
-    parent: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    rank: NDArray[np.int32],
-    ordered: list[str],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
-    """Keep one edge for each pair, with its smallest rank; sorted by (child, parent)."""
-    by = np.lexsort((rank, parent, child))
-    child, parent, weight, rank = child[by], parent[by], weight[by], rank[by]
-    again = (child[1:] == child[:-1]) & (parent[1:] == parent[:-1])
-    clash = np.flatnonzero(again & (weight[1:] != weight[:-1]))
-    if len(clash):
-        i = int(clash[0])
-        pair = (ordered[int(child[i])], ordered[int(parent[i])])
-        raise InputError(f"weights: {pair!r} is given with {weight[i]} and {weight[i + 1]}; one edge has one length")
-    keep = np.concatenate([[True], ~again]) if len(child) else np.zeros(0, dtype=bool)
-    return child[keep], parent[keep], weight[keep], rank[keep]
-
-
-def _preorder(
-    n: int, child: NDArray[np.int32], parent: NDArray[np.int32], rank: NDArray[np.int32], ordered: list[str]
-) -> NDArray[np.int32]:
-    """Preorder over primary parents of keys numbered in byte order, children by key; refuses cycles."""
-    _refuse_cycles(n, child, parent, ordered)
-    primary = np.full(n, -1, dtype=np.int64)
-    by = np.lexsort((parent, rank, child))[::-1]
-    primary[child[by]] = parent[by]
-    members = np.flatnonzero(primary >= 0)
-    members = members[np.argsort(primary[members], kind="stable")]
-    begin = np.searchsorted(primary[members], np.arange(n + 1)).tolist()
-    listed = members.tolist()
-    order: list[int] = []
-    stack = np.flatnonzero(primary < 0)[::-1].tolist()
-    while stack:
-        v = stack.pop()
-        order.append(v)
-        stack.extend(reversed(listed[begin[v] : begin[v + 1]]))
-    return np.array(order, dtype=np.int32)
-
-
-def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], ordered: list[str]) -> None:
-    """Peel labels without children until none is left (Kahn); what stays holds a cycle."""
-    begin = np.searchsorted(child, np.arange(n + 1)).tolist()
-    parents = parent.tolist()
-    waiting = np.bincount(parent, minlength=n).tolist()
-    stack = [v for v in range(n) if waiting[v] == 0]
-    seen = 0
-    while stack:
-        v = stack.pop()
-        seen += 1
-        for p in parents[begin[v] : begin[v + 1]]:
-            waiting[p] -= 1
-            if waiting[p] == 0:
-                stack.append(p)
-    if seen == n:
-        return
-    v = next(i for i in range(n) if waiting[i] > 0)
-    step = {}
-    below: dict[int, int] = {}
-    for c, p in zip(child.tolist(), parents, strict=True):  # every label that stays has a child that stays
-        if waiting[c] > 0 and waiting[p] > 0:
-            below.setdefault(p, c)
-    while v not in step:
-        step[v] = below[v]
-        v = below[v]
-    loop, u = [v], step[v]
-    while u != v:
-        loop.append(u)
-        u = step[u]
-    shown = " -> ".join(ordered[i] for i in [*reversed(loop[:8]), loop[-1] if len(loop) <= 8 else loop[7]])
-    raise InputError(f"pairs: a hierarchy holds no cycle, this one has {len(loop)} labels in a loop: {shown}")
-
-
-def _breadth_first(n: int, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Breadth first from the smallest key of each component, neighbours by key."""
-    ends = np.concatenate([low, high])
-    others = np.concatenate([high, low])
-    by = np.lexsort((others, ends))
-    begin = np.searchsorted(ends[by], np.arange(n + 1)).tolist()
-    neighbours = others[by].tolist()
-    seen = bytearray(n)
-    order: list[int] = []
-    for start in range(n):
-        if seen[start]:
-            continue
-        seen[start] = 1
-        head = len(order)
-        order.append(start)
-        while head < len(order):
-            v = order[head]
-            head += 1
-            for u in neighbours[begin[v] : begin[v + 1]]:
-                if not seen[u]:
-                    seen[u] = 1
-                    order.append(u)
-    return np.array(order, dtype=np.int32)

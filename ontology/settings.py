@@ -59,7 +59,8 @@ class Settings:
         return cls(
             home=home,
             graph_url=_url(env, "GROVE_GRAPH_URL", _GRAPH_SCHEMES) or f"embedded:{home / 'graph'}",
-            database_url=_url(env, "GROVE_DATABASE_URL", _DATABASE_SCHEMES) or f"sqlite:///{home / 'catalog.db'}",
+            database_url=_url(env, "GROVE_DATABASE_URL", _DATABASE_SCHEMES)
+            or f"sqlite:///{home / 'catalog.db'}",
             artifacts_url=_read(env, "GROVE_ARTIFACTS_URL") or str(home / "artifacts"),
             broker_url=_url(env, "GROVE_BROKER_URL", _REDIS_SCHEMES),
             cache_url=_url(env, "GROVE_CACHE_URL", _REDIS_SCHEMES),

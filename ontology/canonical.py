@@ -1,0 +1,167 @@
+"""How a LabelGraph comes to its canonical order: checks, deduplication and the two traversals.
+
+Labels are numbered by the byte order of their keys on the way in, so that comparing numbers compares keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import InputError
+
+__all__ = ["breadth_first", "check_weights", "column", "deduplicate", "preorder", "sorted_unique"]
+
+_BULK_ROUNDS = 64
+
+
+def sorted_unique(ends: list[str], labels: Iterable[str]) -> list[str]:
+    """Return the distinct keys in byte order; refuse what cannot be a key."""
+    unique = set(ends)
+    unique.update(labels)
+    if set(map(type, unique)) - {str}:
+        key = next(k for k in unique if type(k) is not str)
+        raise InputError(f"label {key!r} is of type {type(key).__name__}; label keys are strings")
+    if "" in unique or "\0" in "\n".join(unique):
+        key = next(k for k in unique if not k or "\0" in k)
+        raise InputError(f"label key {key!r}: a key has at least one character and no NUL")
+    return sorted(unique)
+
+
+def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype: type) -> NDArray[Any]:
+    """Return one value for each of `n` pairs, `default` for all when none is given."""
+    if given is None:
+        return np.full(n, default, dtype=dtype)
+    try:
+        values: NDArray[Any] = np.array(given if isinstance(given, np.ndarray) else list(given), dtype=dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name}: must be numbers that {np.dtype(dtype)} holds ({error})") from None
+    if values.shape != (n,):
+        raise InputError(f"{name}: {values.shape} values for {n} pairs; give one for each")
+    return values
+
+
+def check_weights(weight: NDArray[np.float64], pairs: Sequence[tuple[str, str]]) -> None:
+    """Refuse edge lengths that are not positive and finite, naming the first."""
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight > 0)))
+    if len(bad):
+        i = int(bad[0])
+        raise InputError(
+            f"weights: {weight[i]} at pair {i} {tuple(pairs[i])!r}; an edge length is positive and finite"
+        )
+
+
+def deduplicate(
+    child: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    rank: NDArray[np.int32],
+    ordered: list[str],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
+    """Keep one edge for each pair, with its smallest rank; sorted by (child, parent)."""
+    by = np.lexsort((rank, parent, child))
+    child, parent, weight, rank = child[by], parent[by], weight[by], rank[by]
+    again = (child[1:] == child[:-1]) & (parent[1:] == parent[:-1])
+    clash = np.flatnonzero(again & (weight[1:] != weight[:-1]))
+    if len(clash):
+        i = int(clash[0])
+        pair = (ordered[int(child[i])], ordered[int(parent[i])])
+        raise InputError(
+            f"weights: {pair!r} is given with {weight[i]} and {weight[i + 1]}; one edge has one length"
+        )
+    keep = np.concatenate([[True], ~again]) if len(child) else np.zeros(0, dtype=bool)
+    return child[keep], parent[keep], weight[keep], rank[keep]
+
+
+def preorder(
+    n: int, child: NDArray[np.int32], parent: NDArray[np.int32], rank: NDArray[np.int32], ordered: list[str]
+) -> NDArray[np.int32]:
+    """Preorder over primary parents of keys numbered in byte order, children by key; refuses cycles."""
+    _refuse_cycles(n, child, parent, ordered)
+    primary = np.full(n, -1, dtype=np.int64)
+    by = np.lexsort((parent, rank, child))[::-1]
+    primary[child[by]] = parent[by]
+    members = np.flatnonzero(primary >= 0)
+    members = members[np.lexsort((-members, primary[members]))]  # last key first: the stack turns it round
+    begin = np.searchsorted(primary[members], np.arange(n + 1)).tolist()
+    listed = members.tolist()
+    order: list[int] = []
+    stack = np.flatnonzero(primary < 0)[::-1].tolist()
+    while stack:
+        v = stack.pop()
+        order.append(v)
+        if begin[v] < begin[v + 1]:  # most labels are leaves
+            stack.extend(listed[begin[v] : begin[v + 1]])
+    return np.array(order, dtype=np.int32)
+
+
+def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], ordered: list[str]) -> None:
+    """Peel labels without children until none is left (Kahn); what stays holds a cycle."""
+    waiting = np.bincount(parent, minlength=n)  # children not yet peeled
+    alive = np.ones(n, dtype=bool)
+    for _ in range(_BULK_ROUNDS):  # whole levels at a time: a real hierarchy ends here
+        peeled = alive & (waiting == 0)
+        if not peeled.any():
+            break
+        alive &= ~peeled
+        gone = peeled[child]
+        waiting -= np.bincount(parent[gone], minlength=n)
+        child, parent = child[~gone], parent[~gone]
+    if not alive.any():
+        return
+    begin = np.searchsorted(child, np.arange(n + 1)).tolist()
+    parents, left = parent.tolist(), waiting.tolist()
+    stack = np.flatnonzero(alive & (waiting == 0)).tolist()
+    remaining = int(alive.sum())
+    while stack:
+        v = stack.pop()
+        remaining -= 1
+        for p in parents[begin[v] : begin[v + 1]]:
+            left[p] -= 1
+            if left[p] == 0:
+                stack.append(p)
+    if remaining == 0:
+        return
+    v = next(i for i in range(n) if left[i] > 0)
+    step: dict[int, int] = {}
+    below: dict[int, int] = {}
+    for c, p in zip(child.tolist(), parents, strict=True):  # every label that stays has a child that stays
+        if left[c] > 0 and left[p] > 0:
+            below.setdefault(p, c)
+    while v not in step:
+        step[v] = below[v]
+        v = below[v]
+    loop, u = [v], step[v]
+    while u != v:
+        loop.append(u)
+        u = step[u]
+    shown = " -> ".join(ordered[i] for i in [*reversed(loop[:8]), loop[-1] if len(loop) <= 8 else loop[7]])
+    raise InputError(f"pairs: a hierarchy holds no cycle, this one has {len(loop)} labels in a loop: {shown}")
+
+
+def breadth_first(n: int, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Breadth first from the smallest key of each component, neighbours by key."""
+    ends = np.concatenate([low, high])
+    others = np.concatenate([high, low])
+    by = np.lexsort((others, ends))
+    begin = np.searchsorted(ends[by], np.arange(n + 1)).tolist()
+    neighbours = others[by].tolist()
+    seen = bytearray(n)
+    order: list[int] = []
+    for start in range(n):
+        if seen[start]:
+            continue
+        seen[start] = 1
+        head = len(order)
+        order.append(start)
+        while head < len(order):
+            v = order[head]
+            head += 1
+            for u in neighbours[begin[v] : begin[v + 1]]:
+                if not seen[u]:
+                    seen[u] = 1
+                    order.append(u)
+    return np.array(order, dtype=np.int32)

@@ -1,0 +1,110 @@
+"""Key tables and settings."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ontology import errors
+from ontology.errors import InputError, SettingsError, UnknownLabelError
+from ontology.keys import Keys, Texts
+from ontology.settings import Settings, masked
+
+STRINGS = st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=30)
+
+
+@given(STRINGS)
+def test_texts_hold_what_they_were_given(strings):
+    table = Texts.from_strings(strings)
+    assert list(table) == strings
+    assert [table[i] for i in range(len(strings))] == strings
+    assert table[-2:] == tuple(strings[-2:])
+    assert table == Texts(table.blob, table.offsets)
+
+
+@given(
+    st.lists(st.text(st.characters(codec="utf-8"), max_size=4), unique=True, max_size=40), st.text(max_size=4)
+)
+def test_find_agrees_with_a_list(strings, other):
+    keys = Keys.from_strings(strings)
+    for i, key in enumerate(strings):
+        assert keys.find(key) == i
+        assert keys.index(key) == i
+    assert keys.find(other) == (strings.index(other) if other in strings else -1)
+    assert (other in keys) == (other in strings)
+
+
+def test_many_keys_at_once_agree_with_one_by_one():
+    strings = [f"k{i * 7919 % 5000}" for i in range(5000)]
+    keys = Keys.from_strings(strings)
+    rng = np.random.default_rng(3)
+    wanted = [strings[i] for i in rng.integers(0, 5000, 4000)]
+    assert keys.indices(wanted).tolist() == [strings.index(k) for k in wanted]
+
+
+def test_absent_keys_are_named_together_with_what_is_close():
+    keys = Keys.from_strings(["oak", "elm", "ash"])
+    with pytest.raises(UnknownLabelError, match=r"2 of 3 labels .*'oka', 'x'; close to it: 'oak'"):
+        keys.indices(["elm", "oka", "x"])
+    with pytest.raises(UnknownLabelError, match="label 3 is not"):
+        keys.index(3)
+
+
+def test_bad_tables_are_refused():
+    with pytest.raises(InputError, match="twice"):
+        Keys.from_strings(["a", "b", "a"])
+    with pytest.raises(InputError, match="type int"):
+        Texts.from_strings(["a", 1])
+    with pytest.raises(InputError, match="offsets"):
+        Texts(np.zeros(3, np.uint8), np.array([0, 2], np.int64))
+    with pytest.raises(InputError, match="order"):
+        Keys(np.zeros(0, np.uint8), np.array([0], np.int64), np.zeros(1, np.int32))
+    with pytest.raises(IndexError, match="outside"):
+        Texts.from_strings(["a"])[1]
+
+
+def test_defaults_need_no_server(tmp_path):
+    settings = Settings.from_env({"GROVE_HOME": str(tmp_path)})
+    assert settings.graph_is_embedded
+    assert settings.database_url == f"sqlite:///{tmp_path}/catalog.db"
+    assert settings.broker_url is None
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        ({"GROVE_GRAPH_URL": "http://x"}, "GROVE_GRAPH_URL: 'http://x' must start with"),
+        ({"GROVE_DATABASE_URL": "mysql://u:pw@h/d"}, "u:\\*\\*\\*@h"),
+        ({"GROVE_BROKER_URL": "amqp://x"}, "GROVE_BROKER_URL"),
+        ({"GROVE_CACHE_URL": "redis:://["}, "GROVE_CACHE_URL"),
+        ({"GROVE_GRAPH_URL": "bolt://a", "GROVE_GRAPH_URL_FILE": "b"}, "both set"),
+        ({"GROVE_GRAPH_URL_FILE": "/does/not/exist"}, "cannot read"),
+    ],
+)
+def test_malformed_settings_name_variable_and_rule(env, message):
+    if "[" in env.get("GROVE_CACHE_URL", ""):
+        env = {"GROVE_CACHE_URL": "redis://[half"}
+    with pytest.raises(SettingsError, match=message) as caught:
+        Settings.from_env({"GROVE_HOME": "/tmp/x"} | env)
+    assert "pw@" not in str(caught.value)
+
+
+def test_secrets_come_from_files_and_never_show(tmp_path):
+    file = tmp_path / "url"
+    file.write_text("bolt://neo4j:canary-secret@db:7687\n")
+    settings = Settings.from_env({"GROVE_HOME": str(tmp_path), "GROVE_GRAPH_URL_FILE": str(file)})
+    assert settings.graph_url == "bolt://neo4j:canary-secret@db:7687"
+    assert "canary" not in repr(settings)
+    assert "bolt://neo4j:***@db:7687" in repr(settings)
+    assert masked("redis://:canary@h:1/0 and bolt://a:canary@b") == "redis://:***@h:1/0 and bolt://a:***@b"
+
+
+def test_every_error_is_in_the_tree_and_keeps_its_builtin():
+    for name in errors.__all__:
+        assert issubclass(getattr(errors, name), errors.GroveError)
+    assert issubclass(errors.UnknownLabelError, LookupError)
+    assert issubclass(errors.WeightError, ValueError)
+    assert issubclass(errors.ServiceError, ConnectionError)
+    assert "pip install 'labelgrove[service]'" in str(
+        errors.MissingExtraError.of("click", "service", "grove")
+    )
