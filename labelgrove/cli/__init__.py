@@ -1,0 +1,116 @@
+"""The command line `grove`: nouns and verbs, one file per group, loaded when called.
+
+The table below is all that ``grove --help`` needs, so that it starts without importing a driver.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any, NoReturn
+
+import click
+
+import labelgrove
+from ontology.errors import (
+    DefectsError,
+    GroveError,
+    InputError,
+    MissingExtraError,
+    NotFoundError,
+    ServiceError,
+    UnknownLabelError,
+)
+
+__all__ = ["EXIT_CODES", "LazyGroup", "grove"]
+
+COMMANDS = {
+    "bundle": ("labelgrove.cli.bundles:bundle", "Build and inspect what the adapter loads."),
+    "cypher": ("labelgrove.cli.cypher:cypher", "Query the graph, read-only."),
+    "db": ("labelgrove.cli.database:db", "Upgrade the schema of catalogue and ledger."),
+    "doctor": ("labelgrove.cli.doctor:doctor", "Say what is in use, reach it, and name the fix."),
+    "evaluate": ("labelgrove.cli.scoring:evaluate", "Measure a model's outputs beside all baselines."),
+    "graph": ("labelgrove.cli.graph:graph", "Rebuild or verify the graph."),
+    "ingest": (
+        "labelgrove.cli.ontologies:ingest",
+        "Read a hierarchy and make it the current version of NAME.",
+    ),
+    "jobs": ("labelgrove.cli.jobs:jobs", "List and show background jobs."),
+    "labels": ("labelgrove.cli.labels:labels", "Search labels and walk the hierarchy."),
+    "ontology": ("labelgrove.cli.ontologies:ontology", "List, show, validate, export and delete ontologies."),
+    "quickstart": ("labelgrove.cli.quickstart:quickstart", "Run the main job on real input, and draw it."),
+    "score": ("labelgrove.cli.scoring:score", "Answer a model's outputs with labels of the whole space."),
+    "worker": ("labelgrove.cli.worker:worker", "Serve background jobs from the broker."),
+}
+
+EXIT_CODES: tuple[tuple[type[GroveError], int], ...] = (
+    (DefectsError, 3),
+    (UnknownLabelError, 4),
+    (NotFoundError, 4),
+    (ServiceError, 5),
+    (MissingExtraError, 1),
+    (InputError, 2),
+    (GroveError, 1),
+)
+"""Exit code of each kind of error; the first row that fits holds."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the command names, sorted."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; a labelgrove error becomes one message and the exit code of its kind."""
+        try:
+            return super().invoke(ctx)
+        except GroveError as error:
+            _fail(error)
+        except BrokenPipeError:
+            # The reader of our output went away (`grove ... | head`): nothing is wrong here.
+            sys.stderr.close()
+            raise SystemExit(0) from None
+
+
+def _fail(error: GroveError) -> NoReturn:
+    from ontology.settings import masked
+
+    report = getattr(error, "report", None)
+    if report is not None:
+        click.echo(report.render(), err=True)
+    click.echo(f"error: {masked(str(error))}", err=True)
+    raise SystemExit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(labelgrove.__version__, prog_name="grove")
+def grove() -> None:
+    """Let a classifier that knows K classes answer with any of N related labels.
+
+    \b
+    grove quickstart                              see the whole job on real input
+    grove ingest wordnet /usr/share/wordnet       read a hierarchy
+    grove bundle build wordnet animals --observed my-classes.txt
+    grove score wordnet/animals probabilities.npy
+
+    Settings come from GROVE_* variables or a .env file; `grove doctor` shows them.
+    Exit codes: 0 ok, 1 failure, 2 usage, 3 defects found, 4 not found, 5 service unreachable.
+    """
+    from dotenv import load_dotenv
+
+    load_dotenv(".env")

@@ -1,0 +1,90 @@
+"""``grove bundle``: build, inspect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from labelgrove.cli.common import Progress, emit, json_option, note, read_keys, table, with_workspace
+
+if TYPE_CHECKING:
+    from ontology.workspace import Workspace
+
+__all__ = ["bundle"]
+
+
+@click.group()
+def bundle() -> None:
+    """Build and inspect bundles: what the adapter loads in a model server."""
+
+
+@bundle.command()
+@click.argument("ontology")
+@click.argument("name")
+@click.option(
+    "--observed",
+    required=True,
+    metavar="FILE|KEYS",
+    help="The labels your model knows: a file with one key per line, - for stdin, or key,key,...",
+)
+@click.option("--metric", type=click.Choice(["auto", "tree", "graph"]), default="auto", show_default=True)
+@click.option(
+    "--labels",
+    "allowed",
+    default="all",
+    show_default=True,
+    metavar="all|leaves",
+    type=click.Choice(["all", "leaves"]),
+    help="The labels it may answer with.",
+)
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Also write the bundle to a file."
+)
+@json_option
+@with_workspace
+def build(
+    workspace: Workspace,
+    ontology: str,
+    name: str,
+    observed: str,
+    metric: str,
+    allowed: str,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Build the bundle NAME for the current version of ONTOLOGY; load it as ``ONTOLOGY/NAME``.
+
+    Building is a background job: without a broker it runs here, with one on the workers.
+    """
+    from workers.client import build_bundle_job
+
+    progress = Progress(f"bundle {ontology}/{name}")
+    with progress.shown():
+        job = build_bundle_job(workspace, ontology, name, read_keys(observed), metric=metric, labels=allowed)
+    if out is not None:
+        out.write_bytes(workspace.artifacts.read_bytes(job.result_sha256))
+        note(f"wrote {out}")
+    document = {
+        "bundle": f"{ontology}/{name}",
+        "sha256": job.result_sha256,
+        "job": job.id,
+        "state": job.state,
+    }
+    emit(
+        document,
+        as_json,
+        f"{ontology}/{name} is {job.result_sha256} (job {job.id[:12]}, {progress.seconds:.1f} s)",
+    )
+
+
+@bundle.command()
+@click.argument("uri")
+@json_option
+def inspect(uri: str, as_json: bool) -> None:
+    """Show what the bundle at URI holds: a path, a 64-hex digest or ``ontology/name``."""
+    from adapter.source import open_bundle
+
+    document = open_bundle(uri).inspect()
+    emit(document, as_json, lambda: table(("property", "value"), document.items(), limit=80))

@@ -1,0 +1,150 @@
+"""What the commands share: the workspace, output as table or JSON, progress."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from ontology.workspace import Workspace
+
+__all__ = ["Progress", "as_csv", "emit", "json_option", "note", "read_keys", "table", "with_workspace"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+
+
+def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[P, R]:
+    """Pass an open `Workspace` as the first argument and close it afterwards."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        from ontology.workspace import Workspace
+
+        from ontology.settings import Settings
+
+        with Workspace.open(Settings.from_env()) as workspace:
+            return command(workspace, *args, **kwargs)
+
+    return run
+
+
+def emit(document: Any, as_json: bool, text: str | Callable[[], str]) -> None:
+    """Print `document` as JSON, or `text` for people."""
+    if as_json:
+        click.echo(json.dumps(document, ensure_ascii=False, indent=2, default=str))
+    else:
+        click.echo(text() if callable(text) else text)
+
+
+def note(message: str) -> None:
+    """Print a line for people on stderr."""
+    click.echo(message, err=True)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, limit: int = 60) -> str:
+    """Return rows as aligned text; numbers to the right, long text cut at `limit` characters."""
+    listed = [["" if v is None else _shown(v, limit) for v in row] for row in rows]
+    listed_columns = [list(c) for c in zip(*listed, strict=True)] if listed else [[] for _ in columns]
+    widths = [max([len(str(h)), *map(len, c)]) for h, c in zip(columns, listed_columns, strict=True)]
+    right = [bool(c) and all(_is_number(v) for v in c) for c in listed_columns]
+
+    def line(cells: Sequence[str]) -> str:
+        placed = (c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right, strict=True))
+        return "  ".join(placed).rstrip()
+
+    return "\n".join([line([str(c) for c in columns]), line(["-" * w for w in widths]), *map(line, listed)])
+
+
+def as_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as CSV with a header, without the last line end."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return out.getvalue().rstrip("\n")
+
+
+def read_keys(source: str) -> list[str]:
+    """Return the label keys of a file with one key per line (``-``: stdin), or of a comma-separated list."""
+    from ontology.errors import InputError
+
+    if source == "-":
+        lines = sys.stdin.read().splitlines()
+    else:
+        try:
+            with open(source, encoding="utf-8-sig") as file:
+                lines = file.read().splitlines()
+        except FileNotFoundError:
+            lines = source.split(",")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot read label keys from {source!r}: {error}") from error
+    keys = [k.strip() for k in lines if k.strip() and not k.startswith("#")]
+    if not keys:
+        raise InputError(f"{source!r} names no label; give a file with one key per line, or key,key,...")
+    return keys
+
+
+class Progress:
+    """Progress of long work on stderr: a bar on a terminal, silence elsewhere.
+
+    Call it with a step name and optionally how much of it is done.
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._started = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __call__(self, step: str, done: int | None = None, total: int | None = None) -> None:
+        """Show `step`; `done` of `total` moves the bar."""
+        if self._bar is not None:
+            self._bar.update(self._task, description=f"{self._title}: {step}", completed=done, total=total)
+
+    @contextmanager
+    def shown(self) -> Iterator[Progress]:
+        """Show the bar while the block runs, when stderr is a terminal."""
+        if not sys.stderr.isatty():
+            yield self
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as self._bar:
+            self._task = self._bar.add_task(self._title, total=None)
+            yield self
+        self._bar = None
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the work began."""
+        return time.monotonic() - self._started
+
+
+def _shown(value: Any, limit: int) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)
+    text = text.replace("\n", " ")
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text or "0")
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,72 @@
+"""``grove cypher``: query the graph, read-only."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelgrove.cli.common import as_csv, emit, json_option, note, table, with_workspace
+
+if TYPE_CHECKING:
+    from ontology.workspace import Workspace
+
+__all__ = ["cypher"]
+
+
+@click.command()
+@click.argument("statement")
+@click.option("--ontology", help="Bind $version to the current version of this ontology.")
+@click.option(
+    "--param",
+    "-p",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Bind a parameter; VALUE is JSON or text.",
+)
+@click.option("--max-rows", default=1000, show_default=True, type=click.IntRange(1, 1_000_000))
+@click.option("--timeout", "timeout_s", default=30.0, show_default=True, type=click.FloatRange(0.1, 3600))
+@click.option("--csv", "as_csv_", is_flag=True, help="Print CSV with a header.")
+@json_option
+@with_workspace
+def cypher(
+    workspace: Workspace,
+    statement: str,
+    ontology: str | None,
+    parameters: tuple[str, ...],
+    max_rows: int,
+    timeout_s: float,
+    as_csv_: bool,
+    as_json: bool,
+) -> None:
+    """Run one read-only Cypher STATEMENT (docs/cypher.md is a cookbook).
+
+    \b
+    grove cypher --ontology wordnet \\
+      "MATCH (l:Label {version: $version}) WHERE l.depth = 2 RETURN l.key, l.name ORDER BY l.idx LIMIT 5"
+    """
+    bound = dict(_parameter(p) for p in parameters)
+    if ontology is not None:
+        bound["version"] = workspace.graph_version(ontology)
+    rows = workspace.graph.run_user(statement, bound, timeout_s=timeout_s, max_rows=max_rows)
+    if as_csv_:
+        click.echo(as_csv(rows.columns, rows.rows))
+    else:
+        document = {"columns": rows.columns, "rows": rows.rows, "truncated": rows.truncated}
+        emit(document, as_json, lambda: table(rows.columns, rows.rows))
+    if rows.truncated:
+        note(f"only the first {max_rows} rows are shown; raise --max-rows for more")
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    from ontology.errors import InputError
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise InputError(f"--param {text!r}: write NAME=VALUE, for example depth=2")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value

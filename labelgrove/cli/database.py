@@ -1,0 +1,30 @@
+"""``grove db``: the SQL schema of catalogue and ledger."""
+
+from __future__ import annotations
+
+import click
+
+from labelgrove.cli.common import emit, json_option
+
+__all__ = ["db"]
+
+
+@click.group()
+def db() -> None:
+    """Upgrade the schema of catalogue and ledger."""
+
+
+@db.command()
+@json_option
+def upgrade(as_json: bool) -> None:
+    """Bring the database at GROVE_DATABASE_URL to the schema of this version; a second run is harmless."""
+    from ontology.database import create_engine, upgrade
+    from ontology.settings import Settings, masked
+
+    url = Settings.from_env().database_url
+    engine = create_engine(url)
+    try:
+        revision = upgrade(engine)
+    finally:
+        engine.dispose()
+    emit({"database": masked(url), "revision": revision}, as_json, f"{masked(url)} is at revision {revision}")

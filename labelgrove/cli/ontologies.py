@@ -1,0 +1,245 @@
+"""``grove ingest`` and ``grove ontology``: hierarchies in, listed, checked, out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelgrove.cli.common import Progress, emit, json_option, note, table, with_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ontology.workspace import Workspace
+
+__all__ = ["ingest", "ontology"]
+
+
+def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `ontology.read`, the same wherever a file is read."""
+    options = (
+        click.option("--format", "format_", metavar="FORMAT", help="Source format; recognised if not given."),
+        click.option(
+            "--direction",
+            type=click.Choice(["parent-child", "child-parent"]),
+            help="Which column of an edge list comes first.",
+        ),
+        click.option(
+            "--policy",
+            "policies",
+            multiple=True,
+            metavar="DEFECT=POLICY",
+            help="What to do about a kind of defect, e.g. roots=virtual or cycle=fix (docs/formats.md).",
+        ),
+        click.option(
+            "--labels", "labels_file", metavar="FILE", help="LSHTC: the file that names the classes."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _read(
+    source: str, format_: str | None, direction: str | None, policies: tuple[str, ...], **rest: Any
+) -> Any:
+    from ontology import read
+    from ontology.errors import InputError
+
+    chosen = {}
+    for entry in policies:
+        code, equals, policy = entry.partition("=")
+        if not equals:
+            raise InputError(f"--policy {entry!r}: write DEFECT=POLICY, for example roots=virtual")
+        chosen[code] = policy
+    return read(source, format=format_, direction=direction, policies=chosen, **rest)
+
+
+@click.command()
+@click.argument("name")
+@click.argument("source", type=click.Path())
+@_reading_options
+@json_option
+@with_workspace
+def ingest(
+    workspace: Workspace,
+    name: str,
+    source: str,
+    format_: str | None,
+    direction: str | None,
+    policies: tuple[str, ...],
+    labels_file: str | None,
+    as_json: bool,
+) -> None:
+    """Read the hierarchy at SOURCE and make it the current version of NAME.
+
+    \b
+    grove ingest wordnet /usr/share/wordnet
+    grove ingest products edges.csv --direction child-parent --policy roots=virtual
+
+    Files with defects are not taken in: every defect is listed with file and line, and the exit code is 3.
+    """
+    from ontology.ingest import register
+
+    progress = Progress(f"ingest {name}")
+    with progress.shown():
+        progress("reading")
+        result = _read(source, format_, direction, policies, labels_file=labels_file)
+        if result.report.defects:
+            note(result.report.render())
+        registered = register(workspace, name, result, source=str(source), progress=progress)
+    document = {
+        "ontology": registered.name,
+        "digest": registered.digest,
+        "created": registered.created,
+        "n_labels": registered.n_labels,
+        "n_edges": registered.n_edges,
+        "seconds": registered.seconds,
+        "report": result.report.to_dict(),
+    }
+    what = "is now" if registered.created else "already was"
+    emit(
+        document,
+        as_json,
+        f"{name} {what} version {registered.digest[:12]}: {registered.n_labels:,} labels, "
+        f"{registered.n_edges:,} edges ({progress.seconds:.1f} s)",
+    )
+
+
+@click.group()
+def ontology() -> None:
+    """List, show, validate, export and delete ontologies."""
+
+
+@ontology.command("list")
+@json_option
+@with_workspace
+def list_(workspace: Workspace, as_json: bool) -> None:
+    """List the ontologies with their current version."""
+    rows = workspace.catalog.ontologies()
+    columns = ("name", "version", "labels", "edges", "created")
+    emit(
+        [_described(version) for version in rows],
+        as_json,
+        lambda: table(
+            columns,
+            [(v.ontology, v.digest[:12], v.n_labels, v.n_edges, str(v.created_at)[:19]) for v in rows],
+        ),
+    )
+
+
+@ontology.command()
+@click.argument("name")
+@json_option
+@with_workspace
+def show(workspace: Workspace, name: str, as_json: bool) -> None:
+    """Show the current version of NAME, its shape and every version kept."""
+    current = workspace.catalog.current(name)
+    graph = workspace.label_graph(name)
+    versions = workspace.catalog.versions(name)
+    document = _described(current) | {
+        "roots": list(graph.roots[:10]) if graph.directed else [],
+        "n_roots": len(graph.roots) if graph.directed else 0,
+        "n_leaves": int(graph.leaf_mask.sum()),
+        "depth": int(graph.depth.max()) if graph.directed else None,
+        "is_tree": graph.is_tree,
+        "is_weighted": graph.is_weighted,
+        "versions": [_described(v) for v in versions],
+        "bundles": workspace.catalog.bundles(name),
+    }
+    emit(document, as_json, lambda: _page(document))
+
+
+@ontology.command()
+@click.argument("source", type=click.Path())
+@_reading_options
+@json_option
+def validate(
+    source: str,
+    format_: str | None,
+    direction: str | None,
+    policies: tuple[str, ...],
+    labels_file: str | None,
+    as_json: bool,
+) -> None:
+    """Report every defect of the file at SOURCE and register nothing; exit code 3 if it would be refused."""
+    result = _read(source, format_, direction, policies, labels_file=labels_file, strict=False)
+    document = result.report.to_dict() | {"accepted": result.graph is not None}
+    if result.graph is not None:
+        document |= {"n_labels": result.graph.n_labels, "n_edges": result.graph.n_edges}
+    emit(document, as_json, lambda: result.report.render())
+    if result.graph is None:
+        raise SystemExit(3)
+
+
+@ontology.command()
+@click.argument("name")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout if not given."
+)
+@click.option("--format", "format_", type=click.Choice(["tsv", "json"]), default="tsv", show_default=True)
+@with_workspace
+def export(workspace: Workspace, name: str, out: Path | None, format_: str) -> None:
+    """Write the current version of NAME as an edge list (child, parent, weight, rank) or as JSON."""
+    from ontology.ingest import export_ontology
+
+    text = export_ontology(workspace, name, format=format_)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+        note(f"wrote {out}")
+
+
+@ontology.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@with_workspace
+def delete(workspace: Workspace, name: str, yes: bool, as_json: bool) -> None:
+    """Remove NAME, all its versions and bundles from catalogue, graph and index."""
+    from ontology.ingest import delete_ontology
+
+    workspace.catalog.current(name)
+    if not yes:
+        click.confirm(f"Delete {name} and every version of it?", abort=True, err=True)
+    delete_ontology(workspace, name)
+    emit({"deleted": name}, as_json, f"deleted {name}")
+
+
+def _described(version: Any) -> dict[str, Any]:
+    return {
+        "ontology": version.ontology,
+        "digest": version.digest,
+        "state": version.state,
+        "n_labels": version.n_labels,
+        "n_edges": version.n_edges,
+        "layout": version.layout,
+        "source": version.source,
+        "created_at": str(version.created_at),
+    }
+
+
+def _page(document: dict[str, Any]) -> str:
+    shown = {k: v for k, v in document.items() if k not in ("versions", "bundles")}
+    shown["roots"] = ", ".join(document["roots"])
+    parts = [table(("property", "value"), shown.items(), limit=100)]
+    parts.append(
+        table(
+            ("version", "state", "labels", "edges", "created"),
+            [
+                (v["digest"][:12], v["state"], v["n_labels"], v["n_edges"], v["created_at"])
+                for v in document["versions"]
+            ],
+        )
+    )
+    if document["bundles"]:
+        parts.append(
+            table(
+                ("bundle", "version", "sha256"),
+                [(b.name, b.version[:12], b.sha256[:12]) for b in document["bundles"]],
+            )
+        )
+    return "\n\n".join(parts)

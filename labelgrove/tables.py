@@ -1,0 +1,88 @@
+"""Model outputs and truths as people keep them: ``.npy`` and ``.csv`` files."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import InputError
+
+__all__ = ["read_outputs", "read_truth"]
+
+
+def read_outputs(path: Path) -> tuple[NDArray[Any], list[str] | None]:
+    """Read one row of probabilities or weights per sample.
+
+    Parameters
+    ----------
+    path : Path
+        ``.npy`` (two axes, memory-mapped, never unpickled) or ``.csv`` with a header of column names.
+
+    Returns
+    -------
+    outputs : ndarray of shape (n_samples, n_columns)
+    columns : list of str or None
+        Names of the columns; None where the file has none (``.npy``).
+
+    Raises
+    ------
+    InputError
+        Naming file and, for ``.csv``, line and column of the first cell that is not a number.
+    """
+    if path.suffix == ".npy":
+        try:
+            outputs = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise InputError(f"{path}: not a .npy file of numbers ({error})") from error
+        if outputs.ndim != 2 or outputs.dtype.kind not in "fiu":
+            raise InputError(
+                f"{path}: holds {outputs.dtype} of shape {outputs.shape}; give a row of numbers per sample"
+            )
+        return outputs, None
+    rows = _csv_rows(path)
+    if not rows:
+        raise InputError(f"{path}: is empty; a header with the column names comes first")
+    header = rows[0][1]
+    outputs = np.empty((len(rows) - 1, len(header)))
+    for i, (line, row) in enumerate(rows[1:]):
+        if len(row) != len(header):
+            raise InputError(f"{path}:{line}: {len(row)} cells under a header of {len(header)}")
+        for j, cell in enumerate(row):
+            try:
+                outputs[i, j] = float(cell)
+            except ValueError:
+                raise InputError(
+                    f"{path}:{line}: column {header[j]!r} holds {cell!r}, not a number"
+                ) from None
+    return outputs, header
+
+
+def read_truth(path: Path) -> list[str]:
+    """Read one label key per sample: lines of a text or ``.csv`` file (first column), or ``.npy`` strings."""
+    if path.suffix == ".npy":
+        try:
+            truth = np.load(path, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise InputError(f"{path}: not a .npy file of strings ({error})") from error
+        if truth.ndim != 1 or truth.dtype.kind != "U":
+            raise InputError(
+                f"{path}: holds {truth.dtype} of shape {truth.shape}; one label key per sample is needed"
+            )
+        return [str(k) for k in truth]
+    return [row[0] for _, row in _csv_rows(path)]
+
+
+def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
+    """Return (line number, cells) of every line that is not empty."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            return [(reader.line_num, [c.strip() for c in row]) for row in reader if any(row)]
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text with commas ({error})") from error
