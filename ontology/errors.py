@@ -16,6 +16,7 @@
     │   └── LeaseLostError                   work whose lease went to another worker
     ├── ArtifactError                        bytes that are not what their digest promises
     │   └── BundleError                      a bundle that is stale, foreign or of a newer format
+    ├── JobFailedError                       a background job that ended without a result
     ├── MigrationError                       a schema that this version cannot use
     ├── QueryFailedError                     a store rejected a query that the guard let through
     │   └── QueryTimeoutError (TimeoutError)
@@ -38,6 +39,7 @@ __all__ = [
     "DefectsError",
     "GroveError",
     "InputError",
+    "JobFailedError",
     "LeaseLostError",
     "MigrationError",
     "MissingExtraError",
@@ -128,6 +130,10 @@ class ArtifactError(GroveError):
 
 class BundleError(ArtifactError):
     """A bundle that is stale, foreign or written by a newer format."""
+
+
+class JobFailedError(GroveError):
+    """A background job that failed or was cancelled."""
 
 
 class MigrationError(GroveError):

@@ -58,11 +58,16 @@ def build(
 
     Building is a background job: without a broker it runs here, with one on the workers.
     """
+    from ontology.errors import JobFailedError
     from workers.client import build_bundle_job
 
     progress = Progress(f"bundle {ontology}/{name}")
     with progress.shown():
         job = build_bundle_job(workspace, ontology, name, read_keys(observed), metric=metric, labels=allowed)
+    if job.result_sha256 is None:
+        raise JobFailedError(
+            f"job {job.id[:12]} is {job.state}: {job.error}; see `grove jobs show {job.id[:12]}`"
+        )
     if out is not None:
         out.write_bytes(workspace.artifacts.read_bytes(job.result_sha256))
         note(f"wrote {out}")

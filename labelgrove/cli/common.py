@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
@@ -17,7 +18,17 @@ import click
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
 
-__all__ = ["Progress", "as_csv", "emit", "json_option", "note", "read_keys", "table", "with_workspace"]
+__all__ = [
+    "Progress",
+    "as_csv",
+    "emit",
+    "json_option",
+    "note",
+    "read_keys",
+    "table",
+    "when",
+    "with_workspace",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,9 +41,8 @@ def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        from ontology.workspace import Workspace
-
         from ontology.settings import Settings
+        from ontology.workspace import Workspace
 
         with Workspace.open(Settings.from_env()) as workspace:
             return command(workspace, *args, **kwargs)
@@ -67,6 +77,15 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, limit: int =
     return "\n".join([line([str(c) for c in columns]), line(["-" * w for w in widths]), *map(line, listed)])
 
 
+def when(seconds: float | None) -> str | None:
+    """Return seconds since 1970 as a UTC time to the second.
+
+    >>> when(0.0)
+    '1970-01-01T00:00:00Z'
+    """
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def as_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Return rows as CSV with a header, without the last line end."""
     out = io.StringIO()
@@ -99,7 +118,7 @@ def read_keys(source: str) -> list[str]:
 class Progress:
     """Progress of long work on stderr: a bar on a terminal, silence elsewhere.
 
-    Call it with a step name and optionally how much of it is done.
+    Call it with a step and how much of it is done.
     """
 
     def __init__(self, title: str) -> None:
@@ -108,8 +127,8 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
 
-    def __call__(self, step: str, done: int | None = None, total: int | None = None) -> None:
-        """Show `step`; `done` of `total` moves the bar."""
+    def __call__(self, step: str, done: int = 0, total: int = 1) -> None:
+        """Show that `done` of `total` parts of `step` are done."""
         if self._bar is not None:
             self._bar.update(self._task, description=f"{self._title}: {step}", completed=done, total=total)
 

@@ -49,7 +49,7 @@ def cypher(
     """
     bound = dict(_parameter(p) for p in parameters)
     if ontology is not None:
-        bound["version"] = workspace.graph_version(ontology)
+        bound["version"] = _current(workspace, ontology)
     rows = workspace.graph.run_user(statement, bound, timeout_s=timeout_s, max_rows=max_rows)
     if as_csv_:
         click.echo(as_csv(rows.columns, rows.rows))
@@ -58,6 +58,11 @@ def cypher(
         emit(document, as_json, lambda: table(rows.columns, rows.rows))
     if rows.truncated:
         note(f"only the first {max_rows} rows are shown; raise --max-rows for more")
+
+
+def _current(workspace: Workspace, ontology: str) -> str:
+    """Return the version that the graph calls current; where it calls none, the catalogue says why."""
+    return workspace.graph.current(ontology) or workspace.catalog.version(ontology).digest
 
 
 def _parameter(text: str) -> tuple[str, Any]:

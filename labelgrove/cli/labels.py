@@ -23,7 +23,7 @@ def labels() -> None:
 def _answer(
     workspace: Workspace, name: str, as_json: bool, ask: Callable[[Any, str], list[dict[str, Any]]]
 ) -> None:
-    digest = workspace.catalog.current(name).digest
+    digest = workspace.catalog.version(name).digest
     rows = ask(workspace.graph, digest)
     columns = list(rows[0]) if rows else ["key", "name", "depth"]
     emit(rows, as_json, lambda: table(columns, [tuple(r.values()) for r in rows]))

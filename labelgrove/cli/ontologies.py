@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, table, with_workspace
+from labelgrove.cli.common import Progress, emit, json_option, note, table, when, with_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--format", "format_", metavar="FORMAT", help="Source format; recognised if not given."),
         click.option(
             "--direction",
-            type=click.Choice(["parent-child", "child-parent"]),
+            type=click.Choice(["parent-child", "child-parent", "undirected"]),
             help="Which column of an edge list comes first.",
         ),
         click.option(
@@ -33,9 +34,8 @@ def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="DEFECT=POLICY",
             help="What to do about a kind of defect, e.g. roots=virtual or cycle=fix (docs/formats.md).",
         ),
-        click.option(
-            "--labels", "labels_file", metavar="FILE", help="LSHTC: the file that names the classes."
-        ),
+        click.option("--labels", metavar="FILE", help="LSHTC: the file that names the classes."),
+        click.option("--part", metavar="noun|verb", help="WordNet: which part of speech."),
     )
     for option in reversed(options):
         command = option(command)
@@ -70,7 +70,8 @@ def ingest(
     format_: str | None,
     direction: str | None,
     policies: tuple[str, ...],
-    labels_file: str | None,
+    labels: str | None,
+    part: str | None,
     as_json: bool,
 ) -> None:
     """Read the hierarchy at SOURCE and make it the current version of NAME.
@@ -86,7 +87,7 @@ def ingest(
     progress = Progress(f"ingest {name}")
     with progress.shown():
         progress("reading")
-        result = _read(source, format_, direction, policies, labels_file=labels_file)
+        result = _read(source, format_, direction, policies, labels=labels, part=part)
         if result.report.defects:
             note(result.report.render())
         registered = register(workspace, name, result, source=str(source), progress=progress)
@@ -118,16 +119,9 @@ def ontology() -> None:
 @with_workspace
 def list_(workspace: Workspace, as_json: bool) -> None:
     """List the ontologies with their current version."""
-    rows = workspace.catalog.ontologies()
-    columns = ("name", "version", "labels", "edges", "created")
-    emit(
-        [_described(version) for version in rows],
-        as_json,
-        lambda: table(
-            columns,
-            [(v.ontology, v.digest[:12], v.n_labels, v.n_edges, str(v.created_at)[:19]) for v in rows],
-        ),
-    )
+    described = [_described(v) for v in workspace.catalog.versions() if v.current]
+    columns = ("ontology", "digest", "n_labels", "n_edges", "created_at")
+    emit(described, as_json, lambda: table(columns, [[v[c] for c in columns] for v in described], limit=20))
 
 
 @ontology.command()
@@ -136,8 +130,8 @@ def list_(workspace: Workspace, as_json: bool) -> None:
 @with_workspace
 def show(workspace: Workspace, name: str, as_json: bool) -> None:
     """Show the current version of NAME, its shape and every version kept."""
-    current = workspace.catalog.current(name)
-    graph = workspace.label_graph(name)
+    current = workspace.catalog.version(name)
+    graph = workspace.snapshot(current)
     versions = workspace.catalog.versions(name)
     document = _described(current) | {
         "roots": list(graph.roots[:10]) if graph.directed else [],
@@ -147,7 +141,7 @@ def show(workspace: Workspace, name: str, as_json: bool) -> None:
         "is_tree": graph.is_tree,
         "is_weighted": graph.is_weighted,
         "versions": [_described(v) for v in versions],
-        "bundles": workspace.catalog.bundles(name),
+        "bundles": [asdict(b) for b in workspace.catalog.bundles(name)],
     }
     emit(document, as_json, lambda: _page(document))
 
@@ -161,11 +155,12 @@ def validate(
     format_: str | None,
     direction: str | None,
     policies: tuple[str, ...],
-    labels_file: str | None,
+    labels: str | None,
+    part: str | None,
     as_json: bool,
 ) -> None:
     """Report every defect of the file at SOURCE and register nothing; exit code 3 if it would be refused."""
-    result = _read(source, format_, direction, policies, labels_file=labels_file, strict=False)
+    result = _read(source, format_, direction, policies, labels=labels, part=part, strict=False)
     document = result.report.to_dict() | {"accepted": result.graph is not None}
     if result.graph is not None:
         document |= {"n_labels": result.graph.n_labels, "n_edges": result.graph.n_edges}
@@ -202,7 +197,7 @@ def delete(workspace: Workspace, name: str, yes: bool, as_json: bool) -> None:
     """Remove NAME, all its versions and bundles from catalogue, graph and index."""
     from ontology.ingest import delete_ontology
 
-    workspace.catalog.current(name)
+    workspace.catalog.version(name)
     if not yes:
         click.confirm(f"Delete {name} and every version of it?", abort=True, err=True)
     delete_ontology(workspace, name)
@@ -218,7 +213,7 @@ def _described(version: Any) -> dict[str, Any]:
         "n_edges": version.n_edges,
         "layout": version.layout,
         "source": version.source,
-        "created_at": str(version.created_at),
+        "created_at": when(version.created_at),
     }
 
 
@@ -239,7 +234,8 @@ def _page(document: dict[str, Any]) -> str:
         parts.append(
             table(
                 ("bundle", "version", "sha256"),
-                [(b.name, b.version[:12], b.sha256[:12]) for b in document["bundles"]],
+                [(b["name"], b["version"][:12], b["sha256"]) for b in document["bundles"]],
+                limit=64,
             )
         )
     return "\n\n".join(parts)

@@ -1,4 +1,4 @@
-"""``grove worker``: serve background jobs from the broker."""
+"""``grove worker``: serve background jobs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import click
 __all__ = ["worker"]
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": False})
+@click.command()
 @click.option(
-    "--concurrency", "-c", type=click.IntRange(1, 1024), help="Worker processes; one per core if not given."
+    "--concurrency", "-c", type=click.IntRange(1, 1024), help="Units at a time; one per core if not given."
 )
-@click.option("--queues", "-Q", help="Queues to serve, comma separated; all if not given.")
-@click.option("--hostname", "-n", help="Name of this node, if several run on one host.")
-@click.option("--loglevel", default="INFO", show_default=True)
-def worker(concurrency: int | None, queues: str | None, hostname: str | None, loglevel: str) -> None:
-    """Serve background jobs from the broker at GROVE_BROKER_URL until told to stop.
+@click.option("--log-level", default="INFO", show_default=True, help="DEBUG, INFO, WARNING or ERROR.")
+def worker(concurrency: int | None, log_level: str) -> None:
+    """Serve background jobs until told to stop: from GROVE_BROKER_URL, or in this process without a broker.
 
     SIGTERM lets running units finish or hands them back; SIGKILL loses nothing either.
     """
+    from ontology.settings import Settings
     from workers.app import run_worker
 
-    run_worker(concurrency=concurrency, queues=queues, hostname=hostname, loglevel=loglevel)
+    run_worker(Settings.from_env(), concurrency=concurrency, log_level=log_level)

@@ -1,0 +1,14 @@
+"""Pictures: functions that take arrays and return matplotlib figures, one module for each family.
+
+No module here touches ``pyplot`` or changes matplotlib's global settings, so that drawing inside a server, a
+notebook or a test leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from labelgrove.plots.figure import save
+from labelgrove.plots.grid import grid_errors
+from labelgrove.plots.histogram import error_histogram
+from labelgrove.plots.simplex import prediction_regions
+
+__all__ = ["error_histogram", "grid_errors", "prediction_regions", "save"]

@@ -1,0 +1,202 @@
+"""What every test shares: an environment of its own, real servers, and the rule about skipping.
+
+A server comes from `GROVE_TEST_NEO4J_URL`, `GROVE_TEST_REDIS_URL` or `GROVE_TEST_POSTGRES_URL` when set, else
+it is started on first use. A test whose server or data cannot be had is skipped, with the reason; with
+`GROVE_TEST_REQUIRE_SERVICES=1` (continuous integration) it fails instead, and so does a run in which any test
+at all was skipped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn, TypeVar
+from urllib.parse import urlsplit
+
+import hypothesis
+import pytest
+
+from tests.services import Neo4jServer, PostgresServer, RedisServer, ServerProcess, ServiceMissingError
+from tests.services.postgres_server import create_database, drop_database
+
+_REQUIRE = "GROVE_TEST_REQUIRE_SERVICES"
+_WIPE_BATCH = 10_000
+
+# Wall-clock deadlines per example only measure how busy the machine is; pytest-timeout bounds each test.
+hypothesis.settings.register_profile("default", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile("nightly", deadline=None, max_examples=5_000, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+_skips: list[tuple[str, str]] = []
+Server = TypeVar("Server", bound=ServerProcess)
+
+
+def _services_required() -> bool:
+    return os.environ.get(_REQUIRE) == "1"
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skip, or fail where every service must be there."""
+    if _services_required():
+        pytest.fail(f"{reason} ({_REQUIRE}=1)", pytrace=False)
+    pytest.skip(reason)
+
+
+# --- no silent skips in continuous integration --------------------------------------------------------------
+
+
+def _note_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if report.skipped and not hasattr(report, "wasxfail"):
+        where = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        _skips.append((report.nodeid, where))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _note_skip(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    _note_skip(report)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _skips and _services_required() and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _skips and _services_required():
+        terminalreporter.section(f"skipped, which {_REQUIRE}=1 forbids", red=True)
+        for test, reason in _skips:
+            terminalreporter.line(f"{test}: {reason}")
+
+
+# --- environment --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(tmp_path: Path) -> Iterator[None]:
+    """Hide the developer's own settings, and give each test a home of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith("GROVE_") and not name.startswith("GROVE_TEST_"):
+                patch.delenv(name)
+        patch.setenv("GROVE_HOME", str(tmp_path / "home"))
+        yield
+
+
+# --- servers ------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def serving(server: Server) -> Iterator[Server]:
+    """Run a server of a test's own; skip or fail, by the rule above, where its program is missing."""
+    try:
+        with server:
+            yield server
+    except ServiceMissingError as error:
+        unavailable(str(error))
+
+
+@pytest.fixture(scope="session")
+def neo4j_server() -> Iterator[Neo4jServer]:
+    """A Neo4j process that a test may kill and start again."""
+    with serving(Neo4jServer()) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis process with an append-only file, that a test may kill and start again."""
+    with serving(RedisServer(appendonly=True)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL process that a test may kill and start again."""
+    with serving(PostgresServer()) as server:
+        yield server
+
+
+def _url(request: pytest.FixtureRequest, name: str) -> str:
+    """Return the URL from the environment, or of our own server, started again if a test left it dead."""
+    if given := os.environ.get(f"GROVE_TEST_{name.upper()}_URL"):
+        return given
+    server: ServerProcess = request.getfixturevalue(f"{name}_server")
+    server.start()
+    return server.url
+
+
+@pytest.fixture
+def neo4j_url(request: pytest.FixtureRequest) -> str:
+    """Bolt URL with credentials; the content is whatever earlier tests left."""
+    return _url(request, "neo4j")
+
+
+@pytest.fixture
+def neo4j_clean_url(neo4j_url: str) -> str:
+    """Bolt URL of a graph without nodes, constraints or indexes."""
+    wipe_neo4j(neo4j_url)
+    return neo4j_url
+
+
+@pytest.fixture
+def redis_url(request: pytest.FixtureRequest) -> str:
+    """URL of a Redis database emptied before the test."""
+    import redis
+
+    url = _url(request, "redis")
+    with redis.Redis.from_url(url) as client:
+        client.flushdb()
+    return url
+
+
+@pytest.fixture
+def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """SQLAlchemy URL of a database made for this test alone."""
+    server_url = _url(request, "postgres")
+    url = create_database(server_url)
+    yield url
+    drop_database(url, server_url=_url(request, "postgres"))
+
+
+def wipe_neo4j(url: str) -> None:
+    """Delete all nodes, constraints and indexes, in batches that fit a small heap."""
+    import neo4j
+
+    parts = urlsplit(url)
+    auth = (parts.username, parts.password) if parts.username else None
+    address = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    with neo4j.GraphDatabase.driver(address, auth=auth) as driver:
+
+        def run(query: str, **parameters: object) -> list[neo4j.Record]:
+            return driver.execute_query(query, parameters, database_="neo4j").records
+
+        while run(
+            "MATCH (n) WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS deleted", batch=_WIPE_BATCH
+        )[0]["deleted"]:
+            pass
+        for name in [row["name"] for row in run("SHOW CONSTRAINTS YIELD name")]:
+            run(f"DROP CONSTRAINT `{name.replace('`', '``')}` IF EXISTS")
+        # The two token lookup indexes are part of every database, and matching by label needs them.
+        for name in [row["name"] for row in run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP'")]:
+            run(f"DROP INDEX `{name.replace('`', '``')}` IF EXISTS")
+
+
+# --- data ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def wordnet_dir() -> Path:
+    """Folder with WordNet's own database files (`data.noun` and its companions)."""
+    places = [Path("/usr/share/wordnet")]
+    if home := os.environ.get("WNHOME"):
+        places = [Path(home) / "dict", Path(home), *places]
+    for place in places:
+        if (place / "data.noun").is_file():
+            return place
+    unavailable("WordNet is not installed: apt-get install wordnet-base, or set WNHOME")

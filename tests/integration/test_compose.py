@@ -1,0 +1,257 @@
+"""docker-compose.yml: rules that every service keeps, and each service's own words on installed programs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from ontology.settings import Settings
+from tests.conftest import serving, unavailable
+from tests.services import Neo4jServer, PostgresServer, RedisServer, ServiceMissingError, wait_until
+from tests.services.postgres_server import _connect
+from tests.services.process import find_program
+
+ROOT = Path(__file__).parents[2]
+SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+CORE = ["neo4j", "postgres", "redis-broker", "redis-cache"]
+
+each_service = pytest.mark.parametrize("name", sorted(SERVICES))
+
+
+def interpolated(text: str, values: dict[str, str]) -> str:
+    """Put values for variables as Compose does: ``${X:?message}``, ``${X:-default}``, ``$$`` for ``$``."""
+
+    def value(match: re.Match[str]) -> str:
+        if match[0] == "$$":
+            return "$"
+        if match["rule"] == ":-":
+            return values.get(match["name"], match["rest"])
+        return values[match["name"]]
+
+    return re.sub(r"\$\$|\$\{(?P<name>\w+)(?P<rule>:[-?])(?P<rest>[^}]*)\}", value, text)
+
+
+def environment(name: str, values: dict[str, str]) -> dict[str, str]:
+    return {
+        key: interpolated(str(text), values) for key, text in SERVICES[name].get("environment", {}).items()
+    }
+
+
+def run_health_check(name: str, changes: dict[str, str], **env: str) -> int:
+    """Run the service's health check with its fixed port changed to that of the running server."""
+    kind, script = SERVICES[name]["healthcheck"]["test"]
+    assert kind == "CMD-SHELL"
+    script = interpolated(script, {})
+    for old, new in changes.items():
+        assert old in script
+        script = script.replace(old, new)
+    path = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+    return subprocess.run(["sh", "-c", script], env=path | env, check=False, timeout=30).returncode
+
+
+def need(*programs: tuple[str, str]) -> None:
+    for program, package in programs:
+        try:
+            find_program(program, package=package)
+        except ServiceMissingError as error:
+            unavailable(str(error))
+
+
+# --- rules --------------------------------------------------------------------------------------------------
+
+
+def test_profiles() -> None:
+    assert {name for name, service in SERVICES.items() if "core" in service["profiles"]} == set(CORE)
+    # A service that another one waits for must be in every profile of that one.
+    for service in SERVICES.values():
+        for needed in service.get("depends_on", {}):
+            assert set(service["profiles"]) <= set(SERVICES[needed]["profiles"])
+
+
+@each_service
+def test_ports_are_published_on_loopback_only(name: str) -> None:
+    assert "network_mode" not in SERVICES[name]
+    for port in SERVICES[name].get("ports", []):
+        assert re.fullmatch(r"127\.0\.0\.1:\$\{\w+:-\d+\}:\d+", port), port
+
+
+@each_service
+def test_no_password_is_written_down(name: str) -> None:
+    required = r"\$\{\w+_PASSWORD:\?[^}]+\}"
+    for key, text in SERVICES[name].get("environment", {}).items():
+        secret = (
+            re.search(r"://[^/@:$]*:(?P<url>.+)@|^\w+/(?P<pair>.+)$", str(text))
+            if "_URL" in key or "AUTH" in key
+            else None
+        )
+        if secret is not None:
+            assert re.fullmatch(required, secret["url"] or secret["pair"] or ""), key
+        elif re.search("PASSWORD|AUTH|SECRET|TOKEN", key):
+            assert re.fullmatch(required, str(text)), key
+    for word in SERVICES[name].get("command", []):
+        assert not re.search(r"(requirepass|password)[ =]+(?!\"\$\$)", word)
+
+
+@each_service
+def test_every_service_is_limited_and_watched(name: str) -> None:
+    service = SERVICES[name]
+    assert re.fullmatch(r"\d+[mg]", service["mem_limit"])
+    assert service["pids_limit"] > 0
+    assert {"test", "interval", "timeout", "retries"} <= service["healthcheck"].keys()
+    assert "latest" not in service.get("image", "")
+
+
+@each_service
+def test_every_service_runs_with_few_rights(name: str) -> None:
+    service = SERVICES[name]
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["user"].partition(":")[0] not in {"root", "0", ""}
+    assert service.get("privileged") is None
+    # The Neo4j image writes its configuration into its own folder when it starts.
+    assert service.get("read_only", False) is (name != "neo4j")
+
+
+# --- on the installed programs ------------------------------------------------------------------------------
+
+
+class ComposeRedis(RedisServer):
+    """Redis started by the very shell line of the Compose service, its folder and port added at the end."""
+
+    def __init__(self, service: str) -> None:
+        super().__init__()
+        self._env = environment(service, {f"{service.upper().replace('-', '_')}_PASSWORD": self.password})
+        self._shell, self._option, self._script = SERVICES[service]["command"]
+
+    def _command(self) -> list[str]:
+        ours = f" --bind 127.0.0.1 --port {self.port} --dir {shlex.quote(str(self.home))}"
+        return [self._shell, self._option, interpolated(self._script, {}) + ours]
+
+    def _popen_options(self) -> dict[str, Any]:
+        return {"env": {"PATH": "/usr/local/bin:/usr/bin:/bin", **self._env}}
+
+
+@pytest.mark.services
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("redis-broker", {"maxmemory-policy": "noeviction", "appendonly": "yes", "appendfsync": "everysec"}),
+        ("redis-cache", {"maxmemory-policy": "allkeys-lru", "appendonly": "no"}),
+    ],
+)
+def test_redis_service(name: str, expected: dict[str, str]) -> None:
+    need(("redis-server", "redis-server"), ("redis-cli", "redis-tools"))
+    with serving(ComposeRedis(name)) as server:
+        with server.client() as client:
+            settings = client.config_get("*")
+        assert expected.items() <= settings.items()
+        assert settings["save"] == ""
+        # Where the limit on memory is reached, Redis must act before the container's limit kills it.
+        assert 0 < int(settings["maxmemory"]) < _bytes(SERVICES[name]["mem_limit"])
+        port = {"redis-cli": f"redis-cli -p {server.port}"}
+        assert run_health_check(name, port, REDISCLI_AUTH=server.password) == 0
+        assert run_health_check(name, port, REDISCLI_AUTH="not-the-password") != 0
+        server.kill()
+        assert run_health_check(name, port, REDISCLI_AUTH=server.password) != 0
+
+
+@pytest.mark.services
+def test_postgres_service() -> None:
+    need(("pg_isready", "postgresql-client"))
+    service = SERVICES["postgres"]
+    values = environment("postgres", {"POSTGRES_PASSWORD": "made-up"})
+    program, *options = service["command"]
+    assert program == "postgres"
+    assert options[::2] == ["-c"] * len(options[1::2])
+    made = PostgresServer(
+        settings=options[1::2],
+        initdb_arguments=[*shlex.split(values["POSTGRES_INITDB_ARGS"]), "--auth-local=scram-sha-256"],
+    )
+    with serving(made) as server:
+        with _connect(server.url) as connection:
+            for option in options[1::2]:
+                setting, _, value = option.partition("=")
+                assert connection.execute(f"SHOW {setting}").fetchone() == (value,)
+            assert connection.execute("SHOW server_encoding").fetchone() == ("UTF8",)
+            in_byte_order = connection.execute(
+                "SELECT v FROM (VALUES ('a'), ('B'), ('é')) t(v) ORDER BY v"
+            ).fetchall()
+        assert in_byte_order == [("B",), ("a",), ("é",)]
+        assert run_health_check("postgres", {}, PGPORT=str(server.port)) == 0
+        server.kill()
+        assert run_health_check("postgres", {}, PGPORT=str(server.port)) != 0
+
+
+@pytest.mark.services
+def test_neo4j_service() -> None:
+    import neo4j
+
+    need(("wget", "wget"))
+    values = environment("neo4j", {"NEO4J_PASSWORD": "made-up"})
+    assert values.pop("NEO4J_AUTH") == "neo4j/made-up"
+    settings = {
+        re.sub(r"__|_", lambda m: "." if m[0] == "_" else "_", key.removeprefix("NEO4J_")): text
+        for key, text in values.items()
+    }
+    with serving(Neo4jServer(settings=settings)) as server:
+        with server.driver() as driver:
+            rows = driver.execute_query(
+                "SHOW SETTINGS YIELD name, value, isExplicitlySet WHERE isExplicitlySet RETURN name, value"
+            ).records
+            public = {key for key in settings if not key.startswith("internal.")}  # others are not shown
+            assert public <= {row["name"] for row in rows}
+            for source in (f"{server.http_url}/", "file:///etc/hostname"):
+                with pytest.raises(neo4j.exceptions.ClientError, match="Cannot load from URL"):
+                    driver.execute_query("LOAD CSV FROM $source AS row RETURN row", source=source)
+        port = {"7474": str(server.http_port)}
+        wait_until(lambda: run_health_check("neo4j", port) == 0, deadline_s=30, what="the HTTP connector")
+        server.kill()
+        assert run_health_check("neo4j", port) != 0
+
+
+def test_worker_environment_is_understood() -> None:
+    passwords = {
+        f"{name}_PASSWORD": name.lower() for name in ("NEO4J", "POSTGRES", "REDIS_BROKER", "REDIS_CACHE")
+    }
+    settings = Settings.from_env(environment("worker", passwords))
+    assert not settings.graph_is_embedded
+    reached = [settings.graph_url, settings.database_url, settings.broker_url or "", settings.cache_url or ""]
+    assert [urlsplit(url).hostname for url in reached] == CORE
+    assert all(urlsplit(url).password for url in reached)
+    mounts = [volume.rpartition(":")[2] for volume in SERVICES["worker"]["volumes"]]
+    assert settings.artifacts_url in mounts
+
+
+def test_worker_command() -> None:
+    program, *arguments = SERVICES["worker"]["command"]
+    assert program == "grove"
+    for words in (arguments, SERVICES["worker"]["healthcheck"]["test"][2:]):
+        done = subprocess.run(
+            [sys.executable, "-m", "labelgrove", *words, "--help"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=ROOT,
+        )
+        assert done.returncode == 0, done.stderr
+        assert words[-1] in done.stdout
+
+
+def test_worker_image_ends_as_an_ordinary_user() -> None:
+    lines = (ROOT / SERVICES["worker"]["build"]["dockerfile"]).read_text().splitlines()
+    users = [line.split()[1] for line in lines if line.startswith("USER ")]
+    assert users
+    assert users[-1].partition(":")[0] not in {"root", "0"}
+    assert not any(re.search("PASSWORD|TOKEN|SECRET", line) for line in lines)
+
+
+def _bytes(limit: str) -> int:
+    return int(limit[:-1]) * {"m": 2**20, "g": 2**30}[limit[-1]]

@@ -1,0 +1,32 @@
+"""Real Neo4j, Redis and PostgreSQL servers for the tests, started without containers and without root.
+
+Each server class is a context manager with `url`, `pid`, `version`, `start()`, `kill()` (SIGKILL, as a power
+cut would) and `stop()`; after `kill` or `stop`, `start` continues on the same data and the same port.
+
+From the shell::
+
+    python -m tests.services neo4j --print-url       # one server in the foreground, until Ctrl-C
+    python -m tests.services run -- python -m pytest  # all three, then a command that finds them by URL
+"""
+
+from tests.services.neo4j_server import Neo4jServer
+from tests.services.postgres_server import PostgresServer
+from tests.services.process import (
+    ServerProcess,
+    ServiceError,
+    ServiceMissingError,
+    ServiceStartError,
+    wait_until,
+)
+from tests.services.redis_server import RedisServer
+
+__all__ = [
+    "Neo4jServer",
+    "PostgresServer",
+    "RedisServer",
+    "ServerProcess",
+    "ServiceError",
+    "ServiceMissingError",
+    "ServiceStartError",
+    "wait_until",
+]

@@ -1,0 +1,227 @@
+"""A real Neo4j Community server from its published Java artifacts: needs a JDK and Maven, nothing else."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.services.process import (
+    ServerProcess,
+    ServiceMissingError,
+    ServiceStartError,
+    find_program,
+    free_port,
+    run_tool,
+)
+
+__all__ = ["Neo4jServer", "fetch_jars", "pinned_version"]
+
+_POM = Path(__file__).with_name("pom.xml")
+_MAIN_CLASS = "org.neo4j.server.CommunityEntryPoint"
+_ADMIN_CLASS = "org.neo4j.cli.AdminTool"
+_USER = "neo4j"
+
+# What the distribution's own start script passes to the JVM, less heap tuning: off-heap buffers and netty
+# reach into these packages.
+_JVM_OPTIONS = (
+    "-Xms128m",
+    "-Xmx768m",
+    "-XX:+UseSerialGC",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/java.io=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dlog4j2.disable.jmx=true",
+    "-Dfile.encoding=UTF-8",
+)
+
+_SETTINGS = {
+    "server.memory.pagecache.size": "256m",
+    "db.tx_log.preallocate": "false",
+    "dbms.usage_report.enabled": "false",
+    # Bolt waits this long, twice, for late connections as it shuts down (default 5 s); data are safe by then.
+    "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
+}
+
+
+def pinned_version() -> str:
+    """Return the Neo4j version that pom.xml pins."""
+    return ElementTree.parse(_POM).getroot().findtext(".//{*}neo4j.version", "").strip()
+
+
+def fetch_jars() -> Path:
+    """Return the folder with the server's jars; the first call on a machine fetches about 120 MB.
+
+    Notes
+    -----
+    A lock keeps two sessions from fetching at once, and the folder appears under its final name by one
+    rename, so whoever sees it sees all of it.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "labelgrove-neo4j"
+    jars = cache / pinned_version()
+    if jars.is_dir():
+        return jars
+    maven = find_program("mvn", package="maven")
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "fetch.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if jars.is_dir():
+            return jars
+        partial = Path(tempfile.mkdtemp(prefix=f".{jars.name}-", dir=cache))
+        try:
+            run_tool(
+                [
+                    *(maven, "-B", "-q", "--strict-checksums", "-f", _POM),
+                    *(
+                        "dependency:copy-dependencies",
+                        "-DincludeScope=runtime",
+                        f"-DoutputDirectory={partial}",
+                    ),
+                ],
+                deadline_s=600,
+            )
+            partial.chmod(0o755)
+            partial.rename(jars)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return jars
+
+
+class Neo4jServer(ServerProcess):
+    """Neo4j Community on loopback ports of its own.
+
+    Parameters
+    ----------
+    home : Path, optional
+        Neo4j home; a temporary one by default.
+    settings : mapping of str to str, optional
+        Configuration keys and values, over the small-footprint defaults. Listen addresses are always ours.
+    auth : bool
+        Whether clients must log in, with a password made up for this server.
+
+    Examples
+    --------
+    >>> with Neo4jServer() as server:  # doctest: +SKIP
+    ...     server.kill()
+    ...     server.start()
+    """
+
+    name = "neo4j"
+    start_deadline_s = 120.0
+
+    def __init__(
+        self, home: Path | None = None, *, settings: Mapping[str, str] | None = None, auth: bool = True
+    ) -> None:
+        super().__init__(home)
+        self.http_port = free_port()
+        self.auth = auth
+        self.password = secrets.token_hex(12)
+        self._settings = dict(settings or {})
+
+    @property
+    def address(self) -> str:
+        """Bolt address without credentials, as the driver takes it."""
+        return f"bolt://127.0.0.1:{self.port}"
+
+    @property
+    def http_url(self) -> str:
+        """Address of the HTTP connector."""
+        return f"http://127.0.0.1:{self.http_port}"
+
+    @property
+    def url(self) -> str:
+        """Bolt address with user and password in it when `auth` is on."""
+        return f"bolt://{_USER}:{self.password}@127.0.0.1:{self.port}" if self.auth else self.address
+
+    @property
+    def version(self) -> str:
+        """Version and edition, from the server."""
+        with self.driver() as driver:
+            record = driver.execute_query(
+                "CALL dbms.components() YIELD versions, edition RETURN versions[0] AS version, edition",
+                database_="neo4j",
+            ).records[0]
+        return f"{record['version']} {record['edition']}"
+
+    def driver(self):
+        """Return a new driver for this server; the caller closes it."""
+        import neo4j
+
+        return neo4j.GraphDatabase.driver(self.address, auth=(_USER, self.password) if self.auth else None)
+
+    def _prepare(self) -> None:
+        self._java = find_program("java", package="openjdk-17-jdk-headless")
+        _require_java(self._java)
+        self._jars = fetch_jars()
+        for folder in ("conf", "data", "logs", "run", "import", "plugins"):
+            (self.home / folder).mkdir(exist_ok=True)
+        settings = {
+            **_SETTINGS,
+            **self._settings,
+            "dbms.security.auth_enabled": str(self.auth).lower(),
+            "server.default_listen_address": "127.0.0.1",
+            "server.bolt.listen_address": f"127.0.0.1:{self.port}",
+            "server.http.listen_address": f"127.0.0.1:{self.http_port}",
+        }
+        lines = (f"{key}={value}\n" for key, value in sorted(settings.items()))
+        (self.home / "conf" / "neo4j.conf").write_text("".join(lines))
+        password_file = self.home / "password"
+        if not self.auth:
+            return
+        if password_file.exists():  # a home that was used before keeps its password
+            self.password = password_file.read_text()
+            return
+        password_file.touch(mode=0o600)
+        password_file.write_text(self.password)
+        run_tool(
+            [
+                self._java,
+                "-cp",
+                f"{self._jars}/*",
+                _ADMIN_CLASS,
+                "dbms",
+                "set-initial-password",
+                self.password,
+            ],
+            deadline_s=60,
+            env={**os.environ, "NEO4J_HOME": str(self.home), "NEO4J_CONF": str(self.home / "conf")},
+        )
+
+    def _command(self) -> list[str]:
+        return [
+            str(self._java),
+            *_JVM_OPTIONS,
+            "-cp",
+            f"{self._jars}/*",
+            _MAIN_CLASS,
+            f"--home-dir={self.home}",
+            f"--config-dir={self.home / 'conf'}",
+            "--console-mode",  # without it the server closes its own standard output, and the log stays empty
+        ]
+
+    def _probe(self) -> None:
+        with self.driver() as driver:
+            driver.verify_connectivity()
+            driver.execute_query(
+                "RETURN 1", database_="neo4j"
+            )  # bolt answers a little before the database does
+
+
+def _require_java(java: Path) -> None:
+    """Refuse a Java that this Neo4j does not run on, in words rather than by a stack trace."""
+    printed = run_tool([java, "-version"], deadline_s=30)
+    found = re.search(r'version "(\d+)', printed)
+    if found is None:
+        raise ServiceStartError(f"{java} -version printed no version: {printed.strip()!r}")
+    if int(found[1]) not in (17, 21):
+        raise ServiceMissingError(
+            f"Neo4j {pinned_version()} runs on Java 17 or 21, found {found[1]}: "
+            "apt-get install openjdk-17-jdk-headless, and put it first on PATH"
+        )

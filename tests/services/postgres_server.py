@@ -1,0 +1,156 @@
+"""A real PostgreSQL server on a loopback port, run by an ordinary user even when the tests run as root."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from tests.services.process import ServerProcess, ServiceMissingError, find_program, run_tool
+
+__all__ = ["PostgresServer", "create_database", "drop_database"]
+
+_USER = "grove"
+_SCHEME = "postgresql+psycopg"
+
+# Linguistic order on purpose: code that takes the database's own order for canonical (byte) order shows.
+_INITDB_ARGUMENTS = (
+    "--encoding=UTF8",
+    "--locale=C",
+    "--locale-provider=icu",
+    "--icu-locale=en-US",
+    "--auth=scram-sha-256",
+)
+
+
+class PostgresServer(ServerProcess):
+    """PostgreSQL with its own data folder and a superuser with a password.
+
+    Parameters
+    ----------
+    home : Path, optional
+        Folder for data and log; a temporary one by default. When the tests run as root it must be reachable
+        by an ordinary user, which pytest's own temporary folders are not.
+    settings : sequence of str
+        Further server settings, each ``name=value``. Durability settings keep their defaults.
+    initdb_arguments : sequence of str
+        Encoding, collation and login rule of a new data folder.
+    """
+
+    name = "postgres"
+
+    def __init__(
+        self,
+        home: Path | None = None,
+        *,
+        settings: Sequence[str] = (),
+        initdb_arguments: Sequence[str] = _INITDB_ARGUMENTS,
+    ) -> None:
+        super().__init__(home)
+        self.password = secrets.token_hex(12)
+        self._settings = tuple(settings)
+        self._initdb_arguments = tuple(initdb_arguments)
+        self._user = _unprivileged_user() if os.geteuid() == 0 else None
+
+    @property
+    def url(self) -> str:
+        """SQLAlchemy address of the maintenance database."""
+        return f"{_SCHEME}://{_USER}:{self.password}@127.0.0.1:{self.port}/postgres"
+
+    @property
+    def version(self) -> str:
+        """Version, from the server."""
+        with _connect(self.url) as connection:
+            return str(connection.execute("SHOW server_version").fetchone()[0])
+
+    def create_database(self) -> str:
+        """Create an empty database under a new name and return its URL."""
+        return create_database(self.url)
+
+    def _prepare(self) -> None:
+        folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_major, reverse=True)
+        self._program = find_program("postgres", package="postgresql", folders=folders)
+        initdb = find_program("initdb", package="postgresql", folders=[self._program.parent, *folders])
+        data, password_file = self.home / "data", self.home / "password"
+        if (data / "PG_VERSION").exists():
+            self.password = password_file.read_text()
+            return
+        self.home.chmod(0o711)
+        data.mkdir(mode=0o700)
+        password_file.touch(mode=0o600)
+        password_file.write_text(self.password)
+        if self._user is not None:
+            for path in (data, password_file):
+                os.chown(path, self._user.pw_uid, self._user.pw_gid)
+        run_tool(
+            [
+                *(initdb, "-D", data, "-U", _USER, f"--pwfile={password_file}", "--no-sync"),
+                *self._initdb_arguments,
+            ],
+            deadline_s=120,
+            **self._popen_options(),
+        )
+
+    def _command(self) -> list[str]:
+        ours = ("listen_addresses=127.0.0.1", f"port={self.port}", "unix_socket_directories=")
+        options = [part for setting in (*self._settings, *ours) for part in ("-c", setting)]
+        return [str(self._program), "-D", str(self.home / "data"), *options]
+
+    def _popen_options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"cwd": self.home}
+        if self._user is not None:
+            options |= {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}
+        return options
+
+    def _probe(self) -> None:
+        with _connect(self.url) as connection:
+            connection.execute("SELECT 1")
+
+    def _stop_signal(self) -> signal.Signals:
+        return (
+            signal.SIGINT
+        )  # "fast": roll open transactions back; SIGTERM would wait for every client to leave
+
+
+def create_database(url: str) -> str:
+    """Create an empty database on the server at `url` and return the new database's URL."""
+    name = f"grove_test_{secrets.token_hex(8)}"
+    with _connect(url) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+
+
+def drop_database(url: str, *, server_url: str) -> None:
+    """Drop the database at `url`, whoever is still connected, through the server's own address."""
+    name = urlsplit(url).path.removeprefix("/")
+    with _connect(server_url) as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+
+def _connect(url: str):
+    import psycopg
+
+    return psycopg.connect(
+        url.replace(f"{_SCHEME}://", "postgresql://", 1), autocommit=True, connect_timeout=5
+    )
+
+
+def _unprivileged_user() -> pwd.struct_passwd:
+    """Return a user to run the server as: PostgreSQL refuses to run as root."""
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise ServiceMissingError(
+        "PostgreSQL does not run as root, and neither user 'postgres' nor 'nobody' exists"
+    )
+
+
+def _major(folder: Path) -> int:
+    return int(folder.parent.name) if folder.parent.name.isdigit() else -1
