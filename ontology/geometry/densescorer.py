@@ -1,0 +1,322 @@
+"""DenseScorer: exact Fréchet means from rows of distances, on any space and with any exponent.
+
+A matrix product in float32 passes over blocks of rows and only filters: all terms are non-negative, so its
+rounding is a relative error with a proven bound, and every row that could be tied with the best within that
+bound becomes a finalist. Finalists are decided by the plain sum (see `ontology.geometry.ties`). Memory: a
+few blocks, never n_samples x n_labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ontology.errors import InputError, SpaceError, WeightError
+from ontology.geometry.spaces import MetricSpace
+from ontology.geometry.ties import (
+    TIE_RELATIVE,
+    FrechetResult,
+    check_beta,
+    check_weights,
+    plain_sums,
+    powers,
+    tied,
+)
+
+__all__ = ["DenseScorer", "RowsOnDemand"]
+
+_BLOCK_ENTRIES = 1 << 21
+_BATCH = 1024
+_MOST_PAIRS = 1 << 22
+_LARGEST_POWER = 1e150  # leaves room for weights whose rows sum to at most 1e150
+_LARGEST_SINGLE = 1e30
+_MOST_SINGLE = 1 << 20  # beyond it the error bound of a float32 sum is of no use
+
+_Finalists = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Sample, row and plain sum of each finalist, sorted by sample and row."""
+
+
+class Rows(Protocol):
+    """What a `DenseScorer` reads: a matrix, or anything that can be sliced and indexed by rows like one."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n_labels, n_observed)."""
+        ...
+
+    def __getitem__(self, rows: slice | NDArray[np.int64], /) -> NDArray[Any]:
+        """Return rows of distances."""
+        ...
+
+
+class RowsOnDemand:
+    """The distances of a space to some of its points, measured when they are read.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        The space; its allowed labels are the rows.
+    points : ndarray of shape (n_observed,), dtype=int64
+        Point indices of the observed labels: the columns.
+    """
+
+    def __init__(self, space: MetricSpace, points: NDArray[np.int64]) -> None:
+        self._space, self._points = space, points
+        self.shape = (space.n_labels, len(points))
+
+    def __getitem__(self, rows: slice | NDArray[np.int64], /) -> NDArray[Any]:
+        """Measure the distances of `rows`."""
+        index = np.arange(*rows.indices(self.shape[0])) if isinstance(rows, slice) else rows
+        return self._space.distances(index, self._points)
+
+
+class DenseScorer:
+    """Scores every allowed label from its distances to the observed ones.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_labels, n_observed) or RowsOnDemand
+        Distances from each allowed label, in canonical order, to each observed label, in the order of the
+        columns of the weights.
+    beta : float, default=2
+        Exponent of the distances, positive.
+
+    Examples
+    --------
+    >>> DenseScorer(np.array([[0, 2], [1, 1], [2, 0]], dtype=np.uint8)).score([[1.0, 1.0]]).index
+    array([1])
+    """
+
+    def __init__(self, distances: Rows, *, beta: float = 2) -> None:
+        if len(distances.shape) != 2 or 0 in distances.shape:
+            raise SpaceError(
+                f"distances: shape {distances.shape}; give (n_labels, n_observed), at least one of each"
+            )
+        self.beta = check_beta(beta)
+        self.n_labels, self.n_observed = distances.shape
+        self._distances = distances
+
+    def score(
+        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
+    ) -> FrechetResult:
+        """Return the best labels of each sample.
+
+        Parameters
+        ----------
+        weights : array_like of shape (n_samples, n_observed) or (n_observed,)
+            Non-negative; rows need not sum to one.
+        top : int, default=1
+            Number of labels to return, best first: each is the winner by the tie rule among those that the
+            ones before it leave.
+        candidates : ndarray of int64, optional
+            Indices of the labels that take part; all by default.
+
+        Raises
+        ------
+        WeightError
+            For weights that break a rule (see `check_weights`).
+        InputError
+            If `top` is not between 1 and the number of candidates, or a candidate is not a label.
+
+        Notes
+        -----
+        O(n_samples * n_observed * n_labels) time, at the speed of a float32 matrix product.
+        """
+        checked = check_weights(weights, self.n_observed)
+        rows = self._rows(candidates)
+        n_rows = self.n_labels if rows is None else len(rows)
+        if not 1 <= top <= n_rows:
+            raise InputError(f"top: {top} given; ask for 1 to {n_rows} labels")
+        index = np.empty((len(checked), top), dtype=np.int64)
+        value = np.empty((len(checked), top))
+        n_tied = np.empty(len(checked), dtype=np.int64)
+        for of, finalists in self._decided(checked, rows, top):
+            index[of], value[of], n_tied[of] = _ranked(*finalists, top)
+        if top == 1:
+            return FrechetResult(index[:, 0], value[:, 0], n_tied)
+        return FrechetResult(index, value, n_tied)
+
+    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
+        """Return all labels tied with the best one, ascending; `weights` is one row."""
+        checked = check_weights(weights, self.n_observed)
+        if len(checked) != 1:
+            raise WeightError(f"weights: {len(checked)} rows given; a mean set is of one row")
+        ((_, (_, row, total)),) = self._decided(checked, None, 1)
+        return row[tied(total)]
+
+    def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
+        """Return the Fréchet variance of every label; shape (n_samples, n_labels), dtype=float64.
+
+        Notes
+        -----
+        A float64 matrix product: equal to the plain sums for whole numbers below 2^53, and to
+        ``n_observed * 2**-53`` relative otherwise.
+        """
+        checked = check_weights(weights, self.n_observed)
+        out = np.empty((len(checked), self.n_labels))
+        step = max(1, _BLOCK_ENTRIES // max(self.n_observed, len(checked)))
+        for start in range(0, self.n_labels, step):
+            block = powers(self._distances[start : start + step], self.beta)
+            np.matmul(checked, block.T, out=out[:, start : start + step])
+        return out
+
+    def _rows(self, candidates: ArrayLike | None) -> NDArray[np.int64] | None:
+        if candidates is None:
+            return None
+        rows = np.unique(np.asarray(candidates, dtype=np.int64))
+        if not len(rows) or rows[0] < 0 or rows[-1] >= self.n_labels:
+            raise InputError(f"candidates: give at least one index, each within 0..{self.n_labels - 1}")
+        return rows
+
+    def _decided(
+        self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
+    ) -> Iterator[tuple[slice, _Finalists]]:
+        """Yield the finalists of one batch of samples after another; halves a batch with too many of them."""
+        waiting = [slice(i, min(i + _BATCH, len(weights))) for i in range(0, len(weights), _BATCH)][::-1]
+        while waiting:
+            of = waiting.pop()
+            pairs = self._filter(weights[of], rows, top)
+            if pairs is None:
+                middle = (of.start + of.stop) // 2
+                waiting += [slice(middle, of.stop), slice(of.start, middle)]
+            else:
+                yield of, (*pairs, self._totals(weights[of], *pairs))
+
+    def _filter(
+        self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Return the (sample, row) pairs that may be among the `top` or tied, sorted; None: too many."""
+        sieve = _Sieve(weights, top)
+        n_rows = self.n_labels if rows is None else len(rows)
+        step = max(1, _BLOCK_ENTRIES // max(self.n_observed, len(weights)))
+        for start in range(0, n_rows, step):
+            stop = min(start + step, n_rows)
+            wanted = slice(start, stop) if rows is None else rows[start:stop]
+            sieve.add(start, powers(self._distances[wanted], self.beta))
+            if sieve.n_pairs > _MOST_PAIRS and not sieve.shrink(_MOST_PAIRS // 2) and len(weights) > 1:
+                return None
+        sieve.shrink(0)
+        by = np.lexsort((sieve.row, sieve.sample))
+        sample, row = sieve.sample[by], sieve.row[by]
+        return sample, row if rows is None else rows[row]
+
+    def _totals(
+        self, weights: NDArray[np.float64], sample: NDArray[np.int64], row: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the plain sum of each (sample, row) pair; reads each row of distances once."""
+        total = np.empty(len(row))
+        by = np.argsort(row, kind="stable")
+        step = max(1, _BLOCK_ENTRIES // self.n_observed)
+        for start in range(0, len(by), step):
+            part = by[start : start + step]
+            distinct, which = np.unique(row[part], return_inverse=True)
+            powered = powers(self._distances[distinct], self.beta)
+            total[part] = plain_sums(weights[sample[part]], powered[which])
+        return total
+
+
+class _Sieve:
+    """Keeps the (sample, row) pairs that a matrix product cannot rule out.
+
+    With u the rounding unit, a sum of n non-negative products in any order lies within a factor of
+    ``1 +- (n + 8) u`` of the true value, but for products too small for the format.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples, n_observed)
+        Checked weights.
+    top : int
+        Number of labels wanted for each sample.
+    """
+
+    def __init__(self, weights: NDArray[np.float64], top: int) -> None:
+        self._top = top
+        self._share = (weights / weights.sum(axis=1, keepdims=True)).T
+        self._single_share = self._share.astype(np.float32)
+        # the tie rule itself, and what rounding may do to the two plain sums it compares
+        self._tolerance = 1 + TIE_RELATIVE + 8 * (weights.shape[1] + 8) * 2.0**-53
+        self._best = np.full((top, len(weights)), np.inf)  # upper bounds of the smallest values
+        self._pairs: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+        self.n_pairs = 0
+
+    def add(self, start: int, powered: NDArray[np.float64]) -> None:
+        """Sift a block of rows, the first of which has the number `start`."""
+        n_observed = powered.shape[1]
+        largest = float(powered.max())
+        if not largest <= _LARGEST_POWER:
+            raise InputError(f"beta: a powered distance exceeds {_LARGEST_POWER}; use a smaller exponent")
+        approximate: NDArray[Any]
+        if largest <= _LARGEST_SINGLE and n_observed <= _MOST_SINGLE:
+            approximate = powered.astype(np.float32) @ self._single_share
+            relative, absolute = (n_observed + 8) * 2.0**-24, n_observed * 2.0**-125 * (1 + largest)
+        else:
+            approximate = powered @ self._share
+            relative, absolute = (n_observed + 8) * 2.0**-53, n_observed * 2.0**-1020 * (1 + largest)
+        relative *= 1.25  # the bound of the first order, made good for the higher ones
+        smallest = approximate if len(approximate) <= self._top else _smallest(approximate, self._top)
+        above = (smallest.astype(np.float64) + absolute) / (1 - relative)
+        self._best = _smallest(np.concatenate([self._best, above]), self._top)
+        limit = self._bound() * (1 + relative) + absolute
+        hot = np.flatnonzero(smallest.min(axis=0) <= limit)
+        at, which = np.nonzero(approximate[:, hot] <= limit[hot])
+        sample = hot[which]
+        least = (approximate[at, sample].astype(np.float64) - absolute) / (1 + relative)
+        self._pairs.append((sample, at + start, least))
+        self.n_pairs += len(at)
+
+    def shrink(self, wanted: int) -> bool:
+        """Drop what better rows have ruled out since; return whether at most `wanted` pairs are left."""
+        sample, row, least = (np.concatenate(column) for column in zip(*self._pairs, strict=True))
+        kept = least <= self._bound()[sample]
+        self._pairs = [(sample[kept], row[kept], least[kept])]
+        self.n_pairs = len(self.sample)
+        return self.n_pairs <= wanted
+
+    @property
+    def sample(self) -> NDArray[np.int64]:
+        """Sample of each pair kept; after `shrink`."""
+        return self._pairs[0][0]
+
+    @property
+    def row(self) -> NDArray[np.int64]:
+        """Row of each pair kept; after `shrink`."""
+        return self._pairs[0][1]
+
+    def _bound(self) -> NDArray[np.float64]:
+        bound: NDArray[np.float64] = self._best.max(axis=0) * self._tolerance
+        return bound
+
+
+def _smallest(values: NDArray[Any], top: int) -> NDArray[Any]:
+    """Return the `top` smallest of each column, in any order."""
+    if top == 1:
+        return np.asarray(values.min(axis=0, keepdims=True))
+    return np.asarray(np.partition(values, top - 1, axis=0)[:top])
+
+
+def _ranked(
+    sample: NDArray[np.int64], row: NDArray[np.int64], total: NDArray[np.float64], top: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the best rows of each sample, their values and the number tied with the first.
+
+    Pairs come sorted by sample and row, and every sample has at least `top` of them.
+    """
+    every = np.arange(sample[-1] + 1)
+    begin = np.searchsorted(sample, every)
+    index = np.empty((len(every), top), dtype=np.int64)
+    value = np.empty((len(every), top))
+    n_tied = np.empty(len(every), dtype=np.int64)
+    left = total.copy()
+    for rank in range(top):
+        limit = np.minimum.reduceat(left, begin) * (1 + TIE_RELATIVE)
+        among = left <= limit[sample]
+        if rank == 0:
+            n_tied = np.add.reduceat(among.astype(np.int64), begin)
+        at = np.flatnonzero(among)
+        first = at[np.searchsorted(sample[at], every)]
+        index[:, rank], value[:, rank] = row[first], total[first]
+        left[first] = np.inf
+    return index, value, n_tied

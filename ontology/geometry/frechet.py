@@ -1,0 +1,191 @@
+"""Fréchet means and variances over metric spaces, and the choice of the scorer that computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ontology.errors import InputError
+from ontology.geometry.densescorer import DenseScorer, RowsOnDemand
+from ontology.geometry.spaces import GraphSpace, MatrixSpace, MetricSpace, TreeSpace
+from ontology.geometry.ties import FrechetResult, check_beta
+from ontology.geometry.treescorer import TreeScorer
+
+__all__ = ["Scorer", "frechet_mean", "frechet_mean_set", "frechet_variance", "make_scorer"]
+
+
+class Scorer(Protocol):
+    """Fréchet means for one space and one list of observed labels, prepared once."""
+
+    @property
+    def n_observed(self) -> int:
+        """Number of columns of the weights."""
+        ...
+
+    def score(
+        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
+    ) -> FrechetResult:
+        """Return the best `top` labels of each sample, among `candidates` (allowed labels) where given."""
+        ...
+
+    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
+        """Return all labels tied with the best one, ascending; `weights` is one row."""
+        ...
+
+    def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
+        """Return the Fréchet variance of every label; shape (n_samples, n_labels)."""
+        ...
+
+
+def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2) -> Scorer:
+    """Prepare the scorer that fits a space.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Where the labels are.
+    observed : iterable of str
+        Keys of the observed labels, any of the points, each once, in the order of the columns of weights.
+    beta : float, default=2
+        Exponent of the distances, positive: 2 gives means, 1 medians.
+
+    Returns
+    -------
+    scorer : TreeScorer or DenseScorer
+        The tree algorithm where every label of a tree is allowed and `beta` is 2; otherwise dense scoring,
+        over rows measured as they are needed (trees, complete graphs) or measured once (graphs).
+
+    Raises
+    ------
+    InputError
+        If `observed` is empty or names a label twice, or `beta` is not positive.
+    UnknownLabelError
+        If `observed` names a label that is not a point of the space.
+    """
+    check_beta(beta)
+    keys = observed if isinstance(observed, str) else list(observed)
+    points = space.point_index(keys)
+    if not len(points):
+        raise InputError("observed: empty; name at least one observed label")
+    distinct, first = np.unique(points, return_index=True)
+    if len(distinct) < len(points):
+        again = min(set(range(len(points))) - set(first.tolist()))
+        raise InputError(f"observed: {keys[again]!r} stands twice; add up its weights and name it once")
+    if isinstance(space, TreeSpace) and space.allowed is None and beta == 2:
+        return TreeScorer(space, points)
+    if isinstance(space, GraphSpace | MatrixSpace):
+        return DenseScorer(space.distances(cols=points), beta=beta)
+    return DenseScorer(RowsOnDemand(space, points), beta=beta)
+
+
+def frechet_mean(
+    space: MetricSpace,
+    observed: Iterable[str],
+    weights: ArrayLike,
+    *,
+    beta: float = 2,
+    top: int = 1,
+    candidates: Iterable[str] | None = None,
+) -> FrechetResult:
+    """Return the allowed labels with the smallest weighted sum of powered distances to the observed ones.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Where the labels are.
+    observed : iterable of str, length n_observed
+        Keys of the observed labels, any of the points, each once.
+    weights : array_like of shape (n_samples, n_observed) or (n_observed,)
+        Non-negative; rows need not sum to one. Read as given into float64.
+    beta : float, default=2
+        Exponent of the distances: 2 gives the Fréchet mean, 1 the median.
+    top : int, default=1
+        Number of labels to return, best first.
+    candidates : iterable of str, optional
+        Keys of the allowed labels that take part; all by default.
+
+    Returns
+    -------
+    result : FrechetResult
+        ``index`` and ``value`` of shape (n_samples,), or (n_samples, top) for ``top > 1``; without the
+        first axis where `weights` is one row.
+
+    Raises
+    ------
+    WeightError, UnknownLabelError, InputError
+        For arguments that break a rule; the message names it.
+
+    Notes
+    -----
+    Exact by the tie rule of `ontology.geometry.ties`: the lowest canonical index among the tied wins. Trees
+    with all labels allowed: O(n_observed) time for each sample; elsewhere O(n_observed * n_labels). To score
+    many batches, prepare a scorer once with `make_scorer`.
+
+    Examples
+    --------
+    >>> from ontology.labelgraph import LabelGraph
+    >>> from ontology.geometry.metricspace import metric_space
+    >>> space = metric_space(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")]))
+    >>> result = frechet_mean(space, ["oak", "elm"], [[1.0, 1.0], [1.0, 0.0]])
+    >>> space.keys.take(result.index), result.value
+    (('tree', 'oak'), array([2., 0.]))
+    """
+    scorer = make_scorer(space, observed, beta=beta)
+    result = scorer.score(weights, top, None if candidates is None else space.index(candidates))
+    if np.ndim(weights) == 1:
+        return FrechetResult(result.index[0], result.value[0], result.n_tied[0])
+    return result
+
+
+def frechet_mean_set(
+    space: MetricSpace, observed: Iterable[str], weights: ArrayLike, *, beta: float = 2
+) -> tuple[str, ...]:
+    """Return the keys of all labels tied for the Fréchet mean, in canonical order.
+
+    Parameters
+    ----------
+    space, observed, beta
+        As for `frechet_mean`.
+    weights : array_like of shape (n_observed,)
+        One row of weights.
+
+    Examples
+    --------
+    >>> from ontology.geometry.spaces import CompleteSpace
+    >>> frechet_mean_set(CompleteSpace(["a", "b", "c"]), ["a", "b"], [1.0, 1.0])
+    ('a', 'b')
+    """
+    return space.keys.take(make_scorer(space, observed, beta=beta).tied(weights))
+
+
+def frechet_variance(
+    space: MetricSpace, observed: Iterable[str], weights: ArrayLike, *, beta: float = 2
+) -> NDArray[np.float64]:
+    """Return the weighted sum of powered distances to the observed labels, for every allowed label.
+
+    Parameters
+    ----------
+    space, observed, weights, beta
+        As for `frechet_mean`.
+
+    Returns
+    -------
+    variance : ndarray of shape (n_samples, n_labels), dtype=float64
+        Edge-length units to the power of `beta`, times weight; columns in canonical order. One row of
+        weights gives shape (n_labels,).
+
+    Notes
+    -----
+    O(n_samples * n_observed * n_labels) time; one block of rows of memory beyond the result.
+
+    Examples
+    --------
+    >>> from ontology.geometry.spaces import CompleteSpace
+    >>> frechet_variance(CompleteSpace(["a", "b", "c"]), ["a", "b"], [3.0, 1.0])
+    array([1., 3., 4.])
+    """
+    variance = make_scorer(space, observed, beta=beta).variance(weights)
+    return variance[0] if np.ndim(weights) == 1 else variance

@@ -1,0 +1,179 @@
+"""RootedTree: a tree in preorder, where a subtree is an interval and a meeting point a range minimum.
+
+With labels numbered in preorder, the lowest common ancestor of u < v is the smallest parent among
+u+1, ..., v: all of them lie below it, and the one on the way to v hangs on it directly. Distances, the
+diameter and the tree scorer rest on this one fact, and none of them depends on the depth of the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import SpaceError
+
+__all__ = ["RootedTree", "check_lengths", "exact_dtype"]
+
+_BLOCK_ENTRIES = 1 << 22
+
+
+def exact_dtype(lengths: NDArray[Any], largest: float) -> np.dtype[Any]:
+    """Return the smallest dtype that holds every distance up to `largest` made of `lengths`.
+
+    Whole numbers take uint8, uint16, float32 (to 2^24) or float64; anything else takes float64.
+    """
+    if (lengths == np.floor(lengths)).all():
+        if largest <= np.iinfo(np.uint8).max:
+            return np.dtype(np.uint8)
+        if largest <= np.iinfo(np.uint16).max:
+            return np.dtype(np.uint16)
+        if largest <= 1 << 24:
+            return np.dtype(np.float32)
+    return np.dtype(np.float64)
+
+
+def check_lengths(lengths: NDArray[Any]) -> None:
+    """Raise `SpaceError` unless every edge length is within 1e-75..1e75, where squares keep their bits."""
+    bad = np.flatnonzero(~((lengths >= 1e-75) & (lengths <= 1e75)))
+    if len(bad):
+        raise SpaceError(
+            f"length: {len(bad)} of {len(lengths)} edge lengths, {lengths[bad[0]]} the first, are outside "
+            "1e-75..1e75; an edge length is positive and finite, so choose another unit"
+        )
+
+
+class RootedTree:
+    """A tree with positive edge lengths; its vertices are held in preorder, children by canonical index.
+
+    Parameters
+    ----------
+    parent : ndarray of shape (n,), dtype=int
+        Canonical index of each vertex's parent, -1 for the root.
+    length : ndarray of shape (n,), optional
+        Length of the edge to the parent (the root's entry is ignored); 1 by default.
+
+    Attributes
+    ----------
+    order, position : ndarray of shape (n,), dtype=int64
+        Canonical index of each preorder position, and its inverse.
+    parent : ndarray of shape (n,), dtype=int64
+        Position of the parent; the root, at position 0, has itself. This and what follows is by position.
+    length, depth : ndarray of shape (n,), dtype=float64
+        Length of the edge to the parent (0 for the root), and the sum of lengths up to the root.
+    end : ndarray of shape (n,), dtype=int64
+        The subtree of v is ``v, ..., end[v] - 1``.
+    dtype : dtype
+        Smallest dtype that holds every distance exactly; float64 where lengths are not whole numbers.
+
+    Raises
+    ------
+    SpaceError
+        Unless there is exactly one root, every vertex hangs on it, and every length is within 1e-75..1e75.
+
+    Notes
+    -----
+    O(n) time and memory; about 0.1 s for 100,000 vertices.
+    """
+
+    def __init__(self, parent: NDArray[Any], length: NDArray[Any] | None = None) -> None:
+        given = np.asarray(parent, dtype=np.int64)
+        n = len(given)
+        roots = np.flatnonzero(given < 0)
+        if len(roots) != 1:
+            raise SpaceError(
+                f"parent: {len(roots)} roots among {n} labels; a tree has exactly one, marked -1"
+            )
+        if int(given.max(initial=-1)) >= n:
+            raise SpaceError(f"parent: {int(given.max())} points outside 0..{n - 1}")
+        self.order = _preorder(given, int(roots[0]))
+        if len(self.order) != n:
+            lost = n - len(self.order)
+            raise SpaceError(f"parent: {lost} of {n} labels do not hang on the root; remove the cycle")
+        self.position = np.empty(n, dtype=np.int64)
+        self.position[self.order] = np.arange(n)
+        self.parent = self.position[given[self.order]]
+        self.parent[0] = 0
+        self.length = np.ones(n) if length is None else np.asarray(length, dtype=np.float64)[self.order]
+        self.length[0] = 0.0
+        check_lengths(self.length[1:])
+        depth, size = [0.0] * n, [1] * n
+        parents, lengths = self.parent.tolist(), self.length.tolist()
+        for v in range(1, n):
+            depth[v] = depth[parents[v]] + lengths[v]
+        for v in range(n - 1, 0, -1):
+            size[parents[v]] += size[v]
+        self.depth = np.array(depth)
+        self.end = np.arange(n) + np.array(size)
+        self.dtype = exact_dtype(self.length, self._largest_distance())
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the distances between two lists of positions; shape (n_rows, n_cols), dtype `dtype`.
+
+        Notes
+        -----
+        O(n + n_rows * n_cols) time, in blocks whose working memory is a few megabytes. A distance is
+        ``(depth(row) - meet) + (depth(col) - meet)`` with `meet` the depth of the meeting point: symmetric
+        to the last bit, and exact in whole numbers.
+        """
+        out = np.empty((len(rows), len(cols)), dtype=self.dtype)
+        if not out.size:
+            return out
+        sources, targets, view = (rows, cols, out) if len(rows) <= len(cols) else (cols, rows, out.T)
+        wanted = np.zeros(len(self), dtype=bool)
+        wanted[sources] = wanted[targets] = True
+        points = np.flatnonzero(wanted)
+        place = np.cumsum(wanted) - 1
+        source_at, target_at = place[sources], place[targets]
+        depth = self.depth[points].astype(self.dtype)
+        above = self.depth[self.parent[points[0] : points[-1] + 1]].astype(self.dtype)
+        # the depth at which neighbours in `points` meet; between any two of them, the least on the way
+        gap = np.minimum.reduceat(above, points[:-1] + 1 - points[0]) if len(points) > 1 else above[:0]
+        step = max(1, _BLOCK_ENTRIES // len(points))
+        for start in range(0, len(sources), step):
+            block = source_at[start : start + step]
+            meet = np.empty((len(block), len(points)), dtype=self.dtype)
+            for row, at in zip(meet, block.tolist(), strict=True):
+                row[at] = depth[at]
+                np.minimum.accumulate(gap[at:], out=row[at + 1 :])
+                np.minimum.accumulate(gap[:at][::-1], out=row[:at][::-1])
+            meet = meet.take(target_at, axis=1)
+            beyond = depth[target_at] - meet
+            np.subtract(depth[block][:, None], meet, out=meet)
+            view[start : start + step] = np.add(meet, beyond, out=meet)
+        return out
+
+    def diameter(self, among: NDArray[np.int64] | None = None) -> float:
+        """Return the largest distance between two of the positions `among` (all by default).
+
+        Notes
+        -----
+        Two sweeps: the farthest from any vertex is an end of a longest path, also within a subset.
+        """
+        positions = np.arange(len(self)) if among is None else among
+        start = positions[:1]
+        end = positions[np.argmax(self.distances(positions, start))]
+        return float(self.distances(positions, np.array([end])).max())
+
+    def _largest_distance(self) -> float:
+        self.dtype = np.dtype(np.float64)  # not known before the diameter is
+        return self.diameter()
+
+
+def _preorder(parent: NDArray[np.int64], root: int) -> NDArray[np.int64]:
+    by_parent = np.argsort(parent, kind="stable")
+    begin = np.searchsorted(parent[by_parent], np.arange(len(parent) + 1)).tolist()
+    children: Sequence[int] = by_parent.tolist()
+    order: list[int] = []
+    stack = [root]
+    while stack:
+        v = stack.pop()
+        order.append(v)
+        if begin[v] < begin[v + 1]:
+            stack.extend(reversed(children[begin[v] : begin[v + 1]]))
+    return np.array(order, dtype=np.int64)

@@ -1,0 +1,404 @@
+"""Metric spaces over labels: who is a point, who may be an answer, and how far apart they are.
+
+The *points* of a space are all its labels; any of them may be observed. The *allowed* labels are the ones an
+answer may name: all points, or a subset such as the leaves. Rows of a distance matrix are allowed labels,
+columns are points, both in canonical order.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ontology.errors import InputError, SpaceError
+from ontology.geometry.distances import ShortestPaths, exact_diameter
+from ontology.geometry.rootedtree import RootedTree
+from ontology.keys import Keys
+from ontology.labelgraph import LabelGraph
+
+__all__ = ["CompleteSpace", "GraphSpace", "MatrixSpace", "MetricSpace", "TreeSpace", "refuse_parts"]
+
+
+class MetricSpace(ABC):
+    """A finite metric space over labels.
+
+    Parameters
+    ----------
+    points : Keys
+        All labels in canonical order.
+    allowed : array_like of int, optional
+        Indices of the labels that may be an answer, each once; all by default.
+
+    Attributes
+    ----------
+    kind : str
+        ``"tree"``, ``"graph"``, ``"complete"`` or ``"matrix"``.
+    points : Keys
+        All labels in canonical order.
+    allowed : ndarray of int64 or None
+        Ascending indices of the allowed labels among the points; None where all are allowed.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, points: Keys, allowed: ArrayLike | None = None) -> None:
+        self.points = points
+        self.allowed: NDArray[np.int64] | None = None
+        if allowed is not None:
+            listed = np.sort(_indices("allowed", allowed, len(points)))
+            if not len(listed):
+                raise SpaceError("labels: none is allowed; a space needs one to answer with (has the graph leaves?)")
+            again = np.flatnonzero(listed[1:] == listed[:-1])
+            if len(again):
+                raise InputError(
+                    f"labels: {points[int(listed[again[0]])]!r} stands twice; name each label once"
+                )
+            if len(listed) < len(points):
+                self.allowed = listed
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The allowed labels in canonical order."""
+        return self.points if self.allowed is None else Keys.from_strings(self.points.take(self.allowed))
+
+    @property
+    def n_labels(self) -> int:
+        """Number of allowed labels."""
+        return len(self.points) if self.allowed is None else len(self.allowed)
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return len(self.points)
+
+    def index(self, keys: Iterable[str]) -> NDArray[np.int64]:
+        """Return the indices of `keys` among the allowed labels; unknown ones raise `UnknownLabelError`."""
+        return self.keys.indices(_listed("keys", keys))
+
+    def point_index(self, keys: Iterable[str]) -> NDArray[np.int64]:
+        """Return the indices of `keys` among all points; unknown ones raise `UnknownLabelError`."""
+        return self.points.indices(_listed("keys", keys))
+
+    def distances(self, rows: ArrayLike | None = None, cols: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the distances from allowed labels to points.
+
+        Parameters
+        ----------
+        rows : array_like of int, optional
+            Indices among the allowed labels; all by default.
+        cols : array_like of int, optional
+            Indices among the points; all by default.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_rows, n_cols)
+            In edge-length units. dtype `distance_dtype`: the smallest of uint8, uint16, float32 and float64
+            that holds every distance of the space exactly; float64 where lengths are not whole numbers.
+        """
+        row = np.arange(self.n_labels) if rows is None else _indices("rows", rows, self.n_labels)
+        col = np.arange(self.n_points) if cols is None else _indices("cols", cols, self.n_points)
+        return self._distances(row if self.allowed is None else self.allowed[row], col)
+
+    @property
+    @abstractmethod
+    def distance_dtype(self) -> np.dtype[Any]:
+        """The dtype of `distances`."""
+
+    @abstractmethod
+    def diameter(self) -> float:
+        """Return the largest distance between two allowed labels, exactly."""
+
+    @abstractmethod
+    def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the distances between two lists of points."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_labels={self.n_labels}, n_points={self.n_points})"
+
+
+class TreeSpace(MetricSpace):
+    """Path lengths on a tree, in O(n_points) memory.
+
+    Build one with `ontology.geometry.metric_space` or, from stored arrays, with `from_arrays`.
+
+    Parameters
+    ----------
+    points : Keys
+        All labels in canonical order.
+    tree : RootedTree
+        The tree over them.
+    allowed : array_like of int, optional
+        Indices of the labels that may be an answer; all by default.
+
+    Examples
+    --------
+    >>> space = TreeSpace.from_arrays(Keys.from_strings(["root", "a", "b"]), [-1, 0, 0])
+    >>> space.distances().tolist(), space.diameter()
+    ([[0, 1, 1], [1, 0, 2], [1, 2, 0]], 2.0)
+    """
+
+    kind = "tree"
+
+    def __init__(self, points: Keys, tree: RootedTree, allowed: ArrayLike | None = None) -> None:
+        super().__init__(points, allowed)
+        if len(tree) != len(points):
+            raise SpaceError(f"parent: {len(tree)} entries for {len(points)} labels; give one for each")
+        self.tree = tree
+
+    @classmethod
+    def from_arrays(
+        cls,
+        keys: Keys,
+        parent: ArrayLike,
+        length: ArrayLike | None = None,
+        allowed: ArrayLike | None = None,
+    ) -> TreeSpace:
+        """Build a space from canonical arrays.
+
+        Parameters
+        ----------
+        keys : Keys, length n_points
+            All labels.
+        parent : array_like of int, shape (n_points,)
+            Index of each label's parent, -1 for the one root.
+        length : array_like of float, shape (n_points,), optional
+            Length of the edge to the parent; 1 by default. The root's entry is ignored.
+        allowed : array_like of int, optional
+            Indices of the allowed labels; all by default.
+
+        Raises
+        ------
+        SpaceError
+            Unless the arrays describe one tree over all labels with positive lengths.
+        """
+        return cls(
+            keys, RootedTree(np.asarray(parent), None if length is None else np.asarray(length)), allowed
+        )
+
+    @property
+    def parent(self) -> NDArray[np.int32]:
+        """Canonical index of each point's parent, -1 for the root; what `from_arrays` takes."""
+        tree = self.tree
+        parent = np.empty(len(tree), dtype=np.int32)
+        parent[tree.order] = tree.order[tree.parent]
+        parent[tree.order[0]] = -1
+        return parent
+
+    @property
+    def length(self) -> NDArray[np.float64] | None:
+        """Length of the edge to each point's parent (0 for the root); None where every edge is 1 long."""
+        if (self.tree.length[1:] == 1.0).all():
+            return None
+        return self.tree.length[self.tree.position]
+
+    @property
+    def distance_dtype(self) -> np.dtype[Any]:
+        """The dtype of `distances`."""
+        return self.tree.dtype
+
+    def diameter(self) -> float:
+        """Return the largest distance between two allowed labels, exactly; O(n_points)."""
+        return self.tree.diameter(None if self.allowed is None else self.tree.position[self.allowed])
+
+    def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
+        return self.tree.distances(self.tree.position[rows], self.tree.position[cols])
+
+
+class GraphSpace(MetricSpace):
+    """Shortest paths on a connected graph, edges taken both ways; needs scipy.
+
+    Parameters
+    ----------
+    graph : LabelGraph
+        A connected graph.
+    allowed : array_like of int, optional
+        Indices of the labels that may be an answer; all by default. Paths may run over the others.
+
+    Raises
+    ------
+    SpaceError
+        If the graph falls into parts.
+
+    Examples
+    --------
+    >>> space = GraphSpace(LabelGraph.grid((3, 3)))
+    >>> space.distances(rows=[0], cols=[4, 8]).tolist(), space.diameter()
+    ([[2, 4]], 4.0)
+    """
+
+    kind = "graph"
+
+    def __init__(self, graph: LabelGraph, allowed: ArrayLike | None = None) -> None:
+        super().__init__(graph.keys, allowed)
+        refuse_parts(graph)
+        self._paths = ShortestPaths(graph.n_labels, graph.edge_child, graph.edge_parent, graph.edge_weight)
+
+    @property
+    def distance_dtype(self) -> np.dtype[Any]:
+        """The dtype of `distances`."""
+        return self._paths.dtype
+
+    def diameter(self) -> float:
+        """Return the largest distance between two allowed labels, exactly (see `exact_diameter`)."""
+        among = np.arange(self.n_points) if self.allowed is None else self.allowed
+        return exact_diameter(self._paths.from_point, among)
+
+    def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
+        return self._paths.distances(rows, cols)
+
+
+class CompleteSpace(MetricSpace):
+    """Every label at distance 1 from every other: the space of flat classification.
+
+    Parameters
+    ----------
+    keys : Keys or iterable of str
+        All labels in canonical order.
+    allowed : array_like of int, optional
+        Indices of the labels that may be an answer; all by default.
+
+    Examples
+    --------
+    >>> CompleteSpace(["a", "b", "c"]).distances(rows=[1]).tolist()
+    [[1, 0, 1]]
+    """
+
+    kind = "complete"
+
+    def __init__(self, keys: Iterable[str], allowed: ArrayLike | None = None) -> None:
+        points = keys if isinstance(keys, Keys) else Keys.from_strings(_listed("keys", keys))
+        if not len(points):
+            raise SpaceError("keys: empty; a space needs at least one label")
+        super().__init__(points, allowed)
+
+    @property
+    def distance_dtype(self) -> np.dtype[Any]:
+        """The dtype of `distances`."""
+        return np.dtype(np.uint8)
+
+    def diameter(self) -> float:
+        """Return 1, or 0 for a single allowed label."""
+        return float(self.n_labels > 1)
+
+    def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
+        return np.not_equal.outer(rows, cols).astype(np.uint8)
+
+
+class MatrixSpace(MetricSpace):
+    """Distances given as a matrix.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_labels, n_points)
+        Finite, non-negative numbers; kept as they are (memory maps included), in uint8, uint16, float32 or
+        float64. A label that is also a point is at distance 0 from itself, and where two labels are points
+        their distances agree. The triangle inequality is not checked: that is cubic in the number of labels.
+    keys : Keys or iterable of str, length n_labels
+        The allowed labels, one for each row.
+    points : Keys or iterable of str, length n_points, optional
+        The labels of the columns; the same as `keys` by default.
+
+    Raises
+    ------
+    SpaceError
+        For a matrix that breaks a rule; the first offending entry is named.
+
+    Examples
+    --------
+    >>> MatrixSpace(np.array([[0.0, 2.5], [2.5, 0.0]]), ["a", "b"]).diameter()
+    2.5
+    """
+
+    kind = "matrix"
+
+    def __init__(
+        self, distances: NDArray[Any], keys: Iterable[str], points: Iterable[str] | None = None
+    ) -> None:
+        rows = keys if isinstance(keys, Keys) else Keys.from_strings(_listed("keys", keys))
+        if points is None:
+            columns = rows
+        else:
+            columns = points if isinstance(points, Keys) else Keys.from_strings(_listed("points", points))
+        super().__init__(columns)
+        self.__dict__["keys"] = rows
+        self._matrix = np.asarray(distances)
+        if self._matrix.dtype not in (np.uint8, np.uint16, np.float32, np.float64):
+            raise SpaceError(f"distances: dtype {self._matrix.dtype}; give uint8, uint16, float32 or float64")
+        if self._matrix.shape != (len(rows), len(columns)) or not self._matrix.size:
+            raise SpaceError(
+                f"distances: shape {self._matrix.shape} for {len(rows)} keys and {len(columns)} points; "
+                "give one row for each key and one column for each point, at least one of each"
+            )
+        self._column = np.array([columns.find(key) for key in rows], dtype=np.int64)
+        self._refuse_faults()
+
+    def _refuse_faults(self) -> None:
+        matrix = self._matrix
+        bad = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))
+        if not len(bad):
+            shared = np.flatnonzero(self._column >= 0)
+            square = matrix[np.ix_(shared, self._column[shared])]
+            bad = np.argwhere((square != square.T) | ((square != 0) & np.eye(len(shared), dtype=bool)))
+            bad = np.column_stack([shared[bad[:, 0]], self._column[shared[bad[:, 1]]]])
+        if len(bad):
+            r, c = map(int, bad[0])
+            raise SpaceError(
+                f"distances: {matrix[r, c]} from {self.keys[r]!r} to {self.points[c]!r}; distances are "
+                "finite, non-negative, 0 from a label to itself and the same both ways"
+            )
+
+    @property
+    def n_labels(self) -> int:
+        """Number of allowed labels."""
+        return len(self.keys)
+
+    @property
+    def distance_dtype(self) -> np.dtype[Any]:
+        """The dtype of `distances`."""
+        return self._matrix.dtype
+
+    def diameter(self) -> float:
+        """Return the largest distance between two labels; every label must be a point (`SpaceError`)."""
+        absent = np.flatnonzero(self._column < 0)
+        if len(absent):
+            raise SpaceError(
+                f"diameter: {len(absent)} labels have no column, {self.keys[int(absent[0])]!r} among them; "
+                "give a matrix whose points include every label"
+            )
+        return float(self._matrix[:, self._column].max())
+
+    def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
+        return np.asarray(self._matrix[np.ix_(rows, cols)])
+
+
+def refuse_parts(graph: LabelGraph) -> None:
+    """Raise `SpaceError` where `graph` is not connected."""
+    n = graph.n_components
+    if n > 1:
+        raise SpaceError(
+            f"the graph falls into {n} parts and a distance needs a path; join them "
+            "(ingest with the policy roots=virtual), keep the largest (roots=largest) or take a subgraph"
+        )
+
+
+def _listed(name: str, keys: Iterable[str]) -> Sequence[str]:
+    if isinstance(keys, str):
+        raise InputError(f"{name}: the string {keys!r} given; give a list of keys, such as [{keys!r}]")
+    return keys if isinstance(keys, Sequence) else list(keys)
+
+
+def _indices(name: str, given: ArrayLike, n: int) -> NDArray[np.int64]:
+    index = np.asarray(given)
+    if index.ndim != 1 or (index.dtype.kind not in "iu" and index.size):
+        raise InputError(
+            f"{name}: {index.dtype} of shape {index.shape} given; give a list of integer indices"
+        )
+    bad = np.flatnonzero((index < 0) | (index >= n))
+    if len(bad):
+        raise InputError(f"{name}: index {index[bad[0]]} at position {bad[0]} is outside 0..{n - 1}")
+    return index.astype(np.int64)

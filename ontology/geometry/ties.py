@@ -1,0 +1,157 @@
+"""How a decision is taken: weights read into float64, the plain sum, and one tie rule for every scorer.
+
+The **plain sum** of a label y is ``sum_i w_i d(y, l_i)^beta``, each product and each addition rounded to
+float64, added one after the other in the order of the observed labels. Every scorer decides by it, however
+it finds its finalists, so that all of them give the same answer to the last bit; with integer weights and
+distances it is the exact integer (below 2^53).
+
+Labels are **tied** when their plain sum is at most ``minimum * (1 + TIE_RELATIVE)``; the lowest canonical
+index among the tied wins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ontology.errors import InputError, WeightError
+
+__all__ = ["TIE_RELATIVE", "FrechetResult", "check_beta", "check_weights", "plain_sums", "powers", "tied"]
+
+TIE_RELATIVE = 1e-12
+"""Labels within this relative distance of the minimum are tied; one constant for every dtype and library."""
+
+_SMALLEST_TOTAL, _LARGEST_TOTAL = 1e-150, 1e150
+
+
+@dataclass(frozen=True)
+class FrechetResult:
+    """Fréchet means of a batch.
+
+    Attributes
+    ----------
+    index : ndarray of int64
+        Allowed label of each sample, an index into ``space.keys``; shape (n_samples,), and
+        (n_samples, top) when more than one label was asked for, best first.
+    value : ndarray of float64
+        Fréchet variance at that label (the plain sum), same shape as `index`.
+    n_tied : ndarray of int64, shape (n_samples,)
+        Number of labels tied with the best one, itself included.
+    """
+
+    index: NDArray[np.int64]
+    value: NDArray[np.float64]
+    n_tied: NDArray[np.int64]
+
+
+def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
+    """Return `weights` in float64 with one row for each sample.
+
+    Parameters
+    ----------
+    weights : array_like of shape (n_samples, n_observed) or (n_observed,)
+        Probabilities, votes or any other non-negative numbers; rows need not sum to one.
+    n_observed : int
+        Number of columns expected.
+
+    Raises
+    ------
+    WeightError
+        For a wrong shape, values that are not numbers, and rows that hold NaN, infinity or a negative
+        value, are all zero, or sum to less than 1e-150 or more than 1e150; the first such rows are named.
+
+    Examples
+    --------
+    >>> check_weights([1, 3], 2)
+    array([[1., 3.]])
+    """
+    given = np.asarray(weights)
+    if given.dtype.kind not in "buif":
+        raise WeightError(f"weights: dtype {given.dtype} given; weights are real numbers")
+    if given.ndim not in (1, 2) or given.shape[-1] != n_observed:
+        raise WeightError(
+            f"weights: shape {given.shape} given; expected ({n_observed},) or (n_samples, {n_observed}), "
+            "one column for each observed label"
+        )
+    rows = np.ascontiguousarray(np.atleast_2d(given), dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = rows.sum(axis=1)
+    fair = (total >= _SMALLEST_TOTAL) & (total <= _LARGEST_TOTAL)
+    if not (fair.all() and (rows.size == 0 or rows.min() >= 0)):
+        raise WeightError(_complaint(rows, total))
+    return rows
+
+
+def _complaint(rows: NDArray[np.float64], total: NDArray[np.float64]) -> str:
+    faults = (
+        ("hold NaN or infinity", ~np.isfinite(rows).all(axis=1)),
+        ("hold a negative value", (rows < 0).any(axis=1)),
+        ("are all zero", ~(rows != 0).any(axis=1)),
+        ("sum to less than 1e-150; scale them", total < _SMALLEST_TOTAL),
+        ("sum to more than 1e150; scale them", total > _LARGEST_TOTAL),
+    )
+    reason, bad = next(fault for fault in faults if fault[1].any())
+    found = np.flatnonzero(bad)
+    shown = ", ".join(map(str, found[:5].tolist())) + (", ..." if len(found) > 5 else "")
+    return (
+        f"weights: {len(found)} of {len(rows)} rows {reason} (rows {shown}); "
+        "a row holds finite, non-negative numbers, at least one of them positive"
+    )
+
+
+def check_beta(beta: float) -> float:
+    """Return `beta`, or raise `InputError` unless it is a positive finite number."""
+    if isinstance(beta, bool) or not isinstance(beta, (int, float, np.integer, np.floating)):
+        raise InputError(
+            f"beta: {beta!r} of type {type(beta).__name__}; the exponent is a number, 2 by default"
+        )
+    if not (np.isfinite(beta) and beta > 0):
+        raise InputError(f"beta: {beta} given; the exponent is positive and finite, 2 by default")
+    return float(beta)
+
+
+@np.errstate(over="ignore")
+def powers(distances: NDArray[Any], beta: float) -> NDArray[np.float64]:
+    """Return ``distances ** beta`` in float64, exact below 2^53 for integers and integer `beta`.
+
+    One- and two-byte distances go through a table; a library's power function is slow and, for integers,
+    may miss the last bit, so whole exponents are multiplied out. What float64 cannot hold is infinite.
+    """
+    if distances.dtype.kind == "u" and distances.dtype.itemsize <= 2 and beta not in (1, 2):
+        table = powers(np.arange(int(distances.max(initial=0)) + 1, dtype=np.float64), beta)
+        return np.asarray(table[distances])
+    base = distances.astype(np.float64)
+    if not float(beta).is_integer():
+        return np.power(base, beta, out=base)
+    exponent = int(beta)
+    while not exponent & 1:
+        np.multiply(base, base, out=base)
+        exponent >>= 1
+    result = base if exponent == 1 else base.copy()
+    while exponent := exponent >> 1:
+        np.multiply(base, base, out=base)
+        if exponent & 1:
+            np.multiply(result, base, out=result)
+    return result
+
+
+def plain_sums(weights: NDArray[np.float64], powered: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``sum_i weights[s, i] * powered[s, i]`` of each row, added in column order.
+
+    `powered` is overwritten. `numpy.add.accumulate` adds one term after the other; sums and matrix products
+    choose an order of their own.
+    """
+    np.multiply(weights, powered, out=powered)
+    return np.add.accumulate(powered, axis=-1, out=powered)[..., -1].copy()
+
+
+def tied(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the positions tied with the smallest of `values`, ascending.
+
+    >>> tied(np.array([3.0, 1.0, 2.0, 1.0])).tolist()
+    [1, 3]
+    """
+    return np.flatnonzero(values <= values.min() * (1 + TIE_RELATIVE))
