@@ -1,0 +1,184 @@
+"""From what a reader collected to a LabelGraph: the defects that only the whole source shows."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.labelgraph import LabelGraph
+from ontology.readers.collect import Collector
+from ontology.readers.report import Recorder
+from ontology.readers.structure import Edges, break_loops, check_direction, drop_shortcuts, settle_roots
+
+__all__ = ["assemble"]
+
+LONGEST_KEY = 4000
+"""Bytes of the longest key: what the graph stores can index."""
+
+_CONTROL = re.compile(r"[\x01-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGraph | None:
+    """Check what was collected as a whole and build the graph.
+
+    Parameters
+    ----------
+    found : Collector
+        What the format's reader filled; its recorder takes the defects and knows the policies.
+    root : str
+        Key of the virtual root.
+    direction_is_open : bool
+        Whether the format leaves open which column is the parent.
+
+    Returns
+    -------
+    LabelGraph or None
+        None where a defect stops the source. Every check has run all the same.
+
+    Notes
+    -----
+    O((n_labels + n_edges) log) and the bounded search of `drop_shortcuts`. The outcome does not depend on the
+    order of lines.
+    """
+    recorder = found.recorder
+    edges = _check_keys(_numbered(found), recorder)
+    if not edges.n_labels:
+        if not recorder.has_errors:
+            recorder.add("no-records", found.file, 0, "nothing but blank lines, comments or headers")
+        return None
+    edges = _merge_duplicates(_drop_self_loops(edges, recorder), recorder)
+    if edges.directed:
+        edges = break_loops(edges, recorder)
+        if direction_is_open:
+            check_direction(edges, recorder)
+        edges = drop_shortcuts(edges, recorder)
+    edges = settle_roots(edges, recorder, root)
+    names = _check_names(edges, found)
+    if recorder.has_errors:
+        return None
+    child, parent = edges.child.tolist(), edges.parent.tolist()
+    keys = edges.keys
+    return LabelGraph.from_edges(
+        [(keys[c], keys[p]) for c, p in zip(child, parent, strict=True)],
+        weights=edges.weight,
+        names=names or None,
+        ranks=edges.rank,
+        directed=edges.directed,
+        labels=keys,
+    )
+
+
+def _numbered(found: Collector) -> Edges:
+    """Return the edges between numbered labels, and the line that names each label first."""
+    keys = sorted({*found.child, *found.parent, *found.labels})  # code points sort as UTF-8 bytes do
+    position = {key: i for i, key in enumerate(keys)}
+    n = len(found.child)
+    child = np.fromiter(map(position.__getitem__, found.child), dtype=np.int64, count=n)
+    parent = np.fromiter(map(position.__getitem__, found.parent), dtype=np.int64, count=n)
+    line = np.array(found.line, dtype=np.int64)
+    first_line = np.full(len(keys), np.iinfo(np.int64).max)
+    np.minimum.at(first_line, child, line)
+    np.minimum.at(first_line, parent, line)
+    for key, declared in found.labels.items():
+        first_line[position[key]] = declared
+    return Edges(
+        file=found.file,
+        keys=keys,
+        first_line=first_line,
+        child=child,
+        parent=parent,
+        line=line,
+        rank=_sparse(found.rank, np.zeros(n, dtype=np.int64)),
+        weight=_sparse(found.weight, np.ones(n)),
+        directed=found.directed,
+    )
+
+
+def _sparse(values: dict[int, Any], column: NDArray[Any]) -> NDArray[Any]:
+    """Return `column` with the values that differ from its default written in."""
+    column[list(values)] = list(values.values())
+    return column
+
+
+def _check_keys(edges: Edges, recorder: Recorder) -> Edges:
+    """Report keys that cannot or should not be held; those with a NUL go."""
+    kept = np.ones(edges.n_labels, dtype=bool)
+    forms: dict[str, int] = {}
+    for i, key in enumerate(edges.keys):
+        code = None
+        if "\0" in key:
+            code = "nul"
+            kept[i] = False
+        elif len(key) > LONGEST_KEY // 4 and len(key.encode()) > LONGEST_KEY:
+            code = "key-too-long"
+        elif _CONTROL.search(key):
+            code = "control-character"
+        if code:
+            recorder.add(code, edges.file, int(edges.first_line[i]), key)
+        plain = key if key.isascii() else unicodedata.normalize("NFKC", key)
+        other = forms.setdefault(" ".join(plain.casefold().split()), i)
+        if other != i:
+            late, early = sorted((i, other), key=lambda j: edges.first_line[j], reverse=True)
+            text = f"{edges.keys[late]!a} beside {edges.keys[early]!a} (line {edges.first_line[early]})"
+            recorder.add("look-alike-keys", edges.file, int(edges.first_line[late]), text)
+    return edges.restrict(kept)
+
+
+def _drop_self_loops(edges: Edges, recorder: Recorder) -> Edges:
+    loops = edges.child == edges.parent
+    for i in np.flatnonzero(loops).tolist():
+        recorder.add("self-loop", edges.file, int(edges.line[i]), edges.keys[int(edges.child[i])])
+    return edges.take(~loops) if loops.any() else edges
+
+
+def _merge_duplicates(edges: Edges, recorder: Recorder) -> Edges:
+    """Keep one edge for each pair, with the smallest weight and rank; report the later lines."""
+    if not len(edges.child):
+        return edges
+    low, high = edges.child, edges.parent
+    if not edges.directed:
+        low, high = np.minimum(low, high), np.maximum(low, high)
+    order = np.lexsort((edges.line, high, low))
+    again = np.zeros(len(order), dtype=bool)
+    again[1:] = (low[order][1:] == low[order][:-1]) & (high[order][1:] == high[order][:-1])
+    if not again.any():
+        return edges
+    start = np.flatnonzero(~again)
+    lead = order[start[np.cumsum(~again) - 1]]  # the first line of each edge's group
+    later = order[again]
+    clash = edges.weight[later] != edges.weight[lead[again]]
+    for code, which in (("duplicate-edge", later[~clash]), ("conflicting-weights", later[clash])):
+        for i in which[np.argsort(edges.line[which], kind="stable")].tolist():
+            text = (
+                edges.pair(i) if code == "duplicate-edge" else f"{edges.pair(i)}, weight {edges.weight[i]:g}"
+            )
+            recorder.add(code, edges.file, int(edges.line[i]), text)
+    return replace(
+        edges.take(order[start]),
+        rank=np.minimum.reduceat(edges.rank[order], start),
+        weight=np.minimum.reduceat(edges.weight[order], start),
+    )
+
+
+def _check_names(edges: Edges, found: Collector) -> dict[str, str]:
+    """Return the names of the labels that stayed; report names that several labels carry."""
+    names: dict[str, str] = {}
+    carrier: dict[str, str] = {}
+    first_line = edges.first_line.tolist()
+    shared = []
+    for i, key in enumerate(edges.keys):
+        name = found.names.get(key)
+        if name is None:
+            continue
+        names[key] = name
+        other = carrier.setdefault(name, key)
+        if other != key:
+            shared.append((first_line[i], f"{name!a}: {key} and {other}"))
+    for line, text in sorted(shared):
+        found.recorder.add("duplicate-name", edges.file, line, text)
+    return names

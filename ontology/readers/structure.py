@@ -1,0 +1,270 @@
+"""The shape of a hierarchy: loops, roots and parts, shortcuts, a swapped direction."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.readers.report import Recorder
+
+__all__ = ["Edges", "break_loops", "check_direction", "drop_shortcuts", "settle_roots"]
+
+_SEARCH_LIMIT = 1_000_000
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Edges between labels numbered in the byte order of their keys.
+
+    Attributes
+    ----------
+    file : str
+        The file the edges stand in.
+    keys : list of str
+        Every label, sorted.
+    first_line : ndarray of shape (n_labels,), dtype=int64
+        The line that names each label first.
+    child, parent, line, rank : ndarray of shape (n_edges,), dtype=int64
+        Ends, line and rank of each edge.
+    weight : ndarray of shape (n_edges,), dtype=float64
+        Lengths.
+    directed : bool
+        Whether edges point from child to parent.
+    """
+
+    file: str
+    keys: list[str]
+    first_line: NDArray[np.int64]
+    child: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    line: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    directed: bool
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(self.keys)
+
+    def pair(self, i: int) -> str:
+        """Return edge `i` as text."""
+        arrow = " under " if self.directed else " - "
+        return f"{self.keys[int(self.child[i])]}{arrow}{self.keys[int(self.parent[i])]}"
+
+    def take(self, which: NDArray[Any]) -> Edges:
+        """Return the edges that `which`, a mask or indices, picks; the labels stay."""
+        return replace(
+            self,
+            child=self.child[which],
+            parent=self.parent[which],
+            line=self.line[which],
+            rank=self.rank[which],
+            weight=self.weight[which],
+        )
+
+    def restrict(self, labels: NDArray[np.bool_]) -> Edges:
+        """Return the part on the labels of a mask, with every edge between them."""
+        if labels.all():
+            return self
+        number = np.cumsum(labels) - 1
+        kept = self.take(labels[self.child] & labels[self.parent])
+        return replace(
+            kept,
+            keys=[k for k, inside in zip(self.keys, labels.tolist(), strict=True) if inside],
+            first_line=self.first_line[labels],
+            child=number[kept.child],
+            parent=number[kept.parent],
+        )
+
+    def components(self, connection: str) -> NDArray[np.int32]:
+        """Return the number of each label's ``"weak"`` or ``"strong"`` component."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        shape = (self.n_labels, self.n_labels)
+        matrix = coo_array((np.ones(len(self.child), dtype=np.int8), (self.parent, self.child)), shape=shape)
+        numbers: NDArray[np.int32] = connected_components(matrix.tocsr(), connection=connection)[1]
+        return numbers
+
+
+def break_loops(edges: Edges, recorder: Recorder) -> Edges:
+    """Report each loop by the edge that closes it, and return the edges without those.
+
+    A strongly connected component of several labels is walked from parents to children, depth first and by
+    key, from its smallest key among the labels with a parent outside it, else its smallest key. An edge back
+    to a label on the walk closes a loop. The outcome depends on keys alone, never on the order of lines.
+    O(n_labels + n_edges).
+    """
+    component = edges.components("strong")
+    size = np.bincount(component)
+    if size.max(initial=0) < 2:
+        return edges
+    inside = (component[edges.child] == component[edges.parent]) & (size[component[edges.child]] > 1)
+    entered = np.zeros(edges.n_labels, dtype=bool)
+    entered[edges.child[component[edges.child] != component[edges.parent]]] = True
+    knotted = np.flatnonzero(size[component] > 1)
+    by = np.lexsort((knotted, ~entered[knotted], component[knotted]))
+    knotted = knotted[by]
+    starts = knotted[np.flatnonzero(np.diff(component[knotted], prepend=-1))]
+
+    edge = np.flatnonzero(inside)
+    edge = edge[np.lexsort((edges.child[edge], edges.parent[edge]))]
+    begin = np.searchsorted(edges.parent[edge], np.arange(edges.n_labels + 1))
+    closing: list[int] = []
+    for start in starts.tolist():
+        for i, loop, length in _back_edges(start, edges.child[edge], begin):
+            names = [edges.keys[v] for v in loop]
+            shown = " > ".join([*names, *(["..."] if length > len(names) else []), names[0]])
+            text = f"{shown} ({length} labels in the loop, {size[component[start]]} in the knot)"
+            recorder.add("cycle", edges.file, int(edges.line[edge[i]]), text)
+            closing.append(int(edge[i]))
+    keep = np.ones(len(edges.child), dtype=bool)
+    keep[closing] = False
+    return edges.take(keep)
+
+
+def _back_edges(
+    start: int, child: NDArray[np.int64], begin: NDArray[np.int64]
+) -> Iterator[tuple[int, list[int], int]]:
+    """Yield (edge, first labels of the loop from the top down, its length) for every back edge of a walk."""
+    place = {start: 0}  # label -> position on the walk, -1 once left
+    walk = [start]
+    ahead = [int(begin[start])]
+    while walk:
+        v = walk[-1]
+        i = ahead[-1]
+        if i == begin[v + 1]:
+            place[v] = -1
+            walk.pop()
+            ahead.pop()
+            continue
+        ahead[-1] += 1
+        c = int(child[i])
+        if c not in place:
+            place[c] = len(walk)
+            walk.append(c)
+            ahead.append(int(begin[c]))
+        elif place[c] >= 0:
+            yield i, walk[place[c] : place[c] + _SHOWN], len(walk) - place[c]
+
+
+def settle_roots(edges: Edges, recorder: Recorder, root: str) -> Edges:
+    """Report several roots or parts and do what the policy ``roots`` says.
+
+    ``virtual`` puts the label `root` above every root; ``largest`` keeps the part with most labels, the one
+    with the smallest key among equals.
+    """
+    component = edges.components("weak")
+    _, first, size = np.unique(component, return_index=True, return_counts=True)
+    if edges.directed:
+        tops = np.flatnonzero(np.bincount(edges.child, minlength=edges.n_labels) == 0)
+    else:
+        tops = np.sort(first)
+    if len(tops) < 2:
+        return edges
+    for top in tops.tolist():
+        part = int(size[component[top]])
+        text = f"{edges.keys[top]!r} tops a part of {part} of {edges.n_labels} labels ({len(size)} parts)"
+        recorder.add("roots", edges.file, int(edges.first_line[top]), text)
+    policy = recorder.policy("roots")
+    if policy == "largest":
+        best = max(range(len(size)), key=lambda c: (int(size[c]), -int(first[c])))
+        return edges.restrict(component == best)
+    if policy == "virtual":
+        return _with_root(edges, tops, recorder, root)
+    return edges
+
+
+def _with_root(edges: Edges, tops: NDArray[np.int64], recorder: Recorder, root: str) -> Edges:
+    place = bisect_left(edges.keys, root)
+    if place < edges.n_labels and edges.keys[place] == root:
+        recorder.add("root-taken", edges.file, int(edges.first_line[place]), root)
+        return edges
+    n = len(tops)
+    return replace(
+        edges,
+        keys=[*edges.keys[:place], root, *edges.keys[place:]],
+        first_line=np.insert(edges.first_line, place, 0),
+        child=np.concatenate([edges.child + (edges.child >= place), tops + (tops >= place)]),
+        parent=np.concatenate([edges.parent + (edges.parent >= place), np.full(n, place)]),
+        line=np.concatenate([edges.line, np.zeros(n, dtype=np.int64)]),
+        rank=np.concatenate([edges.rank, np.zeros(n, dtype=np.int64)]),
+        weight=np.concatenate([edges.weight, np.ones(n)]),
+    )
+
+
+def check_direction(edges: Edges, recorder: Recorder) -> None:
+    """Hint at swapped columns: a hierarchy has more leaves than roots, and shares parents, not children."""
+    parents = np.bincount(edges.child, minlength=edges.n_labels)
+    children = np.bincount(edges.parent, minlength=edges.n_labels)
+    roots, leaves = int((parents == 0).sum()), int((children == 0).sum())
+    if roots > leaves and (parents > 1).sum() > (children > 1).sum():
+        recorder.add("direction-swapped", edges.file, 0, f"{roots} roots, {leaves} leaves")
+
+
+def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
+    """Report edges to an ancestor that a longer way reaches; leave them out where the policy is ``fix``.
+
+    A label is searched upwards only if it has several parents, and only as far as the height of the highest
+    of them. The search stops after 1,000,000 steps in all and says so.
+    """
+    n_parents = np.bincount(edges.child, minlength=edges.n_labels)
+    shared = np.flatnonzero(n_parents > 1)
+    if not len(shared):
+        return edges
+    order = np.argsort(edges.child, kind="stable")
+    begin = np.searchsorted(edges.child[order], np.arange(edges.n_labels + 1)).tolist()
+    parents = edges.parent[order].tolist()
+    level = _levels(edges, n_parents)
+    shortcuts: list[int] = []
+    steps = 0
+    for done, v in enumerate(shared.tolist()):
+        if steps > _SEARCH_LIMIT:
+            text = f"{done} of {len(shared)} labels with several parents were searched"
+            recorder.add("transitive-unchecked", edges.file, 0, text)
+            break
+        own = parents[begin[v] : begin[v + 1]]
+        floor = min(level[p] for p in own)
+        above: set[int] = set()
+        stack = [p for p in own if level[p] > floor]
+        while stack:
+            u = stack.pop()
+            for p in parents[begin[u] : begin[u + 1]]:
+                steps += 1
+                if level[p] >= floor and p not in above:
+                    above.add(p)
+                    stack.append(p)
+        shortcuts += [int(order[begin[v] + j]) for j, p in enumerate(own) if p in above]
+    for i in shortcuts:
+        recorder.add("transitive-edge", edges.file, int(edges.line[i]), edges.pair(i))
+    if recorder.policy("transitive-edge") != "fix":
+        return edges
+    keep = np.ones(len(edges.child), dtype=bool)
+    keep[shortcuts] = False
+    return edges.take(keep)
+
+
+def _levels(edges: Edges, n_parents: NDArray[np.int64]) -> list[int]:
+    """Return the number of edges on the longest way up from each label; the graph holds no loop."""
+    order = np.argsort(edges.parent, kind="stable")
+    begin = np.searchsorted(edges.parent[order], np.arange(edges.n_labels + 1)).tolist()
+    children = edges.child[order].tolist()
+    waiting = n_parents.tolist()
+    level = [0] * edges.n_labels
+    ready = [v for v, n in enumerate(waiting) if n == 0]
+    while ready:
+        v = ready.pop()
+        below = level[v] + 1
+        for c in children[begin[v] : begin[v + 1]]:
+            level[c] = max(level[c], below)
+            waiting[c] -= 1
+            if waiting[c] == 0:
+                ready.append(c)
+    return level

@@ -1,0 +1,421 @@
+"""Small sound sources in every format, and the malformed corpus made from them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+HEADER = "  1 a licence line starts with two blanks  \n"
+
+
+def wordnet(
+    synsets: list[tuple[str, list[tuple[str, int]], str]], letter: str = "n", tail: str = ""
+) -> bytes:
+    """WordNet records of (word, [(symbol, number of the target)], gloss), offsets being byte positions."""
+    lines: list[str] = []
+    offsets = [0] * len(synsets)
+    for final in (False, True):
+        lines, position = [], len(HEADER)
+        for i, (word, pointers, gloss) in enumerate(synsets):
+            if not final:
+                offsets[i] = position
+            listed = "".join(f" {s} {offsets[t]:08d} {letter} 0000" for s, t in pointers)
+            lines.append(f"{offsets[i]:08d} 03 {letter} 01 {word} 0 {len(pointers):03d}{listed}{tail} | {gloss}  ")
+            position += len(lines[-1]) + 1
+    return (HEADER + "\n".join(lines) + "\n").encode()
+
+
+NOUNS = [
+    ("entity", [("~", 1)], "that which is"),
+    ("animal", [("@", 0), ("~", 2), ("~", 3)], "a living one"),
+    ("wild_dog", [("@", 1), ("~i", 4)], "barks"),
+    ("cat", [("@", 1)], "purrs"),
+    ("Rex", [("@i", 2)], "a dog of note"),
+]
+SOUND: dict[str, bytes] = {
+    "wordnet": wordnet(NOUNS),
+    "edges": b"parent,child\nanimal,dog\nanimal,cat\ndog,rex\n",
+    "lshtc": b"1 2\n1 3\n2 4\n2 5\n",
+    "superclass": b"pets\tdog, cat\nfish\tcod, eel\ntrees\toak, elm\n",
+    "outline": b"animal\n  dog\n    rex\n  cat\n",
+    "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n {"name": "cat"}]}\n',
+}
+LABELS = b"Data\n2, 4 1:1 2:3\n3 7:1\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One malformed source: what is expected of reading it."""
+
+    format: str
+    code: str
+    line: int
+    content: bytes
+    options: dict[str, Any] = field(default_factory=dict)
+    labels: bytes | None = None
+    name: str = "source.txt"
+    note: str = ""
+
+    @property
+    def id(self) -> str:
+        return "-".join(filter(None, (self.format, self.code, self.note)))
+
+    @property
+    def in_labels(self) -> bool:
+        """Whether the defect stands in the labels file."""
+        return self.labels is not None
+
+
+def _with_line(source: bytes, number: int, change: Any) -> bytes:
+    lines = source.split(b"\n")
+    lines[number - 1] = change(lines[number - 1])
+    return b"\n".join(lines)
+
+
+def _middle(line: bytes, piece: bytes) -> bytes:
+    return line[:-3] + piece + line[-3:]
+
+
+def _file_cases() -> list[Case]:
+    cases = []
+    for name, source in SOUND.items():
+        cases += [
+            Case(name, "nul", 2, _with_line(source, 2, lambda t: _middle(t, b"\0"))),
+            Case(name, "encoding", 3, _with_line(source, 3, lambda t: _middle(t, b"\xe9"))),
+            Case(name, "carriage-return", 2, _with_line(source, 2, lambda t: _middle(t, b"\r"))),
+            Case(name, "bom-inside", 3, _with_line(source, 3, lambda t: b"\xef\xbb\xbf" + t)),
+            Case(name, "replacement-character", 2, _with_line(source, 2, lambda t: _middle(t, b"\xef\xbf\xbd"))),
+            Case(name, "bom", 1, b"\xef\xbb\xbf" + source),
+            Case(name, "crlf", 1, source.replace(b"\n", b"\r\n")),
+            Case(name, "gzip-truncated", source.count(b"\n") + 1, gzip.compress(source)[:-4]),
+            Case(name, "gzip-damaged", source.count(b"\n") + 1, _damaged(source)),
+            Case(name, "empty-file", 0, b""),
+            Case(name, "no-records", 0, {"wordnet": HEADER.encode(), "json": b"[]"}.get(name, b"\n\n")),
+        ]
+        if name != "json":
+            cases.append(Case(name, "line-too-long", 2, _with_line(source, 2, lambda t: t + b"x" * (1 << 20))))
+    return cases
+
+
+def _damaged(source: bytes) -> bytes:
+    packed = bytearray(gzip.compress(source))
+    packed[-6] ^= 0xFF  # the checksum
+    return bytes(packed)
+
+
+FOREIGN = {
+    "zip": b"PK\x03\x04rest",
+    "bzip2": b"BZh91AY&SY",
+    "xz": b"\xfd7zXZ\x00\x00",
+    "zstandard": b"\x28\xb5\x2f\xfd\x00",
+    "7z": b"7z\xbc\xaf\x27\x1c\x00",
+    "parquet": b"PAR1\x15\x04",
+    "hdf5": b"\x89HDF\r\n\x1a\n",
+    "sqlite": b"SQLite format 3\x00",
+    "numpy": b"\x93NUMPY\x01\x00",
+    "pdf": b"%PDF-1.7",
+    "utf-16-little": "a b\n".encode("utf-16"),
+    "utf-16-big": b"\xfe\xff" + "a b\n".encode("utf-16-be"),
+    "utf-32-little": "a b\n".encode("utf-32"),
+    "utf-32-big": b"\x00\x00\xfe\xff" + "a b\n".encode("utf-32-be"),
+    "git-lfs": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+    "doctype": b"\n<!DOCTYPE HTML><title>404</title>",
+    "html": b"<HTML><body>404</body>",
+    "xml": b'<?xml version="1.0"?><a/>',
+    "turtle": b"@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n",
+    "obo": b"format-version: 1.4\n",
+}
+
+
+def _foreign_cases() -> list[Case]:
+    return [Case("edges", "foreign-file", 1, content, note=note) for note, content in FOREIGN.items()]
+
+
+def _edge_cases() -> list[Case]:
+    def edges(code: str, line: int, text: str, note: str = "", **options: Any) -> Case:
+        return Case("edges", code, line, text.encode("utf-8", "surrogatepass"), options, note=note)
+
+    long = "k" * 4001
+    return [
+        edges("columns", 2, "a,b\nc\na,d\n", "too few"),
+        edges("columns", 3, "parent,child\na,b\na,b,c\n", "too many"),
+        edges("columns", 2, "a b\nc d e\na f\n", "blanks in a label"),
+        edges("mixed-delimiters", 2, "a,b\na\tc\na,d\n", "tab among commas"),
+        edges("mixed-delimiters", 2, "a\tb\na,c\na\td\n", "comma among tabs"),
+        edges("mixed-delimiters", 2, "a b\na,c\na d\n", "comma among blanks"),
+        edges("mixed-delimiters", 2, "a b\na, c\na d\n", "comma and blank among blanks"),
+        edges("mixed-delimiters", 2, "a,b\na c\na,d\n", "blank among commas"),
+        edges("quote", 2, 'a,b\na,"c\na,d\n'),
+        edges("empty-key", 2, "a,b\na,\na,d\n", "child"),
+        edges("empty-key", 2, "a,b\n,c\na,d\n", "parent"),
+        edges("key-too-long", 2, f"a,b\na,{long}\n"),
+        edges("control-character", 2, "a,b\na,c\x1b[31m\n"),
+        edges("control-character", 2, "a,b\na,c\x85d\n", "C1"),
+        edges("padded-cell", 2, "a,b\na, c\n"),
+        edges("look-alike-keys", 2, "a,b\na,B\n", "case"),
+        edges("look-alike-keys", 2, "a,caf\u00e9\na,cafe\u0301\n", "Unicode form"),
+        edges("look-alike-keys", 2, "a\tred fox\na\tred  fox\n", "blanks"),
+        edges("header", 1, "parent,label,weight\na,b,1\n", "child missing"),
+        edges("header", 1, "parent,child,parent\na,b,c\n", "parent twice"),
+        edges("header", 1, "one,two,three,four\na,b,c,d\n", "four unknown words", header=True),
+        edges("header", 1, "onlyone\na\n", "one column", header=True, delimiter="comma"),
+        edges("repeated-header", 3, "parent,child\na,b\nparent,child\na,c\n"),
+        edges("extra-column", 1, "parent,child,colour\na,b,red\n"),
+        edges("weight-not-a-number", 2, "a,b,1\na,c,heavy\na,d,2\n"),
+        edges("weight-not-a-number", 2, "a,b,1\na,c,1_0\na,d,2\n", "underscore"),
+        edges("weight-not-a-number", 2, "a,b,1\na,c,\uff11\na,d,2\n", "wide digit"),
+        edges("weight-not-a-number", 2, "a,b,1\na,c,\na,d,2\n", "empty"),
+        edges("weight-not-a-number", 2, "a,b,1\na,c,0x10\na,d,2\n", "hexadecimal"),
+        edges("weight-not-finite", 2, "a,b,1\na,c,NaN\na,d,2\n", "nan"),
+        edges("weight-not-finite", 2, "a,b,1\na,c,-inf\na,d,2\n", "infinity"),
+        edges("weight-not-finite", 2, "a,b,1\na,c,1e999\na,d,2\n", "overflow"),
+        edges("weight-not-positive", 2, "a,b,1\na,c,0\na,d,2\n", "zero"),
+        edges("weight-not-positive", 2, "a,b,1\na,c,-2\na,d,2\n", "negative"),
+        edges("weight-not-positive", 2, "a,b,1\na,c,1e-999\na,d,2\n", "underflow"),
+        edges("rank", 2, "parent,child,rank\na,b,first\na,c,1\n", "word"),
+        edges("rank", 2, "parent,child,rank\na,b,-1\na,c,1\n", "negative"),
+        edges("rank", 2, "parent,child,rank\na,b,2147483648\na,c,1\n", "too large"),
+        edges("self-loop", 2, "a,b\nb,b\n"),
+        edges("duplicate-edge", 3, "a,b\na,c\na,b\n"),
+        edges("duplicate-edge", 3, "a,b\na,c\nb,a\n", "undirected", direction="undirected"),
+        edges("conflicting-weights", 3, "a,b,1\na,c,1\na,b,2\n"),
+        edges("cycle", 4, "r,a\na,b\nb,c\nc,a\n", "below a root"),
+        edges("cycle", 3, "r,s\na,b\nb,a\n", "without a root above"),
+        edges("cycle", 4, "a,b\nb,c\nb,d\nd,a\nc,b\n", "two in one knot"),
+        edges("roots", 3, "a,b\na,c\nx,y\n", "parts"),
+        edges("roots", 2, "a,b\nx,b\n", "connected"),
+        edges("roots", 2, "a,b\nx,y\n", "undirected", direction="undirected"),
+        edges("root-taken", 1, "root,b\nx,y\n", policies={"roots": "virtual"}),
+        edges("direction-swapped", 0, "a,r\nb,r\nc,s\nd,s\n"),
+        edges("direction-header", 1, "parent,child\na,b\n", direction="child-parent"),
+        edges("transitive-edge", 3, "a,b\nb,c\na,c\n"),
+    ]
+
+
+def _wordnet_cases() -> list[Case]:
+    sound = SOUND["wordnet"]
+    offsets = [line[:8] for line in sound.decode().splitlines()[1:]]
+
+    def changed(code: str, line: int, old: str, new: str, note: str = "") -> Case:
+        content = _with_line(sound, line, lambda t: t.replace(old.encode(), new.encode(), 1))
+        if content == sound:
+            raise ValueError(f"{code}: {old!r} is not in line {line}")
+        return Case("wordnet", code, line, content, note=note)
+
+    def grown(code: str, line: int, synsets: list[Any], note: str = "") -> Case:
+        return Case("wordnet", code, line, wordnet(synsets), note=note)
+
+    def pointing(i: int, pointers: list[tuple[str, int]]) -> list[Any]:
+        return [(w, pointers if j == i else p, g) for j, (w, p, g) in enumerate(NOUNS)]
+
+    verbs = wordnet(
+        [("be", [("~", 1)], "exist"), ("run", [("@", 0)], "move")], letter="v", tail=" 01 + 02 00"
+    )
+    return [
+        changed("columns", 4, sound.decode().splitlines()[3], "00000001 03 n"),
+        changed("synset-offset", 4, offsets[2], "0000x304"),
+        Case("wordnet", "offset-moved", 5, sound.replace(b"barks", b"barks aloud")),
+        changed("lexicographer-file", 4, " 03 n", " 99 n"),
+        changed("part-of-speech", 4, " 03 n", " 03 v"),
+        changed("no-hierarchy", 2, " 03 n", " 00 a", "adjective in the file"),
+        Case("wordnet", "no-hierarchy", 0, sound, name="data.adj", note="adjective file"),
+        changed("word-count", 4, " n 01 ", " n 02 ", "too high"),
+        changed("word-count", 4, " n 01 ", " n 00 ", "zero"),
+        changed("word-count", 4, " n 01 ", " n zz ", "not hexadecimal"),
+        changed("lexical-id", 4, "dog 0 ", "dog q "),
+        changed("pointer-count", 4, " 002 ", " 003 ", "too high"),
+        changed("pointer-count", 4, " 002 ", " 001 ", "too low"),
+        changed("pointer-symbol", 4, " ~i ", " ?? "),
+        changed("pointer-offset", 4, f"@ {offsets[1]}", "@ 1234567"),
+        changed("pointer-scope", 4, f"@ {offsets[1]} n 0000", f"@ {offsets[1]} n 0101"),
+        changed("cross-part-of-speech", 4, f"@ {offsets[1]} n", f"@ {offsets[1]} v"),
+        changed("dangling-parent", 4, f"@ {offsets[1]}", "@ 99999999"),
+        changed("one-sided-pointer", 5, f"@ {offsets[1]}", f"@ {offsets[2]}", "hypernym alone"),
+        Case(
+            "wordnet",
+            "one-sided-pointer",
+            5,
+            sound.replace(f"~ {offsets[3]}".encode(), f"! {offsets[3]}".encode()),
+            note="hyponym not listed",
+        ),
+        changed("missing-gloss", 4, " | barks", "", "no bar"),
+        changed("missing-gloss", 4, " | barks", " | ", "nothing behind the bar"),
+        Case("wordnet", "duplicate-id", 7, sound + sound.splitlines()[3] + b"\n"),
+        Case("wordnet", "frame-count", 3, verbs.replace(b"02 00 | move", b"02 | move"), name="data.verb"),
+        grown("self-loop", 4, pointing(2, [("@", 1), ("@", 2), ("~i", 4)])),
+        grown("duplicate-edge", 4, pointing(2, [("@", 1), ("@i", 1), ("~i", 4)])),
+        grown("cycle", 3, pointing(1, [("@", 0), ("@", 4), ("~", 2), ("~", 3)])),
+        grown("roots", 5, pointing(3, [])),
+        grown("transitive-edge", 6, pointing(4, [("@i", 2), ("@i", 1)])),
+        grown("duplicate-name", 6, [(w if w != "Rex" else "cat", p, g) for w, p, g in NOUNS]),
+    ]
+
+
+def _category_cases() -> list[Case]:
+    def lines(code: str, line: int, text: bytes, note: str = "", **options: Any) -> Case:
+        return Case("lshtc", code, line, text, options, note=note)
+
+    def labels(code: str, line: int, text: bytes, note: str = "") -> Case:
+        return Case("lshtc", code, line, SOUND["lshtc"], labels=text, note=note)
+
+    return [
+        lines("columns", 2, b"1 2\n1 3 4\n"),
+        lines("columns", 2, b"1 2\n1\n1 3\n", "one column"),
+        lines("not-an-integer", 2, b"1 2\n1 dog\n", "word"),
+        lines("not-an-integer", 2, b"1 2\n1 -3\n", "negative"),
+        lines("not-an-integer", 2, "1 2\n1 \u0663\n".encode(), "Arabic digit"),
+        lines("leading-zeros", 2, b"1 2\n1 007\n"),
+        lines("key-too-long", 2, b"1 2\n1 " + b"9" * 4001 + b"\n"),
+        lines("self-loop", 2, b"1 2\n2 2\n"),
+        lines("duplicate-edge", 2, b"1 2\n1 2\n"),
+        lines("cycle", 3, b"1 2\n2 3\n3 2\n"),
+        lines("roots", 2, b"1 2\n3 4\n"),
+        lines("root-taken", 1, b"1 2\n3 4\n", policies={"roots": "virtual"}, root="1"),
+        lines("transitive-edge", 3, b"1 2\n2 3\n1 3\n"),
+        labels("labels-header", 1, b"2 1:1\n3 1:1\n"),
+        labels("no-label", 2, b"Data\n 1:1 2:1\n"),
+        labels("label-list", 2, b"Data\n4,,5 1:1\n", "two commas"),
+        labels("label-list", 2, b"Data\n4 5 1:1\n", "no comma"),
+        labels("not-an-integer", 2, b"Data\n4, x 1:1\n", "class"),
+        labels("leading-zeros", 2, b"Data\n04 1:1\n", "class"),
+        labels("feature", 2, b"Data\n4 1:1 2\n"),
+        labels("hidden-label", 2, b"Data\n0 1:1\n"),
+        labels("repeated-class", 2, b"Data\n4, 4 1:1\n"),
+        labels("unknown-class", 3, b"Data\n4 1:1\n77 1:1\n"),
+        labels("class-not-leaf", 2, b"Data\n2 1:1\n"),
+        labels("encoding", 2, b"Data\n4 1:1\xff\n", "labels"),
+        labels("nul", 2, b"Data\n4 1:1\0\n", "labels"),
+        labels("empty-file", 0, b"", "labels"),
+        labels("gzip-truncated", 4, gzip.compress(LABELS)[:-4], "labels"),
+    ]
+
+
+def _superclass_cases() -> list[Case]:
+    def lines(code: str, line: int, text: str, note: str = "", **options: Any) -> Case:
+        return Case("superclass", code, line, text.encode(), options, note=note)
+
+    long = "k" * 4001
+    return [
+        lines("columns", 2, "a\tb, c\nd e, f\n", "no tab"),
+        lines("columns", 2, "a\tb, c\nd\te\tf\n", "two tabs"),
+        lines("empty-key", 2, "a\tb, c\n \td, e\n", "superclass"),
+        lines("empty-key", 2, "a\tb, c\nd\te,, f\n", "class"),
+        lines("no-classes", 2, "a\tb, c\nd\t\n"),
+        lines("repeated-superclass", 3, "a\tb, c\nd\te\na\tf\n"),
+        lines("repeated-label", 2, "a\tb, c\nd\tb, e\n"),
+        lines("self-loop", 2, "a\tb, c\nd\td, e\n"),
+        lines("duplicate-edge", 1, "a\tb, b\n"),
+        lines("cycle", 2, "a\tb, c\nb\ta, d\n"),
+        lines("roots", 2, "a\tb, c\nd\te\n", policies={"roots": "error"}),
+        lines("root-taken", 2, "a\tb, c\nd\troot\n"),
+        lines("transitive-edge", 1, "a\tb, c\nb\tc\n"),
+        lines("look-alike-keys", 2, "a\tb, c\nd\tB\n"),
+        lines("control-character", 1, "a\tb\x07, c\n"),
+        lines("key-too-long", 1, f"a\t{long}, c\n"),
+    ]
+
+
+def _outline_cases() -> list[Case]:
+    def lines(code: str, line: int, text: str, note: str = "", **options: Any) -> Case:
+        return Case("outline", code, line, text.encode(), options, note=note)
+
+    long = "k" * 4001
+    return [
+        lines("indent-outside", 2, "  a\nb\n  c\n"),
+        lines("indent-jump", 3, "a\n b\n   c\n"),
+        lines("indent-jump", 3, "-- a\n---- b\n-------- c\n", "dashes"),
+        lines("indent-between", 3, "a\n    b\n  c\n", "outwards"),
+        lines("indent-between", 3, "a\n    b\n      c\n", "inwards"),
+        lines("indent-mixed", 3, "a\n  b\n\tc\n", "tab after blanks"),
+        lines("indent-mixed", 2, "a\n \tb\n", "both in one line"),
+        lines("indent-mixed", 3, "-- a\n---- b\n  -- c\n", "blanks before dashes"),
+        lines("empty-key", 2, "-- a\n----\n---- b\n", "dashes alone"),
+        lines("empty-key", 2, "a\n  - \n  b\n", "bullet alone"),
+        lines("repeated-label", 4, "a\n  b\n  c\n    b\n"),
+        lines("duplicate-edge", 3, "a\n  b\n  b\n"),
+        lines("self-loop", 2, "a\n  a\n"),
+        lines("cycle", 3, "a\n  b\n    a\n"),
+        lines("roots", 3, "a\n  b\nc\n"),
+        lines("root-taken", 1, "root\n  b\nc\n", policies={"roots": "virtual"}),
+        lines("transitive-edge", 4, "a\n  b\n    c\n  c\n"),
+        lines("look-alike-keys", 3, "a\n  b\n  B\n"),
+        lines("control-character", 2, "a\n  b\x07c\n"),
+        lines("key-too-long", 2, f"a\n  {long}\n"),
+    ]
+
+
+def _json_cases() -> list[Case]:
+    def text(code: str, line: int, content: str, note: str = "", **options: Any) -> Case:
+        return Case("json", code, line, content.encode(), options, note=note)
+
+    def tree(code: str, child: str, note: str = "", **options: Any) -> Case:
+        return text(code, 2, f'{{"name": "a", "children": [\n{child}]}}', note, **options)
+
+    return [
+        text("json-syntax", 2, '{"name": "a",\n "children": [}', "bracket"),
+        text("json-syntax", 2, '{"name": "a",\n "children": [', "cut off"),
+        text("json-syntax", 2, '{"name": "a"\n "children": []}', "comma missing"),
+        text("json-syntax", 2, '{"name": "a",\n name: "b"}', "member without quotes"),
+        text("json-syntax", 2, '{"name": "a",\n "children" []}', "colon missing"),
+        text("json-syntax", 2, '{"name": "a",\n "n": 01}', "leading zero"),
+        text("json-syntax", 2, '{"name": "a",\n "n": "\\q"}', "escape"),
+        text("json-syntax", 2, '{"name": "a",\n "n": "\t"}', "control character"),
+        text("json-syntax", 2, '{"name": "a",\n "n": "b}', "open string"),
+        text("json-syntax", 2, '{"name": "a",\n}', "comma at the end"),
+        text("json-trailing", 2, '{"name": "a"}\n{"name": "b"}'),
+        text("json-nesting", 1, "[" * 100_000, "arrays"),
+        text("json-nesting", 1, '{"name": "a", "children": [' * 100_000, "nodes"),
+        text("json-constant", 2, '{"name": "a",\n "size": NaN}', "NaN"),
+        text("json-constant", 2, '{"name": "a",\n "size": -Infinity}', "Infinity"),
+        tree("json-duplicate-member", '{"name": "b", "name": "c"}'),
+        tree("json-surrogate", '{"name": "b\\ud800"}'),
+        text("json-node", 2, '[\n{"name": "a", "children": [\n"b"]}]', "string"),
+        text("json-node", 2, '[\n{"name": "a", "children": [\n7]}]', "number"),
+        text("json-node", 2, '[\n{"name": "a", "children": [\n[[{"name": "b"}]]]}]', "array"),
+        text("json-node", 1, '"a"', "no object at all"),
+        tree("json-children", '{"name": "b", "children": {"name": "c"}}', "object"),
+        tree("json-children", '{"name": "b", "children": "c"}', "string"),
+        tree("json-name", '{"name": 7}'),
+        tree("json-id", '{"name": "b", "id": 1.5}', "fraction"),
+        tree("json-id", '{"name": "b", "id": true}', "boolean"),
+        tree("json-id", '{"name": "b", "id": ""}', "empty"),
+        tree("empty-key", '{"name": "  "}'),
+        tree("missing-name", '{"id": "b"}'),
+        tree("duplicate-id", '{"name": "b", "id": "x"}, {"name": "c", "id": "x"}'),
+        tree("repeated-sibling", '{"name": "b"}, {"name": "b"}'),
+        tree("duplicate-name", '{"name": "b", "id": "x"}, {"name": "b", "id": "y"}'),
+        tree("weight-not-a-number", '{"name": "b", "weight": "1"}'),
+        tree("weight-not-finite", '{"name": "b", "weight": 1e999}'),
+        tree("weight-not-positive", '{"name": "b", "weight": -1}'),
+        tree("nul", '{"name": "b\\u0000"}', "escaped"),
+        tree("control-character", '{"name": "b\\u001b"}'),
+        tree("key-too-long", f'{{"name": "{"k" * 4001}"}}'),
+        tree("look-alike-keys", '{"name": "b"}, {"name": "B"}'),
+        text("roots", 2, '[{"name": "a"},\n{"name": "b"}]'),
+        text("root-taken", 1, '[{"name": "root"},\n{"name": "b"}]', policies={"roots": "virtual"}),
+    ]
+
+
+CASES: list[Case] = [
+    *_file_cases(),
+    *_foreign_cases(),
+    *_edge_cases(),
+    *_wordnet_cases(),
+    *_category_cases(),
+    *_superclass_cases(),
+    *_outline_cases(),
+    *_json_cases(),
+]
+
+
+def nested(depth: int) -> bytes:
+    """A JSON chain of nodes with ids, `depth` deep."""
+    opened = "".join(f'{{"id": {i}, "name": "n", "children": [' for i in range(depth))
+    return (opened + "]}" * depth).encode()
+
+
+def as_json(value: Any) -> str:
+    """Strict JSON of a report."""
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
