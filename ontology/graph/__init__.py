@@ -1,0 +1,50 @@
+"""The graph of labels: one contract, two engines, Cypher in named files.
+
+`open_graph` gives the store that the settings name. A driver is loaded when its store is opened.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ontology.errors import MissingExtraError, SettingsError
+from ontology.graph.errors import GraphDamagedError
+from ontology.graph.store import GraphStore, Rows
+from ontology.settings import Settings
+
+__all__ = ["GraphDamagedError", "GraphStore", "Rows", "open_graph"]
+
+
+def open_graph(settings: Settings) -> GraphStore:
+    """Open the graph store that ``settings.graph_url`` names; nothing is reached before its first use.
+
+    Parameters
+    ----------
+    settings : Settings
+        ``embedded:FOLDER`` or a Bolt URL such as ``bolt://user:password@host:7687``.
+
+    Raises
+    ------
+    MissingExtraError
+        When the engine's package is not installed.
+    SettingsError
+        For a URL that names no folder or host.
+    """
+    if settings.graph_is_embedded:
+        folder = settings.graph_url.removeprefix("embedded:")
+        if not folder:
+            raise SettingsError("GROVE_GRAPH_URL: 'embedded:' names no folder; write embedded:/path/to/graph")
+        try:
+            from ontology.graph.embedded import EmbeddedStore
+        except ModuleNotFoundError as error:
+            raise _missing(error, "ladybug", "the embedded graph") from error
+        return EmbeddedStore(Path(folder).expanduser().absolute())
+    try:
+        from ontology.graph.neo4j import Neo4jStore
+    except ModuleNotFoundError as error:
+        raise _missing(error, "neo4j", "the Neo4j graph") from error
+    return Neo4jStore(settings.graph_url)
+
+
+def _missing(error: ModuleNotFoundError, package: str, purpose: str) -> ImportError:
+    return MissingExtraError.of(package, "service", purpose) if error.name == package else error

@@ -1,0 +1,242 @@
+"""Immutable generations of one file: readers see the old or the new, never a mixture.
+
+::
+
+    graph/CURRENT           names the newest generation; replaced atomically
+    graph/g7.lbug           that generation; never written again
+    graph/LOCK              held by the one writer
+    graph/writing-PID-x/    the next generation while it is made
+    graph/reading-PID-x/    a reader's own hard link to a generation
+
+A writer copies the newest file, changes the copy, and makes it the newest by replacing CURRENT. Killed at any
+point it leaves the old generation in place, and folders that the next writer clears away.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ontology.errors import ConflictError, ServiceError
+from ontology.graph.errors import GraphDamagedError
+
+__all__ = ["Generations"]
+
+_POLL_S = 0.02
+_GENERATION = re.compile(r"g(\d+)\.lbug")
+_PRIVATE = re.compile(r"(?:reading|writing)-(\d+)-\w+")
+
+
+class Generations:
+    """The generations in one folder of a local disk.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when first written to. Writers of one folder run on one machine.
+    wait_s : float, default=120
+        Longest wait for another writer, in seconds.
+    """
+
+    def __init__(self, folder: Path, *, wait_s: float = 120.0) -> None:
+        self.folder = folder
+        self.wait_s = wait_s
+
+    def newest(self) -> int | None:
+        """Return the number of the newest generation, None before the first.
+
+        Raises
+        ------
+        GraphDamagedError
+            When CURRENT does not name a generation.
+        """
+        try:
+            text = (self.folder / "CURRENT").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise GraphDamagedError(
+                f"graph {self.folder}: CURRENT cannot be read ({error}); {_REBUILD}"
+            ) from error
+        match = _GENERATION.fullmatch(text.strip())
+        if not match:
+            raise GraphDamagedError(
+                f"graph {self.folder}: CURRENT says {text[:40]!r}, not the name of a generation; {_REBUILD}"
+            )
+        return int(match[1])
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[int, Path] | None]:
+        """Give the newest generation under a private name for as long as the block runs.
+
+        Yields
+        ------
+        (number, path) or None
+            None before the first generation. The file may be opened in the block and read after it: a file
+            whose last name goes lives on while it is open.
+        """
+        if self.newest() is None:
+            yield None
+            return
+        with self._private("reading") as private:
+            yield self._link(private)
+
+    @contextmanager
+    def writing(self) -> Iterator[tuple[int | None, Path]]:
+        """Give a copy of the newest generation; it becomes the newest when the block ends without an error.
+
+        Yields
+        ------
+        (number, path)
+            Number of the generation copied, None without one; the path of the copy, or where to make
+            the first.
+
+        Raises
+        ------
+        ConflictError
+            When another writer holds the folder for longer than `wait_s`.
+        """
+        with self._lock():
+            number = self.newest()
+            self._clear()
+            with self._private("writing") as private:
+                path = private / "next.lbug"
+                if number is not None:
+                    try:
+                        shutil.copyfile(self.folder / f"g{number}.lbug", path)
+                    except FileNotFoundError as error:
+                        raise self._gone(number) from error
+                yield number, path
+                self._publish(path, self._highest() + 1)
+
+    def wipe(self) -> None:
+        """Remove every generation; readers keep what they have open."""
+        if not self.folder.is_dir():
+            return
+        with self._lock():
+            (self.folder / "CURRENT").unlink(missing_ok=True)
+            _sync(self.folder)
+            self._clear()
+
+    # ---- helpers -----------------------------------------------------------------------------------
+
+    def _link(self, private: Path) -> tuple[int, Path]:
+        while True:
+            number = self.newest()
+            if number is None:
+                raise self._gone(0)
+            path = private / f"g{number}.lbug"
+            try:
+                os.link(self.folder / f"g{number}.lbug", path)
+            except FileNotFoundError as error:
+                if self.newest() == number:  # nobody replaced it meanwhile
+                    raise self._gone(number) from error
+            except OSError as error:
+                raise self._unusable(error) from error
+            else:
+                return number, path
+
+    def _publish(self, path: Path, number: int) -> None:
+        _sync(path)
+        name = f"g{number}.lbug"
+        os.replace(path, self.folder / name)
+        pointer = path.with_name("CURRENT")
+        pointer.write_text(f"{name}\n", encoding="utf-8")
+        _sync(pointer)
+        _sync(self.folder)  # the generation has its name on the disk before anything points to it
+        os.replace(pointer, self.folder / "CURRENT")
+        _sync(self.folder)
+        self._clear()
+
+    def _highest(self) -> int:
+        found = (_GENERATION.fullmatch(p.name) for p in self.folder.iterdir())
+        return max([self.newest() or 0, *(int(m[1]) for m in found if m)])
+
+    def _clear(self) -> None:
+        """Remove older generations, and what dead processes left. The lock is held."""
+        try:
+            newest = self.newest()
+        except GraphDamagedError:
+            newest = None
+        for path in list(self.folder.iterdir()):
+            generation, private = _GENERATION.fullmatch(path.name), _PRIVATE.fullmatch(path.name)
+            if generation and int(generation[1]) != newest:
+                path.unlink(missing_ok=True)
+            elif private and not _alive(int(private[1])):
+                shutil.rmtree(path, ignore_errors=True)
+
+    @contextmanager
+    def _private(self, purpose: str) -> Iterator[Path]:
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=f"{purpose}-{os.getpid()}-", dir=self.folder))
+        except OSError as error:
+            raise self._unusable(error) from error
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle = (self.folder / "LOCK").open("a+", encoding="utf-8")
+        except OSError as error:
+            raise self._unusable(error) from error
+        with handle:
+            deadline = time.monotonic() + self.wait_s
+            while True:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except OSError as error:
+                    if error.errno not in (errno.EAGAIN, errno.EACCES):
+                        raise self._unusable(error) from error
+                if time.monotonic() > deadline:
+                    handle.seek(0)
+                    raise ConflictError(
+                        f"graph {self.folder}: process {handle.read().strip() or 'unknown'} has been writing "
+                        f"to it for more than {self.wait_s:g} s; wait for it to end, or end it"
+                    )
+                time.sleep(_POLL_S)
+            handle.truncate(0)
+            handle.write(str(os.getpid()))
+            handle.flush()
+            yield
+
+    def _gone(self, number: int) -> GraphDamagedError:
+        return GraphDamagedError(f"graph {self.folder}: generation {number} is gone; {_REBUILD}")
+
+    def _unusable(self, error: OSError) -> ServiceError:
+        return ServiceError(
+            f"graph {self.folder}: {error.strerror}; it must be a writable folder of a local disk"
+        )
+
+
+_REBUILD = "run: grove graph rebuild"
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

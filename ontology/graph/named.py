@@ -1,0 +1,67 @@
+"""Named Cypher: one query in one file, found by name for a dialect.
+
+A file begins with one comment line that says what the query answers. ``queries/<dialect>/NAME.cypher`` stands
+before ``queries/common/NAME.cypher``; common files keep to what both engines answer alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ontology.errors import InputError, NotFoundError
+from ontology.graph.tokens import parameters
+
+__all__ = ["DIALECTS", "NamedQuery", "check_parameters", "named_query", "query_names"]
+
+DIALECTS = ("neo4j", "embedded")
+
+_FOLDER = Path(__file__).with_name("queries")
+
+
+@dataclass(frozen=True)
+class NamedQuery:
+    """One query file.
+
+    Attributes
+    ----------
+    name, description, text : str
+        File name without suffix, its first line, and the Cypher.
+    parameters : frozenset of str
+        Names that a call must give, no more and no fewer.
+    """
+
+    name: str
+    description: str
+    text: str
+    parameters: frozenset[str]
+
+
+@cache
+def named_query(dialect: str, name: str) -> NamedQuery:
+    """Return the query `name` for `dialect`; an unknown name raises `NotFoundError`."""
+    known = query_names(dialect)
+    if name not in known:
+        raise NotFoundError(f"query {name!r} is not among the named queries: {', '.join(known)}")
+    path = next(p for p in (_FOLDER / d / f"{name}.cypher" for d in (dialect, "common")) if p.is_file())
+    comment, _, text = path.read_text(encoding="utf-8").partition("\n")
+    return NamedQuery(name, comment.removeprefix("//").strip(), text.strip(), parameters(text))
+
+
+def query_names(dialect: str) -> list[str]:
+    """Return the names of the queries that `dialect` answers, sorted."""
+    return sorted({p.stem for folder in (dialect, "common") for p in (_FOLDER / folder).glob("*.cypher")})
+
+
+def check_parameters(needed: Collection[str], given: Collection[str], *, where: str) -> None:
+    """Refuse a call with a missing or a needless parameter: one engine would answer it with no rows."""
+    missing, extra = sorted(set(needed) - set(given)), sorted(set(given) - set(needed))
+    if missing or extra:
+        parts = [
+            f"{w} {', '.join('$' + n for n in names)}"
+            for w, names in (("misses", missing), ("has no", extra))
+            if names
+        ]
+        raise InputError(f"{where} {' and '.join(parts)}; give exactly the parameters it uses")

@@ -1,0 +1,290 @@
+"""The graph on a Neo4j server, through the official driver.
+
+Bulk rows travel in batches inside managed transactions. Every write may be repeated without harm, because the
+driver repeats what fails for the moment, and a commit whose outcome is unknown is run again here.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, TypeVar
+
+import neo4j
+import neo4j.exceptions
+import neo4j.graph
+
+from ontology.errors import (
+    MigrationError,
+    QueryFailedError,
+    QueryTimeoutError,
+    ServiceError,
+    SettingsError,
+    TransientError,
+)
+from ontology.graph.migrate import Migration, changed_versions, pending
+from ontology.graph.named import check_parameters, named_query
+from ontology.graph.records import edge_columns, label_columns
+from ontology.graph.store import GraphStore, Rows, Run, plain_value
+from ontology.labelgraph import LabelGraph
+from ontology.settings import masked
+
+__all__ = ["EDGES_PER_BATCH", "LABELS_PER_BATCH", "Neo4jStore"]
+
+Result = TypeVar("Result")
+
+LABELS_PER_BATCH = 5_000
+EDGES_PER_BATCH = 10_000
+_DATABASE = "neo4j"
+_BATCH_TIMEOUT_S = 120.0
+_UNKNOWN_OUTCOMES = 5
+_INHERITED: list[neo4j.Driver] = []  # a forked child keeps its parent's driver and never closes its sockets
+
+
+class Neo4jStore(GraphStore):
+    """The graph store on a Neo4j server.
+
+    Parameters
+    ----------
+    url : str
+        ``bolt://user:password@host:7687`` (also ``neo4j://``, ``+s``, ``+ssc``); without user and password
+        for a server that asks for none.
+    """
+
+    dialect = "neo4j"
+
+    def __init__(self, url: str) -> None:
+        self._url, self._auth = _split(url)
+        self._where = masked(url)
+        self._lock = threading.Lock()
+        self._driver: neo4j.Driver | None = None
+        self._process = 0
+
+    # ---- the contract ------------------------------------------------------------------------------
+
+    def migrate(self) -> list[str]:
+        """Apply the migrations that are missing; see `GraphStore.migrate`.
+
+        A migration file that has changed since it was applied raises `MigrationError`.
+        """
+        missing = self._missing()
+        for step in missing:
+            with self._session() as session:
+                for statement in step.statements:  # schema and data cannot share a transaction
+                    session.run(statement).consume()
+            params = {"version": step.version, "name": step.name, "checksum": step.checksum}
+            self._transact(lambda run, params=params: run("record_migration", **params))  # type: ignore[misc]
+        return [m.version for m in missing]
+
+    def describe(self) -> dict[str, Any]:
+        """Return engine, version and masked URL of the server."""
+        with self._translated():
+            info = self._connected().get_server_info()
+        return {"engine": "neo4j", "version": info.agent.rpartition("/")[2], "where": self._where}
+
+    def close(self) -> None:
+        """Close the connections of this process."""
+        with self._lock:
+            driver, self._driver = self._driver, None
+        if driver is not None and self._process == os.getpid():
+            driver.close()
+
+    def batch_count(self, graph: LabelGraph) -> int:
+        """Return the number of batches: 5,000 labels each, then 10,000 edges each."""
+        return -(-graph.n_labels // LABELS_PER_BATCH) + -(-graph.n_edges // EDGES_PER_BATCH)
+
+    def load_batch(self, graph: LabelGraph, i: int) -> None:
+        """Load batch `i`, labels before edges; see `GraphStore.load_batch`."""
+        of_labels = -(-graph.n_labels // LABELS_PER_BATCH)
+        if i < of_labels:
+            name = str(self._known_version(graph.digest)["ontology"])
+            start = i * LABELS_PER_BATCH
+            rows = _rows(label_columns(graph, name, start, start + LABELS_PER_BATCH))
+            self._transact(lambda run: run("load_labels", rows=rows))
+        else:
+            start = (i - of_labels) * EDGES_PER_BATCH
+            rows = _rows(edge_columns(graph, start, start + EDGES_PER_BATCH))
+            self._transact(lambda run: run("load_edges", rows=rows))
+
+    def drop_version(self, digest: str) -> None:
+        """Remove a version and its labels, 5,000 at a time; see `GraphStore.drop_version`."""
+        if self._version(digest) is None:
+            return
+        self._refuse_current(digest)
+        removed = 1
+        while removed:
+            removed = self._transact(
+                lambda run: run("drop_labels", version=digest, limit=LABELS_PER_BATCH).rows[0][0]
+            )
+        self._transact(lambda run: run("drop_version", version=digest))
+
+    # ---- running -----------------------------------------------------------------------------------
+
+    def _read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
+        with self._session(neo4j.READ_ACCESS) as session:
+            return session.execute_read(lambda tx: _fetched(tx.run(cypher, dict(params))))
+
+    def _read_columns(self, cypher: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        rows = self._read(cypher, params)
+        columns = list(zip(*rows.rows, strict=True)) or [()] * len(rows.columns)
+        return dict(zip(rows.columns, columns, strict=True))
+
+    def _transact(self, work: Callable[[Run], Result]) -> Result:
+        @neo4j.unit_of_work(timeout=_BATCH_TIMEOUT_S)
+        def once(transaction: neo4j.ManagedTransaction) -> Result:
+            def run(name: str, /, **params: Any) -> Rows:
+                query = named_query(self.dialect, name)
+                check_parameters(query.parameters, params.keys(), where=f"query {name!r}")
+                return _fetched(transaction.run(query.text, params))
+
+            return work(run)
+
+        with self._session(neo4j.WRITE_ACCESS) as session:
+            for _ in range(_UNKNOWN_OUTCOMES):
+                try:
+                    return session.execute_write(once)
+                except neo4j.exceptions.IncompleteCommit:
+                    continue  # committed or not: our writes may be repeated, the driver does not dare
+            raise TransientError(
+                f"graph {self._where}: the connection broke during {_UNKNOWN_OUTCOMES} commits in a row; "
+                "try again"
+            )
+
+    def _run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
+        query = neo4j.Query(cypher, timeout=timeout_s)
+        with self._session(neo4j.READ_ACCESS, fetch_size=min(max_rows + 1, 1000)) as session:
+            return _fetched(session.run(query, dict(params)), max_rows)
+
+    # ---- connections -------------------------------------------------------------------------------
+
+    @contextmanager
+    def _session(self, access: str = neo4j.WRITE_ACCESS, fetch_size: int = 10_000) -> Iterator[neo4j.Session]:
+        driver = self._connected()
+        with (
+            self._translated(),
+            driver.session(database=_DATABASE, default_access_mode=access, fetch_size=fetch_size) as session,
+        ):
+            yield session
+
+    def _connected(self) -> neo4j.Driver:
+        """Return this process's driver; the first use reaches the server and checks the schema's age."""
+        with self._lock:
+            if self._process != os.getpid():
+                if self._driver is not None:
+                    _INHERITED.append(self._driver)
+                self._driver, self._process = None, os.getpid()
+            if self._driver is not None:
+                return self._driver
+            with self._translated():
+                driver = neo4j.GraphDatabase.driver(
+                    self._url,
+                    auth=self._auth,
+                    connection_timeout=10,
+                    max_transaction_retry_time=120,
+                    liveness_check_timeout=30,
+                    max_connection_lifetime=600,
+                    notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
+                )
+                try:
+                    driver.verify_connectivity()
+                except BaseException:
+                    driver.close()
+                    raise
+            self._driver = driver
+        try:
+            self._missing()
+        except MigrationError:
+            self.close()
+            raise
+        return driver
+
+    def _missing(self) -> list[Migration]:
+        recorded = dict(self._read(named_query(self.dialect, "recorded_migrations").text, {}).rows)
+        missing = pending(self.dialect, recorded, where=self._where)
+        changed = changed_versions(self.dialect, recorded)
+        if changed:
+            raise MigrationError(
+                f"graph {self._where}: migration {', '.join(changed)} was applied in another form; bring "
+                "its file back to what it was and put changes into a new one, or point GROVE_GRAPH_URL at an "
+                "empty graph"
+            )
+        return missing
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn the driver's errors into ours, naming the server without its password."""
+        where = f"graph {self._where}"
+        try:
+            yield
+        except neo4j.exceptions.AuthError as error:
+            raise ServiceError(f"{where}: user or password is wrong; GROVE_GRAPH_URL holds both") from error
+        except neo4j.exceptions.ConfigurationError as error:
+            raise SettingsError(f"GROVE_GRAPH_URL: {masked(str(error))}") from error
+        except neo4j.exceptions.Neo4jError as error:
+            code, text = str(error.code), str(error.message)
+            if "TransactionTimedOut" in code:
+                raise QueryTimeoutError(
+                    f"{where}: the query ran past its time limit and was stopped"
+                ) from error
+            if isinstance(error, (neo4j.exceptions.TransientError, neo4j.exceptions.DatabaseUnavailable)):
+                raise TransientError(f"{where}: {text}; try again") from error
+            raise QueryFailedError(f"{where}: {text} ({code})") from error
+        except (neo4j.exceptions.SessionExpired, neo4j.exceptions.IncompleteCommit) as error:
+            raise TransientError(f"{where}: {masked(str(error))}; try again") from error
+        except (neo4j.exceptions.DriverError, OSError) as error:
+            raise ServiceError(
+                f"{where} cannot be reached: {masked(str(error))}; check that Neo4j runs and that "
+                "GROVE_GRAPH_URL names it (`grove doctor` tries it)"
+            ) from error
+
+
+def _split(url: str) -> tuple[str, tuple[str, str] | None]:
+    """Return the URL without user and password, and those."""
+    from urllib.parse import unquote, urlsplit, urlunsplit
+
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise SettingsError(f"GROVE_GRAPH_URL: {masked(url)!r} is not a URL ({error})") from None
+    if not host:
+        raise SettingsError(
+            f"GROVE_GRAPH_URL: {masked(url)!r} names no host; write bolt://user:password@host:7687"
+        )
+    shown = f"[{host}]" if ":" in host else host
+    bare = urlunsplit((parts.scheme, f"{shown}:{port}" if port else shown, "", parts.query, ""))
+    auth = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
+    return bare, auth
+
+
+def _fetched(result: neo4j.Result, max_rows: int | None = None) -> Rows:
+    columns = tuple(result.keys())
+    rows = [tuple(_plain(v) for v in record.values()) for record in islice(result, max_rows)]
+    truncated = max_rows is not None and result.peek() is not None
+    return Rows(columns, rows, truncated)
+
+
+def _rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    names = tuple(columns)
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without the driver's types, nodes and edges as on the embedded engine."""
+    if isinstance(value, neo4j.graph.Node):
+        return {"_label": next(iter(value.labels), ""), **{k: _plain(v) for k, v in value.items()}}
+    if isinstance(value, neo4j.graph.Relationship):
+        return {"_label": value.type, **{k: _plain(v) for k, v in value.items()}}
+    if isinstance(value, neo4j.graph.Path):
+        return {
+            "_nodes": [_plain(n) for n in value.nodes],
+            "_edges": [_plain(e) for e in value.relationships],
+        }
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return plain_value(value)

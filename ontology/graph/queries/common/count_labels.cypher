@@ -1,0 +1,3 @@
+// Number of labels of a version.
+MATCH (l:Label {version: $version})
+RETURN count(l) AS labels

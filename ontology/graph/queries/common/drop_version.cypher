@@ -1,0 +1,3 @@
+// Removes a version whose labels are gone.
+MATCH (v:Version {digest: $version})
+DETACH DELETE v

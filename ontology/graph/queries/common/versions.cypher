@@ -1,0 +1,5 @@
+// Every version in the graph.
+MATCH (v:Version)
+RETURN v.digest AS digest, v.ontology AS ontology, v.n_labels AS n_labels, v.n_edges AS n_edges,
+       v.state AS state, v.layout AS layout, v.directed AS directed
+ORDER BY digest

@@ -1,0 +1,459 @@
+"""GraphStore: what a graph database does for labelgrove, the same on Neo4j and on the embedded engine.
+
+The public methods are written once, here, over a few operations that each engine supplies. Values go in and
+come out plain: strings, numbers, lists and dictionaries, never a driver's own objects.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+
+from ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
+from ontology.graph.errors import GraphDamagedError
+from ontology.graph.guard import check_statement
+from ontology.graph.named import check_parameters, named_query
+from ontology.graph.records import check_keys, fold, graph_from_columns, uid
+from ontology.graph.tokens import parameters
+from ontology.labelgraph import LabelGraph
+
+__all__ = ["GraphStore", "Rows", "Run", "plain_value"]
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The answer to a query.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names in the order of the RETURN.
+    rows : list of tuple
+        Plain values.
+    truncated : bool
+        Whether the row cap cut the answer short.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+    truncated: bool = False
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """Return each row as a dictionary.
+
+        >>> Rows(("key", "depth"), [("oak", 2)]).dicts()
+        [{'key': 'oak', 'depth': 2}]
+        """
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+Run = Callable[..., Rows]
+"""Runs a named query inside a transaction: ``run(name, **parameters)``."""
+
+
+class GraphStore(abc.ABC):
+    """A graph of labels in versions that stand side by side.
+
+    A version is written in steps that may each be repeated: `begin_version`, `load_batch` for every batch,
+    `mark_ready`, `publish`. It is named by its digest: two ontologies with the same content share it, and the
+    property ``ontology`` of its labels is the name under which it was loaded first.
+
+    Notes
+    -----
+    Safe for threads. A process that forks goes on using its store; the child opens connections of its own.
+    """
+
+    dialect: ClassVar[str]
+    """``"neo4j"`` or ``"embedded"``."""
+
+    # ---- what each engine supplies -----------------------------------------------------------------
+
+    @abc.abstractmethod
+    def migrate(self) -> list[str]:
+        """Apply the migrations that are missing and return their versions; again: nothing, ``[]``.
+
+        Raises `MigrationError` when a newer labelgrove wrote the graph.
+        """
+
+    @abc.abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return ``engine``, ``version`` and ``where`` (passwords masked), after reaching the engine."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Let go of connections and files; the store opens them again when used again."""
+
+    @abc.abstractmethod
+    def batch_count(self, graph: LabelGraph) -> int:
+        """Return the number of batches in which `graph` is loaded."""
+
+    @abc.abstractmethod
+    def load_batch(self, graph: LabelGraph, i: int) -> None:
+        """Load batch `i` of `graph`; harmless when repeated. The version must have begun."""
+
+    @abc.abstractmethod
+    def drop_version(self, digest: str) -> None:
+        """Remove a version and its labels; an absent one is no error.
+
+        Raises `ConflictError` while an ontology has it as CURRENT.
+        """
+
+    @abc.abstractmethod
+    def _read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
+        """Run a query of ours with read access."""
+
+    @abc.abstractmethod
+    def _read_columns(self, cypher: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Run a query of ours with a long answer; return its columns as arrays or lists."""
+
+    @abc.abstractmethod
+    def _transact(self, work: Callable[[Run], Result]) -> Result:
+        """Run `work` in one transaction, all or nothing; it may be run more than once."""
+
+    @abc.abstractmethod
+    def _run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
+        """Run a statement that the guard has let through."""
+
+    # ---- versions ----------------------------------------------------------------------------------
+
+    def begin_version(self, name: str, graph: LabelGraph) -> str:
+        """Note that `graph` is being loaded for ontology `name`; return the state of the version.
+
+        Applies missing migrations first: constraints stand before the first label does.
+
+        Returns
+        -------
+        str
+            ``"loading"``, or ``"ready"`` when the version is there already.
+
+        Raises
+        ------
+        InputError
+            For a key longer than 4,096 bytes.
+        """
+        check_keys(graph)
+        self.migrate()
+        found = self._version(graph.digest)
+        if found:
+            return str(found["state"])
+        self._transact(
+            lambda run: run(
+                "begin_version",
+                version=graph.digest,
+                ontology=name,
+                n_labels=graph.n_labels,
+                n_edges=graph.n_edges,
+                layout=graph.layout,
+                directed=graph.directed,
+            )
+        )
+        return "loading"
+
+    def counts(self, digest: str) -> tuple[int, int]:
+        """Return how many labels and edges the store holds for a version, counted now."""
+        labels = self.run_named("count_labels", version=digest).rows[0][0]
+        edges = self.run_named("count_edges", version=digest).rows[0][0]
+        return int(labels), int(edges)
+
+    def mark_ready(self, digest: str) -> None:
+        """Declare a version complete.
+
+        Raises
+        ------
+        NotFoundError
+            When the version has not begun.
+        GraphDamagedError
+            When the labels or edges counted are not those announced.
+        """
+        version = self._version(digest)
+        if version is None:
+            raise NotFoundError(f"version {digest[:12]} is not in the graph; load it first")
+        held, announced = self.counts(digest), (version["n_labels"], version["n_edges"])
+        if held != announced:
+            raise GraphDamagedError(
+                f"version {digest[:12]}: the graph holds {held[0]} labels and {held[1]} edges, "
+                f"{announced[0]} and {announced[1]} were announced; load its batches again"
+            )
+        if version["state"] != "ready":
+            self._transact(lambda run: run("mark_ready", version=digest))
+
+    def publish(self, name: str, digest: str, fence: int) -> None:
+        """Make a ready version the CURRENT one of an ontology.
+
+        Parameters
+        ----------
+        name, digest : str
+            Ontology and version.
+        fence : int, at least 0
+            Number of the publication; it rises with each. A late one with a lower number changes nothing.
+
+        Raises
+        ------
+        NotFoundError
+            When the version is not there or not ready.
+        ConflictError
+            When another version was published with this fence or a higher one.
+        """
+        version = self._version(digest)
+        if version is None or version["state"] != "ready":
+            state = "absent" if version is None else version["state"]
+            raise NotFoundError(f"version {digest[:12]} is {state}; only a ready version can be published")
+
+        def work(run: Run) -> None:
+            run("take_ontology", name=name)  # takes the write lock: two publishers follow one another
+            held = run("published", name=name).dicts()[0]
+            if held["fence"] >= fence:
+                if held["digest"] == digest:
+                    return
+                raise ConflictError(
+                    f"ontology {name!r}: version {str(held['digest'])[:12]} was published with fence "
+                    f"{held['fence']}, which {fence} ({digest[:12]}) does not pass: somebody published later"
+                )
+            run("unpublish", name=name)
+            run("publish", name=name, version=digest, fence=fence)
+
+        held = self.run_named("published", name=name).dicts()
+        if not held or held[0]["digest"] != digest or held[0]["fence"] < fence:
+            self._transact(work)
+
+    def current(self, name: str) -> str | None:
+        """Return the digest of the CURRENT version of an ontology, None without one."""
+        held = self.run_named("published", name=name).dicts()
+        return held[0]["digest"] if held else None
+
+    def versions(self) -> list[dict[str, Any]]:
+        """Return ``digest, ontology, n_labels, n_edges, state, layout, directed`` of each, by digest."""
+        return self.run_named("versions").dicts()
+
+    def drop_ontology(self, name: str) -> None:
+        """Remove the name of an ontology from the graph; an absent one is no error.
+
+        Its versions stay until `drop_version`: another name may share them.
+        """
+        if self.run_named("published", name=name).rows:
+            self._transact(lambda run: run("drop_ontology", name=name))
+
+    def read_back(self, digest: str) -> LabelGraph:
+        """Return the graph of a version as the store holds it; its digest is computed, never copied.
+
+        Raises
+        ------
+        NotFoundError
+            When the version is not there.
+        GraphDamagedError
+            When what is there is no graph.
+        """
+        layout = str(self._known_version(digest)["layout"])
+        labels = self._columns("all_labels", version=digest)
+        edges = self._columns("all_edges", version=digest)
+        return graph_from_columns(digest, layout, labels, edges)
+
+    # ---- questions ---------------------------------------------------------------------------------
+
+    def search(self, digest: str, text: str, *, limit: int = 20) -> list[dict[str, Any]]:
+        """Find labels by a part of their name (case and width ignored) or key (as written).
+
+        Returns
+        -------
+        list of dict
+            ``idx, key, name, depth, leaf, closeness``, ordered by (closeness, idx): 0 the whole name or key,
+            1 its beginning, 2 any part.
+        """
+        if limit < 1:
+            raise InputError(f"limit: {limit} must be 1 or more")
+        if not fold(text):
+            raise InputError("text: give at least one character to search for")
+        self._known_version(digest)
+        return self.run_named("search", version=digest, text=text, folded=fold(text), limit=limit).dicts()
+
+    def label(self, digest: str, key: str) -> dict[str, Any]:
+        """Return ``idx, key, name, depth, leaf`` of a label; an absent one raises `UnknownLabelError`."""
+        found = self.run_named("label", uid=uid(digest, key)).dicts()
+        if found:
+            return found[0]
+        self._known_version(digest)
+        raise UnknownLabelError(f"label {key!r} is not in version {digest[:12]}; search for it by name first")
+
+    def ancestors(self, digest: str, key: str) -> list[dict[str, Any]]:
+        """Return every label above `key`, ordered by idx, with ``hops``: the fewest edges up to it."""
+        self._refuse_undirected(digest, "ancestors")
+        self.label(digest, key)
+        return self.run_named("ancestors", uid=uid(digest, key)).dicts()
+
+    def children(self, digest: str, key: str) -> list[dict[str, Any]]:
+        """Return the labels whose parent is `key`, by idx, with ``weight`` and ``rank`` of the edge."""
+        self._refuse_undirected(digest, "children")
+        self.label(digest, key)
+        return self.run_named("children", uid=uid(digest, key)).dicts()
+
+    def path(self, digest: str, a: str, b: str) -> list[dict[str, Any]]:
+        """Return a shortest path from `a` to `b`, edges taken both ways, as labels in order.
+
+        Returns
+        -------
+        list of dict
+            Labels with ``distance``: the sum of the edge lengths so far. Empty when no path joins them. Of
+            several shortest paths, the one that takes the smallest idx at each step.
+
+        Notes
+        -----
+        Reads the version and searches it as arrays: O(n_edges log n_labels).
+        """
+        graph = self.read_back(digest)
+        steps = _shortest_path(graph, graph.keys.index(a), graph.keys.index(b))
+        if not steps:
+            return []
+        uids = [uid(digest, key) for key in graph.keys.take([i for i, _ in steps])]
+        rows = {row["key"]: row for row in self.run_named("labels", uids=uids).dicts()}
+        return [rows[graph.keys[i]] | {"distance": distance} for i, distance in steps]
+
+    def lowest_common_ancestors(self, digest: str, a: str, b: str) -> list[dict[str, Any]]:
+        """Return the common ancestors of `a` and `b` without a common ancestor below them, ordered by idx.
+
+        A label counts as its own ancestor here. A tree has at most one; a hierarchy with several parents to a
+        label may have more.
+        """
+        above = []
+        for key in (a, b):
+            rows = [self.label(digest, key), *self.ancestors(digest, key)]
+            above.append({row["idx"]: row for row in rows})
+        common = above[0].keys() & above[1].keys()
+        if len(common) < 2:
+            return [self.label(digest, above[0][i]["key"]) for i in common]
+        uids = [uid(digest, above[0][i]["key"]) for i in sorted(common)]
+        higher = {parent for child, parent in self.run_named("parents_of", uids=uids).rows if child in common}
+        return [self.label(digest, above[0][i]["key"]) for i in sorted(common - higher)]
+
+    # ---- Cypher ------------------------------------------------------------------------------------
+
+    def run_named(self, name: str, /, **params: Any) -> Rows:
+        """Answer a named query; parameters that are missing or not used raise `InputError`."""
+        query = named_query(self.dialect, name)
+        check_parameters(query.parameters, params.keys(), where=f"query {name!r}")
+        return self._read(query.text, params)
+
+    def run_user(
+        self,
+        cypher: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout_s: float = 30.0,
+        max_rows: int = 1000,
+    ) -> Rows:
+        """Answer a user's own Cypher: read-only, one statement, within a time limit and a row cap.
+
+        Parameters
+        ----------
+        cypher : str
+            One statement; see `ontology.graph.guard`.
+        params : mapping of str to plain value, optional
+            What its ``$names`` stand for. More than it uses is fine: callers bind ``$version`` always.
+        timeout_s : float, default=30
+            Seconds after which the engine stops it.
+        max_rows : int, default=1000
+            Rows returned at most; `Rows.truncated` tells whether there were more.
+
+        Raises
+        ------
+        QueryRefusedError, InputError
+            When the guard refuses it; when a parameter is missing.
+        QueryTimeoutError, QueryFailedError
+            When it runs too long; when the engine rejects it.
+        """
+        if not (math.isfinite(timeout_s) and timeout_s > 0):
+            raise InputError(f"timeout_s: {timeout_s} must be a positive number of seconds")
+        if max_rows < 1:
+            raise InputError(f"max_rows: {max_rows} must be 1 or more")
+        check_statement(cypher)
+        given = params or {}
+        used = parameters(cypher)
+        check_parameters(used, given.keys() & used, where="the statement")
+        return self._run_guarded(cypher, {n: given[n] for n in used}, timeout_s, max_rows)
+
+    # ---- helpers -----------------------------------------------------------------------------------
+
+    def _columns(self, name: str, **params: Any) -> dict[str, Any]:
+        return self._read_columns(named_query(self.dialect, name).text, params)
+
+    def _version(self, digest: str) -> dict[str, Any] | None:
+        found = self.run_named("version", version=digest).dicts()
+        return found[0] if found else None
+
+    def _known_version(self, digest: str) -> dict[str, Any]:
+        version = self._version(digest)
+        if version is None:
+            raise NotFoundError(f"version {digest[:12]} is not in the graph; run: grove graph rebuild")
+        return version
+
+    def _refuse_current(self, digest: str) -> None:
+        holders = [row[0] for row in self.run_named("holders", version=digest).rows]
+        if holders:
+            raise ConflictError(
+                f"version {digest[:12]} is the current one of {', '.join(map(repr, holders))}; "
+                "publish another version or drop the ontology first"
+            )
+
+    def _refuse_undirected(self, digest: str, question: str) -> None:
+        if not self._known_version(digest)["directed"]:
+            raise InputError(f"{question}: version {digest[:12]} is undirected and has no above and below")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def plain_value(value: Any) -> Any:
+    r"""Return `value` as JSON can hold it: dates and other objects as text, NaN and infinities by name.
+
+    >>> plain_value([float("inf"), b"\x01", (1, None)])
+    ['Infinity', '01', [1, None]]
+    """
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {str(k): plain_value(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain_value(v) for v in value]
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).hex()
+    formatter = getattr(value, "isoformat", None) or getattr(value, "iso_format", None)
+    return formatter() if formatter else str(value)
+
+
+def _shortest_path(graph: LabelGraph, start: int, end: int) -> list[tuple[int, float]]:
+    """Return (index, distance from `start`) along the first shortest path; empty without one."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    ends = np.concatenate([graph.edge_child, graph.edge_parent])
+    others = np.concatenate([graph.edge_parent, graph.edge_child])
+    lengths = np.concatenate([graph.edge_weight, graph.edge_weight])
+    links = csr_array((lengths, (ends, others)), shape=(graph.n_labels, graph.n_labels))
+    left = dijkstra(links, indices=end)  # distances to `end`, so that the walk can choose its way greedily
+    if not np.isfinite(left[start]):
+        return []
+    at, steps = start, [(start, 0.0)]
+    while at != end:
+        row = slice(links.indptr[at], links.indptr[at + 1])
+        near, length = links.indices[row], links.data[row]
+        closer = np.flatnonzero(left[near] + length == left[at])
+        choice = closer[np.argmin(near[closer])]
+        at = int(near[choice])
+        steps.append((at, steps[-1][1] + float(length[choice])))
+    return steps

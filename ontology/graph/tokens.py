@@ -1,0 +1,90 @@
+"""The tokens of a Cypher text: what is a word, and what only looks like one inside a string or a comment.
+
+The split holds for both engines: strings end at an unescaped quote of their own kind, names in backticks at a
+single backtick, line comments at a line feed or carriage return, block comments do not nest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Token", "parameters", "statements", "tokenize"]
+
+_PATTERN = re.compile(
+    r"""
+      (?P<space>\s+)
+    | (?P<line_comment>//[^\n\r]*)
+    | (?P<comment>/\*.*?\*/)
+    | (?P<open_comment>/\*.*)
+    | (?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+    | (?P<open_single>'.*)
+    | (?P<open_double>".*)
+    | (?P<parameter>\$(?:\w+|`(?:[^`]|``)*`))
+    | (?P<quoted>`(?:[^`]|``)*`)
+    | (?P<open_backtick>`.*)
+    | (?P<number>(?:\d+(?:\.(?=\d)\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
+    | (?P<word>[^\W\d]\w*)
+    | (?P<symbol>\.\.|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BLANK = {"space", "line_comment", "comment"}
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token.
+
+    Attributes
+    ----------
+    kind : str
+        ``word``, ``quoted`` (a name in backticks), ``string``, ``number``, ``parameter``, ``symbol``, or, for
+        what never ends, ``open_single``, ``open_double``, ``open_backtick``, ``open_comment``.
+    text : str
+        As written.
+    start : int
+        Character position in the text.
+    """
+
+    kind: str
+    text: str
+    start: int
+
+
+def tokenize(cypher: str) -> Iterator[Token]:
+    """Yield the tokens of `cypher` without blanks and comments; never fails.
+
+    >>> [(t.kind, t.text) for t in tokenize("RETURN 'a;b' AS `x` // done")]
+    [('word', 'RETURN'), ('string', "'a;b'"), ('word', 'AS'), ('quoted', '`x`')]
+    """
+    for match in _PATTERN.finditer(cypher):
+        kind = match.lastgroup or "symbol"
+        if kind not in _BLANK:
+            yield Token(kind, match.group(), match.start())
+
+
+def parameters(cypher: str) -> frozenset[str]:
+    """Return the names of the parameters that `cypher` uses.
+
+    >>> sorted(parameters("MATCH (l {key: $key}) WHERE l.name <> '$no' RETURN $`a b`"))
+    ['a b', 'key']
+    """
+    names = (t.text[1:] for t in tokenize(cypher) if t.kind == "parameter")
+    return frozenset(n[1:-1].replace("``", "`") if n.startswith("`") else n for n in names)
+
+
+def statements(cypher: str) -> list[str]:
+    """Split a file of statements at its semicolons; what holds nothing but comments is left out."""
+    found, begin, filled = [], 0, False
+    for token in tokenize(cypher):
+        if token.text == ";":
+            if filled:
+                found.append(cypher[begin : token.start].strip())
+            begin, filled = token.start + 1, False
+        else:
+            filled = True
+    if filled:
+        found.append(cypher[begin:].strip())
+    return found

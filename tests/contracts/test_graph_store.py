@@ -1,0 +1,563 @@
+"""What a graph store promises, held against both engines: same rows, same digest, same refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import neo4j
+import numpy as np
+import pytest
+
+from ontology.errors import (
+    ConflictError,
+    InputError,
+    NotFoundError,
+    QueryFailedError,
+    QueryRefusedError,
+    QueryTimeoutError,
+    UnknownLabelError,
+)
+from ontology.graph import GraphDamagedError, GraphStore, open_graph
+from ontology.graph.embedded import EmbeddedStore
+from ontology.graph.named import named_query, query_names
+from ontology.graph.neo4j import Neo4jStore
+from ontology.labelgraph import LabelGraph
+from ontology.settings import Settings
+from tests.unit.graph.hostile import HARMLESS, HOSTILE
+
+# A hierarchy with two parents to one label, two ways up of different length, names, weights and ranks.
+PETS = LabelGraph.from_edges(
+    [
+        ("animal", "thing"),
+        ("dog", "animal"),
+        ("pet", "animal"),
+        ("toy", "thing"),
+        ("puppy", "dog"),
+        ("puppy", "pet"),
+        ("toy dog", "toy"),
+        ("toy dog", "puppy"),
+    ],
+    weights=[1, 1, 0.5, 1, 1, 1, 4, 1],
+    ranks=[0, 0, 0, 0, 1, 0, 0, 1],
+    names={"dog": "Hund (dog)", "toy dog": "Spielzeughund", "thing": "Ding & co"},
+)
+HOSTILE_TEXTS = [
+    "'",
+    '"',
+    "`",
+    "\\",
+    "//",
+    "/*",
+    "$x",
+    "{}",
+    "a'b\"c`d\\",
+    "'; DROP",
+    "\u202eabc",
+    "é",
+    "e\u0301",
+    "🐕",
+]
+
+
+def load(store: GraphStore, graph: LabelGraph, name: str = "pets", fence: int = 1) -> str:
+    store.begin_version(name, graph)
+    for i in range(store.batch_count(graph)):
+        store.load_batch(graph, i)
+    store.mark_ready(graph.digest)
+    store.publish(name, graph.digest, fence)
+    return graph.digest
+
+
+def keys(rows: list[dict[str, object]]) -> list[object]:
+    return [row["key"] for row in rows]
+
+
+def random_hierarchy(n: int, seed: int) -> LabelGraph:
+    rng = np.random.default_rng(seed)
+    pairs = {(f"k{c}", f"k{rng.integers(0, c)}") for c in range(1, n) for _ in range(1 + c % 3)}
+    pairs = sorted(pairs)
+    return LabelGraph.from_edges(
+        pairs,
+        weights=rng.uniform(0.1, 3.0, len(pairs)),
+        ranks=rng.integers(0, 5, len(pairs)),
+        names={f"k{c}": f"Name {c}" for c in range(0, n, 2)},
+    )
+
+
+class GraphStoreContract:
+    """Bound to a store by the `store` fixture of each subclass."""
+
+    @pytest.fixture
+    def store(self) -> Iterator[GraphStore]:
+        raise AssertionError("a binding supplies the store")
+
+    @pytest.fixture
+    def pets(self, store: GraphStore) -> str:
+        return load(store, PETS)
+
+    # ---- versions ----------------------------------------------------------------------------------
+
+    def test_a_version_is_loading_then_ready_then_current(self, store: GraphStore) -> None:
+        assert store.begin_version("pets", PETS) == "loading"
+        assert store.counts(PETS.digest) == (0, 0)
+        for i in range(store.batch_count(PETS)):
+            store.load_batch(PETS, i)
+        assert store.counts(PETS.digest) == (PETS.n_labels, PETS.n_edges)
+        assert store.current("pets") is None
+        with pytest.raises(NotFoundError, match="loading"):
+            store.publish("pets", PETS.digest, 1)
+        store.mark_ready(PETS.digest)
+        store.publish("pets", PETS.digest, 1)
+        assert store.current("pets") == PETS.digest
+        assert store.begin_version("pets", PETS) == "ready"
+        assert store.versions() == [
+            {
+                "digest": PETS.digest,
+                "ontology": "pets",
+                "n_labels": PETS.n_labels,
+                "n_edges": PETS.n_edges,
+                "state": "ready",
+                "layout": "hierarchy",
+                "directed": True,
+            }
+        ]
+
+    def test_every_step_may_be_repeated(self, store: GraphStore, pets: str) -> None:
+        before = store.counts(pets), store.versions()
+        for _ in range(2):
+            load(store, PETS)
+            for i in range(store.batch_count(PETS)):
+                store.load_batch(PETS, i)
+        assert (store.counts(pets), store.versions()) == before
+        assert store.read_back(pets) == PETS
+
+    def test_an_incomplete_version_cannot_be_declared_ready(self, store: GraphStore) -> None:
+        store.begin_version("pets", PETS)
+        with pytest.raises(GraphDamagedError, match="load its batches again"):
+            store.mark_ready(PETS.digest)
+        with pytest.raises(NotFoundError):
+            store.mark_ready("0" * 64)
+
+    def test_publishing_never_goes_back(self, store: GraphStore, pets: str) -> None:
+        other = load(store, LabelGraph.from_edges([("a", "b")]), fence=5)
+        assert store.current("pets") == other
+        for fence in (1, 4, 5):
+            with pytest.raises(ConflictError, match="fence 5"):
+                store.publish("pets", pets, fence)
+        store.publish("pets", other, 3)  # late, but it changes nothing
+        assert store.current("pets") == other
+        store.publish("pets", pets, 6)
+        assert store.current("pets") == pets
+        with pytest.raises(NotFoundError, match="absent"):
+            store.publish("pets", "0" * 64, 9)
+
+    def test_two_names_share_one_content(self, store: GraphStore, pets: str) -> None:
+        assert load(store, PETS, "beasts") == pets
+        assert store.counts(pets) == (PETS.n_labels, PETS.n_edges)
+        assert (store.current("pets"), store.current("beasts")) == (pets, pets)
+        assert [v["ontology"] for v in store.versions()] == ["pets"]
+
+    def test_versions_stand_side_by_side(self, store: GraphStore, pets: str) -> None:
+        changed = LabelGraph.from_edges([*[(c, p) for c, p, _, _ in PETS.edges()], ("kitten", "pet")])
+        load(store, changed, fence=2)
+        assert store.read_back(pets) == PETS
+        assert store.read_back(changed.digest) == changed
+        assert "kitten" not in keys(store.children(pets, "pet"))
+        assert "kitten" in keys(store.children(changed.digest, "pet"))
+
+    def test_dropping(self, store: GraphStore, pets: str) -> None:
+        other = load(store, LabelGraph.from_edges([("a", "b")]), "letters")
+        with pytest.raises(ConflictError, match="'pets'"):
+            store.drop_version(pets)
+        for _ in range(2):
+            store.drop_ontology("pets")
+            store.drop_version(pets)
+        assert store.current("pets") is None
+        assert store.counts(pets) == (0, 0)
+        assert [v["digest"] for v in store.versions()] == [other]
+        assert load(store, PETS) == pets
+        assert store.read_back(pets) == PETS
+
+    # ---- read back ---------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize(
+        "graph",
+        [
+            PETS,
+            LabelGraph.from_edges([], labels=["alone"]),
+            LabelGraph.from_edges([("b", "a")], labels=["apart", "c"]),
+            LabelGraph.from_edges(
+                [("a", "b"), ("c", "b"), ("x", "a")], weights=[1, 2.5, 0.1], directed=False
+            ),
+            LabelGraph.grid((9, 9)),
+            LabelGraph.grid((2, 3, 4)),
+            LabelGraph.complete(12),
+            random_hierarchy(300, seed=1),
+        ],
+        ids=["pets", "single", "forest", "undirected", "grid", "grid 3d", "complete", "random"],
+    )
+    def test_what_is_read_back_has_the_same_digest(self, store: GraphStore, graph: LabelGraph) -> None:
+        digest = load(store, graph, "any")
+        found = store.read_back(digest)
+        assert found.digest == digest == graph.digest
+        assert (found.layout, found.directed, list(found.names)) == (
+            graph.layout,
+            graph.directed,
+            list(graph.names),
+        )
+
+    def test_no_text_is_anything_but_text(self, store: GraphStore) -> None:
+        graph = LabelGraph.from_edges(
+            [(t, "root") for t in HOSTILE_TEXTS], names={t: f"{t} \t\n {t}" for t in HOSTILE_TEXTS}
+        )
+        digest = load(store, graph, "'`\"\\//")
+        assert store.current("'`\"\\//") == digest
+        assert store.read_back(digest) == graph
+        for text in HOSTILE_TEXTS:
+            assert store.label(digest, text)["key"] == text
+            assert text in keys(store.search(digest, text, limit=50))
+            assert keys(store.ancestors(digest, text)) == ["root"]
+
+    def test_a_key_that_no_index_holds_is_refused(self, store: GraphStore) -> None:
+        longest = LabelGraph.from_edges([("é" * 2048, "root")])
+        assert store.read_back(load(store, longest)) == longest
+        with pytest.raises(InputError, match="4,098 bytes"):
+            store.begin_version("long", LabelGraph.from_edges([("é" * 2049, "root")]))
+
+    def test_what_is_not_there(self, store: GraphStore, pets: str) -> None:
+        for ask in (
+            lambda: store.read_back("0" * 64),
+            lambda: store.search("0" * 64, "x"),
+            lambda: store.label("0" * 64, "x"),
+        ):
+            with pytest.raises(NotFoundError, match="version 000000000000"):
+                ask()
+        for name in ("label", "ancestors", "children"):
+            with pytest.raises(UnknownLabelError, match="unicorn"):
+                getattr(store, name)(pets, "unicorn")
+        for name in ("path", "lowest_common_ancestors"):
+            with pytest.raises(UnknownLabelError, match="unicorn"):
+                getattr(store, name)(pets, "dog", "unicorn")
+        assert store.counts("0" * 64) == (0, 0)
+
+    # ---- questions ---------------------------------------------------------------------------------
+
+    def test_a_label(self, store: GraphStore, pets: str) -> None:
+        assert store.label(pets, "dog") == {
+            "idx": PETS.keys.index("dog"),
+            "key": "dog",
+            "name": "Hund (dog)",
+            "depth": 2,
+            "leaf": False,
+        }
+
+    def test_search_finds_names_folded_and_keys_as_written(self, store: GraphStore, pets: str) -> None:
+        found = store.search(pets, "HUND")
+        assert [(r["key"], r["closeness"]) for r in found] == [("dog", 1), ("toy dog", 2)]
+        assert [(r["key"], r["closeness"]) for r in store.search(pets, "dog")] == [("dog", 0), ("toy dog", 2)]
+        assert keys(store.search(pets, "ＨＵＮＤ (")) == ["dog"]
+        assert keys(store.search(pets, "t", limit=1)) == ["thing"]
+        assert store.search(pets, "%") == store.search(pets, ".*") == []
+        for text, limit in (("", 5), ("  ", 5), ("x", 0)):
+            with pytest.raises(InputError):
+                store.search(pets, text, limit=limit)
+
+    def test_ancestors_with_the_fewest_steps_up(self, store: GraphStore, pets: str) -> None:
+        rows = store.ancestors(pets, "toy dog")
+        assert {r["key"]: r["hops"] for r in rows} == {
+            "thing": 2, "animal": 3, "dog": 2, "pet": 2, "puppy": 1, "toy": 1,
+        }  # fmt: skip
+        assert [r["idx"] for r in rows] == sorted(r["idx"] for r in rows)
+        assert store.ancestors(pets, "thing") == []
+
+    def test_children_with_their_edges(self, store: GraphStore, pets: str) -> None:
+        rows = store.children(pets, "pet")
+        assert [(r["key"], r["weight"], r["rank"]) for r in rows] == [("puppy", 1.0, 0)]
+        assert keys(store.children(pets, "thing")) == [k for k in PETS.keys if k in ("animal", "toy")]
+
+    def test_path_minimises_length_both_ways(self, store: GraphStore, pets: str) -> None:
+        rows = store.path(pets, "toy", "toy dog")
+        assert [(r["key"], r["distance"]) for r in rows] == [("toy", 0.0), ("toy dog", 4.0)]
+        rows = store.path(pets, "pet", "toy dog")
+        assert [(r["key"], r["distance"]) for r in rows] == [("pet", 0.0), ("puppy", 1.0), ("toy dog", 2.0)]
+        assert keys(store.path(pets, "dog", "dog")) == ["dog"]
+
+    def test_path_in_undirected_graphs_and_between_components(self, store: GraphStore) -> None:
+        grid = load(store, LabelGraph.grid((3, 3)), "grid")
+        assert keys(store.path(grid, "2,2", "0,0")) == ["2,2", "1,2", "0,2", "0,1", "0,0"]
+        parts = load(store, LabelGraph.from_edges([("a", "b")], labels=["c"]), "parts")
+        assert store.path(parts, "a", "c") == []
+        for question in (store.ancestors, store.children):
+            with pytest.raises(InputError, match="undirected"):
+                question(grid, "0,0")
+
+    def test_lowest_common_ancestors(self, store: GraphStore, pets: str) -> None:
+        def lowest(a: str, b: str) -> list[object]:
+            return keys(store.lowest_common_ancestors(pets, a, b))
+
+        assert lowest("dog", "pet") == ["animal"]
+        assert lowest("puppy", "toy dog") == ["puppy"]
+        assert lowest("toy", "dog") == ["thing"]
+        assert lowest("thing", "thing") == ["thing"]
+        both = LabelGraph.from_edges([("x", "p"), ("x", "q"), ("y", "p"), ("y", "q"), ("p", "r"), ("q", "r")])
+        digest = load(store, both, "two")
+        assert keys(store.lowest_common_ancestors(digest, "x", "y")) == ["p", "q"]
+        apart = load(store, LabelGraph.from_edges([("a", "b"), ("c", "d")]), "apart")
+        assert store.lowest_common_ancestors(apart, "a", "c") == []
+
+    def test_nothing_ends_at_thirty_steps(self, store: GraphStore) -> None:
+        chain = LabelGraph.from_edges([(f"{i:02}", f"{i - 1:02}") for i in range(1, 61)])
+        digest = load(store, chain, "chain")
+        rows = store.ancestors(digest, "60")
+        assert [(r["key"], r["hops"]) for r in rows] == [(f"{i:02}", 60 - i) for i in range(60)]
+        assert len(store.path(digest, "00", "60")) == 61
+        assert keys(store.lowest_common_ancestors(digest, "60", "55")) == ["55"]
+        statement = "MATCH (a:Label {uid: $uid})-[:IS_A*]->(b:Label) RETURN count(DISTINCT b.key) AS n"
+        assert store.run_user(statement, {"uid": f"{digest[:16]}:60"}).rows == [(60,)]
+
+    def test_answers_equal_those_of_the_graph_itself(self, store: GraphStore) -> None:
+        graph = random_hierarchy(120, seed=7)
+        digest = load(store, graph, "random")
+        parents: dict[str, set[str]] = {k: set() for k in graph.keys}
+        for c, p, _, _ in graph.edges():
+            parents[c].add(p)
+
+        def closure(key: str) -> set[str]:
+            found, waiting = set(), [key]
+            while waiting:
+                for p in parents[waiting.pop()] - found:
+                    found.add(p)
+                    waiting.append(p)
+            return found
+
+        rng = np.random.default_rng(7)
+        for a, b in rng.integers(0, graph.n_labels, (12, 2)).tolist():
+            x, y = graph.keys[a], graph.keys[b]
+            assert set(keys(store.ancestors(digest, x))) == closure(x)
+            common = (closure(x) | {x}) & (closure(y) | {y})
+            expected = {c for c in common if not any(c in closure(d) for d in common)}
+            found = store.lowest_common_ancestors(digest, x, y)
+            assert set(keys(found)) == expected
+            assert [r["idx"] for r in found] == sorted(r["idx"] for r in found)
+            steps = store.path(digest, x, y)
+            lengths = {frozenset((c, p)): w for c, p, w, _ in graph.edges()}
+            walked = [lengths[frozenset(pair)] for pair in zip(keys(steps), keys(steps)[1:], strict=False)]
+            assert steps[-1]["distance"] == pytest.approx(sum(walked))
+
+    # ---- Cypher ------------------------------------------------------------------------------------
+
+    def test_named_queries_demand_their_parameters(self, store: GraphStore, pets: str) -> None:
+        assert store.run_named("count_labels", version=pets).dicts() == [{"labels": PETS.n_labels}]
+        for params in ({}, {"version": pets, "more": 1}, {"Version": pets}):
+            with pytest.raises(InputError, match="parameters"):
+                store.run_named("count_labels", **params)
+        with pytest.raises(NotFoundError):
+            store.run_named("no such query")
+
+    def test_a_named_query_that_writes_is_refused_outside_a_transaction(
+        self, store: GraphStore, pets: str
+    ) -> None:
+        with pytest.raises(QueryFailedError):
+            store.run_named("drop_ontology", name="pets")
+        assert store.current("pets") == pets
+
+    def test_user_rows_are_plain(self, store: GraphStore, pets: str) -> None:
+        rows = store.run_user(
+            "MATCH p = (d:Label {version: $version, key: 'dog'})-[e:IS_A]->(a:Label) "
+            "RETURN d, e, p, [1, 2.5, 'x', null, true] AS list, {a: 1} AS map, $given AS given",
+            {"version": pets, "given": ["ä", "b"], "unused": object()},
+        )
+        dog, edge, path, listed, mapped, given = rows.rows[0]
+        properties = {"_label", "uid", "ontology", "version", "idx", "key", "name", "folded", "depth", "leaf"}
+        assert dog.keys() == properties
+        assert (dog["_label"], dog["key"], dog["leaf"]) == ("Label", "dog", False)
+        assert edge == {"_label": "IS_A", "weight": 1.0, "rank": 0}
+        assert path["_nodes"][0] == dog
+        assert path["_edges"] == [edge]
+        assert path["_nodes"][1]["key"] == "animal"
+        assert (mapped, given) == ({"a": 1}, ["ä", "b"])
+        assert rows.columns == ("d", "e", "p", "list", "map", "given")
+        assert len(listed) == 5
+
+    def test_user_rows_are_capped(self, store: GraphStore, pets: str) -> None:
+        statement = "MATCH (l:Label {version: $version}) RETURN l.key AS key ORDER BY l.idx;"
+        whole = store.run_user(statement, {"version": pets}, max_rows=PETS.n_labels)
+        assert [row[0] for row in whole.rows] == list(PETS.keys)
+        assert not whole.truncated
+        cut = store.run_user(statement, {"version": pets}, max_rows=3)
+        assert (cut.rows, cut.truncated) == (whole.rows[:3], True)
+
+    def test_a_missing_parameter_is_an_error_and_not_an_empty_answer(
+        self, store: GraphStore, pets: str
+    ) -> None:
+        with pytest.raises(InputError, match=r"misses \$version"):
+            store.run_user("MATCH (l:Label {version: $version}) RETURN l.key")
+
+    def test_a_wrong_query_is_a_typed_error(self, store: GraphStore, pets: str) -> None:
+        for statement in ("RETURN 1 +", "RETURN nothing", "MATCH (l:Label) RETURN checksum(l.key)"):
+            with pytest.raises(QueryFailedError):
+                store.run_user(statement)
+        assert store.read_back(pets) == PETS
+
+    @pytest.mark.timeout(120)
+    def test_a_long_query_is_stopped(self, store: GraphStore, pets: str) -> None:
+        endless = (
+            "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y WITH x, y WHERE (x + y) % 7 = 8 "
+            "RETURN count(x) AS n"
+        )
+        with pytest.raises(QueryTimeoutError):
+            store.run_user(endless, timeout_s=0.5)
+        assert store.run_user("RETURN 1 AS one").rows == [(1,)]
+
+    @pytest.mark.parametrize("limits", [{"timeout_s": 0}, {"timeout_s": float("nan")}, {"max_rows": 0}])
+    def test_limits_are_checked(self, store: GraphStore, limits: dict[str, float]) -> None:
+        with pytest.raises(InputError, match=next(iter(limits))):
+            store.run_user("RETURN 1", **limits)  # type: ignore[arg-type]
+
+    def test_hostile_statements_are_refused_and_change_nothing(self, store: GraphStore, pets: str) -> None:
+        before = store.counts(pets), store.versions(), store.current("pets")
+        for case in HOSTILE:
+            with pytest.raises(QueryRefusedError) as caught:
+                store.run_user(case.statement, {"version": pets})
+            assert caught.value.rule in {case.rule, *case.also}, case
+        assert (store.counts(pets), store.versions(), store.current("pets")) == before
+        assert store.read_back(pets) == PETS
+
+    def test_what_passes_the_guard_still_cannot_write(
+        self, store: GraphStore, pets: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        """The second fence holds where the first is down."""
+        monkeypatch.setattr("ontology.graph.store.check_statement", lambda cypher: None)
+        writing = [
+            "MATCH (n:Label) SET n.name = 'gone' RETURN n.key",
+            "MATCH (n:Label) DETACH DELETE n",
+            "MERGE (n:Label {uid: 'evil'}) RETURN n.uid",
+            "MATCH (:Label)-[e:IS_A]->(:Label) DELETE e",
+            "CREATE (n:Label {uid: 'evil'})",
+            f"COPY (MATCH (n:Label) RETURN n.key) TO '{tmp_path}/stolen.csv'",
+            "DROP TABLE IS_A",
+            "RETURN 1; MATCH (n:Label) DETACH DELETE n",
+        ]
+        for statement in writing:
+            with pytest.raises(QueryFailedError):
+                store.run_user(statement)
+        assert store.read_back(pets) == PETS
+        assert not list(tmp_path.glob("stolen*.csv")) or (tmp_path / "stolen.csv").stat().st_size == 0
+
+    def test_harmless_statements_reach_the_engine(self, store: GraphStore, pets: str) -> None:
+        """Refused by the engine for what they ask, if at all, never by the guard."""
+        for statement in HARMLESS:
+            params = {"set": 1, "a b": "x"}
+            try:
+                store.run_user(statement, params)
+            except QueryFailedError:
+                continue
+
+    # ---- schema ------------------------------------------------------------------------------------
+
+    def test_migrations_are_applied_once(self, store: GraphStore) -> None:
+        first = store.migrate()
+        assert first == [f"{i:04}" for i in range(1, len(first) + 1)]
+        assert first
+        assert store.migrate() == []
+        recorded = store.run_named("recorded_migrations").dicts()
+        assert [row["version"] for row in recorded] == first
+
+    def test_description_names_engine_and_place(self, store: GraphStore) -> None:
+        described = store.describe()
+        assert described["engine"] in ("ladybug", "neo4j")
+        assert described["version"][0].isdigit()
+        assert described["where"]
+
+    def test_a_closed_store_opens_again(self, store: GraphStore, pets: str) -> None:
+        store.close()
+        store.close()
+        assert store.current("pets") == pets
+
+
+class TestEmbedded(GraphStoreContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[GraphStore]:
+        with EmbeddedStore(tmp_path / "graph") as store:
+            yield store
+
+
+@pytest.mark.services
+class TestNeo4j(GraphStoreContract):
+    @pytest.fixture
+    def store(self, neo4j_clean_url: str) -> Iterator[GraphStore]:
+        with Neo4jStore(neo4j_clean_url) as store:
+            yield store
+
+
+@pytest.mark.services
+class TestBothTogether:
+    """The two engines beside each other."""
+
+    @pytest.fixture
+    def stores(self, tmp_path: Path, neo4j_clean_url: str) -> Iterator[list[GraphStore]]:
+        settings = Settings.from_env({"GROVE_HOME": str(tmp_path)})
+        there = Settings.from_env({"GROVE_HOME": str(tmp_path), "GROVE_GRAPH_URL": neo4j_clean_url})
+        with open_graph(settings) as embedded, open_graph(there) as served:
+            assert (embedded.dialect, served.dialect) == ("embedded", "neo4j")
+            yield [embedded, served]
+
+    def test_every_common_query_answers_the_same(self, stores: list[GraphStore]) -> None:
+        graph = random_hierarchy(200, seed=3)
+        for store in stores:
+            load(store, graph, "random", fence=3)
+        uids = [f"{graph.digest[:16]}:k{i}" for i in (0, 5, 77, 123)]
+        calls: dict[str, dict[str, object]] = {
+            "version": {"version": graph.digest},
+            "versions": {},
+            "published": {"name": "random"},
+            "holders": {"version": graph.digest},
+            "count_labels": {"version": graph.digest},
+            "count_edges": {"version": graph.digest},
+            "label": {"uid": uids[2]},
+            "labels": {"uids": uids},
+            "children": {"uid": uids[0]},
+            "parents_of": {"uids": uids},
+            "ancestors": {"uid": uids[3]},
+            "search": {"version": graph.digest, "text": "1", "folded": "1", "limit": 30},
+        }
+        for name, params in calls.items():
+            here, there = (store.run_named(name, **params) for store in stores)
+            assert here == there, name
+            assert here.rows, name
+        for name in ("all_labels", "all_edges"):
+            here, there = (sorted(store.run_named(name, version=graph.digest).rows) for store in stores)
+            assert here == there
+
+    def test_no_query_names_what_the_schema_lacks(
+        self, stores: list[GraphStore], neo4j_clean_url: str
+    ) -> None:
+        """Neo4j answers a misspelt property with null and a notification: there must be none."""
+        load(stores[1], PETS)
+        params = {
+            "version": PETS.digest, "name": "pets", "uid": "x", "uids": ["x"], "text": "x", "folded": "x",
+            "limit": 5, "rows": [], "fence": 1, "ontology": "x", "n_labels": 1, "n_edges": 1, "layout": "x",
+            "directed": True, "checksum": "x",
+        }  # fmt: skip
+        url, auth = stores[1]._url, stores[1]._auth  # type: ignore[attr-defined]
+        with neo4j.GraphDatabase.driver(url, auth=auth) as driver:
+            for name in query_names("neo4j"):
+                text = "EXPLAIN " + named_query("neo4j", name).text
+                summary = driver.execute_query(text, params, database_="neo4j").summary
+                assert [n.description for n in summary.summary_notifications] == [], name
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("engine", ["embedded", "neo4j"])
+def test_wordnet_is_read_back_with_its_digest(
+    engine: str, wordnet_dir: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    from ontology.readers import read
+
+    graph = read(wordnet_dir).graph
+    url = request.getfixturevalue("neo4j_clean_url") if engine == "neo4j" else ""
+    with Neo4jStore(url) if url else EmbeddedStore(tmp_path / "graph") as store:
+        digest = load(store, graph, "wordnet")
+        assert store.counts(digest) == (graph.n_labels, graph.n_edges)
+        assert store.read_back(digest).digest == digest
