@@ -1,0 +1,15 @@
+"""Alembic's environment: the one place that imports catalogue and ledger together.
+
+`ontology.database.upgrade` runs it on a connection whose transaction is already open; `grove db upgrade` is
+the command above it.
+"""
+
+from alembic import context
+
+from ontology import catalog  # noqa: F401 - registers its tables
+from ontology.database import metadata
+from workers import ledger  # noqa: F401 - registers its tables
+
+context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+with context.begin_transaction():
+    context.run_migrations()

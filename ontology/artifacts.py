@@ -1,0 +1,361 @@
+"""The artifact store: files named by the sha256 of their content, and the static index beside them.
+
+::
+
+    <root>/sha256/ab/ab12...  content, 64 hexadecimal digits
+    <root>/index/<name>.json  what an ontology name means at present, replaced as a whole
+
+A file appears under its name only when it is whole and on disk: written beside its place, fsynced, renamed,
+and the folder fsynced. Size and sha256 are compared on every read. A local store is a folder; any other URL
+goes through fsspec and needs a service whose PUT of one object is atomic, as on ``s3://`` and ``gs://``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import mmap
+import os
+import re
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from numpy.typing import NDArray
+
+from ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError, ServiceError
+from ontology.safetensors_file import read_safetensors, safetensors_chunks, write_safetensors
+from ontology.settings import masked
+
+__all__ = ["ArtifactStore", "check_name", "open_store", "read_safetensors", "write_safetensors"]
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+def open_store(url: str) -> ArtifactStore:
+    """Open the store at `url`: a folder, ``file://`` or any URL that fsspec knows.
+
+    Nothing is created before the first write.
+
+    Raises
+    ------
+    MissingExtraError
+        For a URL that needs fsspec, or its driver, where it is not installed.
+
+    Examples
+    --------
+    >>> store = open_store("memory://example")
+    >>> digest = store.put_bytes(b"oak")
+    >>> store.read_bytes(digest)
+    b'oak'
+    """
+    scheme, separator, _ = url.partition("://")
+    if not separator:
+        return LocalStore(Path(url).expanduser().absolute())
+    if scheme == "file":
+        parts = urlsplit(url)
+        if parts.netloc not in ("", "localhost"):
+            raise InputError(
+                f"artifact store {url!r}: a file URL has three slashes, as in file:///var/lib/grove"
+            )
+        return LocalStore(Path(unquote(parts.path)))
+    return RemoteStore(url)
+
+
+def check_name(name: str, what: str = "ontology") -> str:
+    """Return `name` if it may name an ontology or a bundle, else raise `InputError` with the rule.
+
+    >>> check_name("wordnet-3.0")
+    'wordnet-3.0'
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InputError(
+            f"{what} name {name!r}: use 1 to 64 of a-z, 0-9, '.', '_', '-', the first a letter or digit"
+        )
+    return name
+
+
+class ArtifactStore(ABC):
+    """Content-addressed files; see `open_store`.
+
+    A digest is 64 lower-case hexadecimal digits, an index name 1 to 64 of ``a-z 0-9 . _ -`` beginning with a
+    letter or digit; anything else raises `InputError`, so no name leaves the store. A digest or name that is
+    not there raises `NotFoundError`, a store that cannot be reached or written `ServiceError`.
+    """
+
+    where: str
+    """The folder or URL, without passwords."""
+
+    # ---- content -----------------------------------------------------------------------------------
+
+    def put_bytes(self, data: bytes) -> str:
+        """Publish `data` and return its sha256; publishing it again refreshes its time and repairs it."""
+        return self._put([memoryview(data)])
+
+    def put_arrays(self, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> str:
+        """Publish a safetensors file in canonical bytes and return its sha256."""
+        return self._put(safetensors_chunks(arrays, metadata))
+
+    def read_bytes(self, digest: str) -> bytes:
+        """Return the content named `digest`; other content than it promises raises `ArtifactError`."""
+        return bytes(self._verified(digest))
+
+    def open_arrays(self, digest: str) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+        """Return the arrays and metadata of a safetensors file, its sha256 compared first.
+
+        The arrays are read-only; in a local store they are views of a memory map, which outlives the file's
+        deletion. One pass over the bytes, no copy.
+        """
+        return read_safetensors(self._verified(digest), name=self._shown(digest))
+
+    def exists(self, digest: str) -> bool:
+        """Whether a file of that name is there; its content is not read."""
+        try:
+            self.size(digest)
+        except NotFoundError:
+            return False
+        return True
+
+    def size(self, digest: str) -> int:
+        """Return the size of the file in bytes."""
+        with self._faults(self._shown(digest)):
+            return self._size(_content_path(digest))
+
+    def touch(self, digest: str) -> None:
+        """Refresh the time of the file, so that garbage collection takes it for new."""
+        with self._faults(self._shown(digest)):
+            self._touch(_content_path(digest))
+
+    def delete(self, digest: str) -> None:
+        """Remove the file; one that is not there is no error."""
+        with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
+            self._delete(_content_path(digest))
+
+    def digests(self) -> Iterator[str]:
+        """Yield the digest of every file, in no particular order."""
+        with self._faults(f"{self.where}/sha256"):
+            names = self._list("sha256")
+        return (name for name in names if _DIGEST.fullmatch(name))
+
+    def local_path(self, digest: str) -> Path | None:
+        """Return where the file lies (or would lie) on this machine; None in a store that is not a folder."""
+        _content_path(digest)
+        return None
+
+    # ---- index -------------------------------------------------------------------------------------
+
+    def write_index(self, name: str, document: Mapping[str, Any]) -> None:
+        """Replace ``index/<name>.json`` as a whole."""
+        path = _index_path(name)
+        text = json.dumps(document, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        with self._faults(f"{self.where}/{path}"):
+            self._write(path, [memoryview(text.encode())])
+
+    def read_index(self, name: str) -> dict[str, Any] | None:
+        """Return the document of `name`, or None; one that is not a JSON object raises `ArtifactError`."""
+        path = _index_path(name)
+        shown = f"{self.where}/{path}"
+        try:
+            with self._faults(shown):
+                document = json.loads(bytes(self._read(path)))
+        except NotFoundError:
+            return None
+        except ValueError as error:
+            raise ArtifactError(
+                f"{shown}: not JSON ({error}); any opening of the ontology on the ingest side rewrites it"
+            ) from None
+        if not isinstance(document, dict):
+            raise ArtifactError(f"{shown}: holds a {type(document).__name__}, expected an object")
+        return document
+
+    def delete_index(self, name: str) -> None:
+        """Remove the document of `name`; one that is not there is no error."""
+        path = _index_path(name)
+        with self._faults(f"{self.where}/{path}"), contextlib.suppress(FileNotFoundError):
+            self._delete(path)
+
+    def index_names(self) -> list[str]:
+        """Return the names that have a document, sorted."""
+        with self._faults(f"{self.where}/index"):
+            names = [name.removesuffix(".json") for name in self._list("index") if name.endswith(".json")]
+        return sorted(name for name in names if _NAME.fullmatch(name))
+
+    # ---- what a kind of store adds: plain relative paths, OSError for faults -----------------------
+
+    @abstractmethod
+    def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None: ...
+    @abstractmethod
+    def _read(self, path: PurePosixPath) -> bytes | mmap.mmap: ...
+    @abstractmethod
+    def _size(self, path: PurePosixPath) -> int: ...
+    @abstractmethod
+    def _touch(self, path: PurePosixPath) -> None: ...
+    @abstractmethod
+    def _delete(self, path: PurePosixPath) -> None: ...
+    @abstractmethod
+    def _list(self, folder: str) -> Iterable[str]: ...
+
+    # ---- shared ------------------------------------------------------------------------------------
+
+    def _put(self, chunks: Sequence[memoryview]) -> str:
+        hashed = hashlib.sha256()
+        for chunk in chunks:
+            hashed.update(chunk)
+        digest = hashed.hexdigest()
+        with self._faults(self._shown(digest)):
+            self._write(_content_path(digest), chunks)
+        return digest
+
+    def _verified(self, digest: str) -> bytes | mmap.mmap:
+        path = _content_path(digest)
+        with self._faults(self._shown(digest)):
+            data = self._read(path)
+        found = hashlib.sha256(data).hexdigest()
+        if found != digest:
+            raise ArtifactError(
+                f"{self._shown(digest)}: its {len(data)} bytes have sha256 {found}, expected {digest}; "
+                "the file is damaged: delete it, then ingest or build again what it held"
+            )
+        return data
+
+    def _shown(self, digest: str) -> str:
+        return f"{self.where}/{_content_path(digest)}"
+
+    @contextlib.contextmanager
+    def _faults(self, shown: str) -> Iterator[None]:
+        """Give faults of disk and network our types and a next step."""
+        try:
+            yield
+        except (NotFoundError, ServiceError):
+            raise
+        except FileNotFoundError as error:
+            raise NotFoundError(f"{shown}: no such file in the artifact store") from error
+        except OSError as error:
+            advice = _ADVICE.get(
+                error.errno or 0, "check that GROVE_ARTIFACTS_URL can be reached and written"
+            )
+            raise ServiceError(f"{shown}: {masked(error.strerror or str(error))}; {advice}") from error
+
+
+_ADVICE = {
+    errno.ENOSPC: "free some space or move the store (GROVE_ARTIFACTS_URL); nothing was published",
+    errno.EDQUOT: "raise the quota or move the store (GROVE_ARTIFACTS_URL); nothing was published",
+    errno.EROFS: "the store is read-only; publish from a machine that may write it (GROVE_ARTIFACTS_URL)",
+    errno.EACCES: "give this user the right to read and write the store (GROVE_ARTIFACTS_URL)",
+    errno.EIO: "the disk reports a fault; check it before anything is published there",
+}
+
+
+def _content_path(digest: str) -> PurePosixPath:
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        raise InputError(f"digest {digest!r}: an artifact is named by 64 lower-case hexadecimal digits")
+    return PurePosixPath("sha256", digest[:2], digest)
+
+
+def _index_path(name: str) -> PurePosixPath:
+    return PurePosixPath("index", f"{check_name(name)}.json")
+
+
+class LocalStore(ArtifactStore):
+    """A folder of this machine, or one shared by several."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.where = str(root)
+
+    def local_path(self, digest: str) -> Path | None:
+        return self.root / _content_path(digest)
+
+    def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
+        target = self.root / path
+        _make_folder(target.parent)
+        temporary = target.parent / f".tmp-{os.getpid()}-{secrets.token_hex(8)}"
+        try:
+            with open(temporary, "xb") as file:
+                for chunk in chunks:
+                    file.write(chunk)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_folder(target.parent)
+
+    def _read(self, path: PurePosixPath) -> bytes | mmap.mmap:
+        with open(self.root / path, "rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:  # nothing to map
+                return b""
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def _size(self, path: PurePosixPath) -> int:
+        return (self.root / path).stat().st_size
+
+    def _touch(self, path: PurePosixPath) -> None:
+        os.utime(self.root / path)
+
+    def _delete(self, path: PurePosixPath) -> None:
+        (self.root / path).unlink()
+
+    def _list(self, folder: str) -> Iterable[str]:
+        pattern = "*" if folder == "index" else "*/*"
+        return [path.name for path in (self.root / folder).glob(pattern) if not path.name.startswith(".")]
+
+
+def _make_folder(folder: Path) -> None:
+    """Create `folder` and what is missing above it, each durable in its parent."""
+    missing = [folder, *folder.parents]
+    missing = missing[: next((i for i, f in enumerate(missing) if f.is_dir()), len(missing))]
+    for new in reversed(missing):
+        new.mkdir(exist_ok=True)
+        _sync_folder(new.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class RemoteStore(ArtifactStore):
+    """Any service that fsspec reaches; whole objects are put and fetched."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import fsspec
+        except ImportError as error:
+            raise MissingExtraError.of("fsspec", "service", f"the artifact store {masked(url)}") from error
+        self.where = masked(url).rstrip("/")
+        try:
+            self._system, self._root = fsspec.core.url_to_fs(url)
+        except ImportError as error:
+            raise MissingExtraError(f"the artifact store {self.where}: {error}") from error
+        except ValueError as error:
+            raise InputError(f"artifact store {self.where}: {error}") from error
+
+    def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
+        self._system.pipe_file(f"{self._root}/{path}", b"".join(chunks))
+
+    def _read(self, path: PurePosixPath) -> bytes | mmap.mmap:
+        return bytes(self._system.cat_file(f"{self._root}/{path}"))
+
+    def _size(self, path: PurePosixPath) -> int:
+        return int(self._system.size(f"{self._root}/{path}"))
+
+    def _touch(self, path: PurePosixPath) -> None:
+        self._write(path, [memoryview(self._read(path))])  # object stores date an object by its last PUT
+
+    def _delete(self, path: PurePosixPath) -> None:
+        self._system.rm_file(f"{self._root}/{path}")
+
+    def _list(self, folder: str) -> Iterable[str]:
+        self._system.invalidate_cache()
+        return [path.rpartition("/")[2] for path in self._system.find(f"{self._root}/{folder}")]

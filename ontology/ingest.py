@@ -1,0 +1,422 @@
+"""Registering an ontology: from a label graph to a version that every part of the workspace answers with.
+
+The order is fixed, and each step may be repeated:
+
+1. ``snapshot``: the arrays, and the definitions, as artifacts
+2. ``version``: the catalogue records the version as loading, with its load batches
+3. ``batches``: the graph takes the batches, each recorded when done
+4. ``counts``: what the graph holds is counted and compared with the snapshot
+5. ``commit``: one fenced SQL transaction makes the version ready and current
+6. ``publish``: the graph's CURRENT follows
+7. ``index``: the static index file follows
+
+Before the commit a reader sees the previous version, whatever happens; after it the last two steps are made
+up for by whoever opens the workspace next. A run that was killed is completed by running it again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from ontology.artifacts import check_name
+from ontology.errors import ArtifactError, ConflictError, DefectsError, NotFoundError
+from ontology.export import export_ontology
+from ontology.graph.errors import GraphDamagedError
+from ontology.keys import Texts
+from ontology.labelgraph import LabelGraph
+from ontology.lease import holding
+from ontology.loading import STEPS, Progress, Steps, drop_from_graph, go_live, load
+from ontology.workspace import DEFINITIONS_FORMAT, Workspace
+
+if TYPE_CHECKING:
+    from ontology.catalog import Lease, Version
+    from ontology.readers import ReadResult
+
+__all__ = [
+    "STEPS",
+    "Progress",
+    "RegisterResult",
+    "delete_ontology",
+    "export_ontology",
+    "rebuild_graph",
+    "register",
+    "repair",
+    "snapshot_graph",
+    "verify_graph",
+]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RegisterResult:
+    """What `register` did.
+
+    Attributes
+    ----------
+    created : bool
+        False where the same content was registered before under this name: no new version.
+    seconds : mapping of str to float
+        Wall-clock seconds of each step of `STEPS`.
+    """
+
+    name: str
+    digest: str
+    created: bool
+    n_labels: int
+    n_edges: int
+    seconds: Mapping[str, float]
+
+
+def register(
+    workspace: Workspace,
+    name: str,
+    result: ReadResult | LabelGraph,
+    *,
+    source: str | None = None,
+    progress: Progress | None = None,
+) -> RegisterResult:
+    """Make `result` the current version of the ontology `name`.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Where to; its catalogue, artifacts and graph are all written.
+    name : str
+        1 to 64 of ``a-z 0-9 . _ -``, the first a letter or digit.
+    result : ReadResult or LabelGraph
+        From `ontology.read`, or a graph made otherwise, which has no definitions.
+    source : str, optional
+        Where it came from, for the record; by default what the reader's report says.
+    progress : callable, optional
+        Called with (step, done, total), see `STEPS`.
+
+    Raises
+    ------
+    DefectsError
+        For a read result whose defects stop it.
+    ConflictError
+        When somebody else is changing `name`; the message names the holder. Nothing was changed.
+    ServiceError
+        When database, artifact store or graph cannot be reached or written: the previous version goes on
+        serving, and running it again completes it.
+
+    Notes
+    -----
+    The same content again makes no new version; it makes up for whatever of the steps is missing. Definitions
+    and source are outside the digest: given, they replace those recorded with the version.
+    """
+    check_name(name)
+    graph, definitions, source = _unpacked(result, source)
+    return _register(workspace, name, graph, definitions, source=source, steps=Steps(progress))
+
+
+def _register(
+    workspace: Workspace,
+    name: str,
+    graph: LabelGraph,
+    definitions: Mapping[str, str],
+    *,
+    source: str | None,
+    steps: Steps,
+) -> RegisterResult:
+    """Take every step for `graph`; see `register`."""
+    with holding(workspace, name) as lease:
+        with steps.step("snapshot"):
+            snapshot = _put(workspace, *graph.to_arrays())
+            described = _put(workspace, *_definition_arrays(graph, definitions)) if definitions else None
+        with steps.step("version"):
+            version = workspace.catalog.open_version(
+                lease,
+                digest=graph.digest,
+                snapshot=snapshot,
+                definitions=described,
+                n_labels=graph.n_labels,
+                n_edges=graph.n_edges,
+                layout=graph.layout,
+                source=source,
+                n_batches=workspace.graph.batch_count(graph),
+            )
+            _drop_abandoned(workspace, lease, version)
+        load(workspace, lease, version, steps)
+        go_live(workspace, lease, version, steps)
+    created = version.state == "loading"
+    return RegisterResult(name, graph.digest, created, graph.n_labels, graph.n_edges, steps.seconds)
+
+
+# ---- upkeep ------------------------------------------------------------------------------------
+
+
+def repair(workspace: Workspace) -> list[str]:
+    """Bring graph and index files in line with the catalogue; return the names that needed it.
+
+    A name that somebody is changing is left to its holder. A damaged embedded graph is removed and made anew.
+
+    Notes
+    -----
+    Cheap when nothing is amiss: a few questions to catalogue, graph and index for each name. What the graph
+    holds beyond the catalogue's names is left alone: it may belong to somebody else.
+    """
+    try:
+        workspace.graph.migrate()
+        return _repair_names(workspace)
+    except GraphDamagedError as error:
+        if workspace.graph.dialect != "embedded":
+            raise
+        _log.warning("the embedded graph is made anew from the snapshots: %s", error)
+        _wipe(workspace)
+        return _repair_names(workspace)
+
+
+def rebuild_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[str]:
+    """Make the graph anew from the snapshots and return the digests of the versions in it.
+
+    What a user edited in the graph by hand is lost unless `snapshot_graph` kept it before. A name that
+    somebody is changing raises `ConflictError`.
+    """
+    versions = [version for version in workspace.catalog.versions() if version.state == "ready"]
+    if workspace.graph.dialect == "embedded":
+        _wipe(workspace)
+    else:
+        for version in versions:
+            with holding(workspace, version.ontology):
+                drop_from_graph(workspace, version.digest)
+    for name in workspace.catalog.names():
+        _mend(workspace, name, Steps(progress))
+    return sorted({version.digest for version in versions})
+
+
+def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[dict[str, Any]]:
+    """Compare every ready version with its snapshot: what the graph holds, who is current, the index file.
+
+    Returns
+    -------
+    list of dict
+        ``ontology, digest, current, n_labels, n_edges, problems, same``; ``problems`` says in words what
+        differs, ``same`` is whether nothing does.
+
+    Notes
+    -----
+    Reads every version whole, and computes its digest from what the graph holds.
+    """
+    ready = [version for version in workspace.catalog.versions() if version.state == "ready"]
+    steps, findings = Steps(progress), []
+    with steps.step("verify", len(ready)):
+        for done, version in enumerate(ready, start=1):
+            problems = list(_differences(workspace, version))
+            findings.append(
+                {
+                    "ontology": version.ontology,
+                    "digest": version.digest,
+                    "current": version.current,
+                    "n_labels": version.n_labels,
+                    "n_edges": version.n_edges,
+                    "problems": problems,
+                    "same": not problems,
+                }
+            )
+            if done < len(ready):
+                steps.report("verify", done, len(ready))
+    return findings
+
+
+def delete_ontology(workspace: Workspace, name: str, *, version: str | None = None) -> list[str]:
+    """Delete an ontology, or one version of it that is not current; return the digests that went.
+
+    Artifacts stay for garbage collection: another name, or a bundle in use, may need them.
+
+    Raises
+    ------
+    NotFoundError
+        For an unknown name or version.
+    ConflictError
+        For the current version on its own, or a name that somebody is changing.
+    """
+    if version is not None:
+        doomed = workspace.catalog.version(name, version)
+        if doomed.current:
+            raise ConflictError(
+                f"version {doomed.digest[:12]} is the current one of {name!r}; ingest another one first, "
+                "or delete the ontology"
+            )
+        with holding(workspace, name) as lease:
+            workspace.catalog.forget_version(lease, doomed)
+            _clear(workspace, name)
+        return [doomed.digest]
+    workspace.catalog.version(name)
+    with holding(workspace, name) as lease:
+        digests = [v.digest for v in workspace.catalog.versions(name)]
+        workspace.catalog.forget_ontology(lease)  # from here on it is gone; the rest follows, now or later
+        _clear(workspace, name)
+    return digests
+
+
+def snapshot_graph(workspace: Workspace, name: str, *, progress: Progress | None = None) -> RegisterResult:
+    """Make a new version of what somebody edited in the graph of `name`, and put the old version back.
+
+    Definitions of labels that stay are taken over. A graph that was not edited makes no new version.
+    """
+    version = workspace.catalog.version(name)
+    found = workspace.graph.read_back(version.digest)
+    steps = Steps(progress)
+    definitions: dict[str, str] = {}
+    if (table := workspace.definitions(name)) is not None:
+        definitions = dict(zip(workspace.snapshot(version).keys, table, strict=True))
+    if found.digest == version.digest:
+        return _register(workspace, name, found, definitions, source=version.source, steps=steps)
+    result = _register(
+        workspace,
+        name,
+        _canonical(found),
+        definitions,
+        source=f"edited in the graph of {version.digest}",
+        steps=steps,
+    )
+    with holding(workspace, name) as lease:
+        drop_from_graph(workspace, version.digest)
+        load(workspace, lease, version, Steps())
+    return result
+
+
+# ---- building blocks -----------------------------------------------------------------------------------
+
+
+def _unpacked(
+    result: ReadResult | LabelGraph, source: str | None
+) -> tuple[LabelGraph, Mapping[str, str], str | None]:
+    if isinstance(result, LabelGraph):
+        return result, {}, source
+    if result.graph is None:
+        raise DefectsError(
+            f"{result.report.source}: its defects stop it; see the report, mend the file or choose a policy",
+            result.report,
+        )
+    return result.graph, result.definitions, source or str(result.report.source)
+
+
+def _put(
+    workspace: Workspace, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]
+) -> tuple[str, int]:
+    sha256 = workspace.artifacts.put_arrays(arrays, metadata)
+    return sha256, workspace.artifacts.size(sha256)
+
+
+def _definition_arrays(
+    graph: LabelGraph, definitions: Mapping[str, str]
+) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    table = Texts.from_strings(definitions.get(key, "") for key in graph.keys)
+    arrays: dict[str, NDArray[Any]] = {"definitions.blob": table.blob, "definitions.offsets": table.offsets}
+    return arrays, {"format": DEFINITIONS_FORMAT, "ontology": graph.digest}
+
+
+def _drop_abandoned(workspace: Workspace, lease: Lease, keep: Version) -> None:
+    """Drop what earlier ingests of the name began and nobody will end: the lease says that they are dead."""
+    for version in workspace.catalog.versions(lease.name):
+        if version.state == "loading" and version.digest != keep.digest:
+            workspace.catalog.forget_version(lease, version)
+            if version.digest not in {other.digest for other in workspace.catalog.versions()}:
+                drop_from_graph(workspace, version.digest)
+
+
+def _differences(workspace: Workspace, version: Version) -> Iterator[str]:
+    store, wanted = workspace.graph, (version.n_labels, version.n_edges)
+    try:
+        workspace.snapshot(version)
+    except (ArtifactError, NotFoundError) as error:
+        yield f"snapshot: {error}"
+    found = store.counts(version.digest)
+    if found != wanted:
+        yield f"graph: holds {found[0]} labels and {found[1]} edges, expected {wanted[0]} and {wanted[1]}"
+    else:
+        try:
+            read = store.read_back(version.digest).digest
+        except (GraphDamagedError, NotFoundError) as error:
+            yield f"graph: {error}"
+        else:
+            if read != version.digest:
+                yield f"graph: what is read back has digest {read}"
+    if version.current and store.current(version.ontology) != version.digest:
+        yield f"graph: CURRENT is {store.current(version.ontology)}"
+    document = workspace.catalog.index_document(version.ontology)
+    if version.current and not workspace.index_is(version.ontology, document):
+        yield "index file: differs from the catalogue"
+
+
+def _repair_names(workspace: Workspace) -> list[str]:
+    repaired = []
+    for name in workspace.catalog.currents():
+        if _in_line(workspace, name):
+            continue
+        try:
+            _mend(workspace, name, Steps())
+        except ConflictError:
+            continue  # somebody is changing it, and brings it in line
+        except ArtifactError as error:  # one damaged snapshot must not close the graph to every other name
+            _log.warning("the graph of %s stays out of date: %s", name, error)
+            continue
+        repaired.append(name)
+    return repaired
+
+
+def _in_line(workspace: Workspace, name: str) -> bool:
+    """Whether graph and index have what the catalogue says of `name`; nothing is counted."""
+    document = workspace.catalog.index_document(name)
+    current = None if document is None else document["version"]
+    if workspace.graph.current(name) != current or not workspace.index_is(name, document):
+        return False
+    held = {row["digest"] for row in workspace.graph.versions() if row["state"] == "ready"}
+    return all(v.digest in held for v in workspace.catalog.versions(name) if v.state == "ready")
+
+
+def _mend(workspace: Workspace, name: str, steps: Steps) -> None:
+    """Bring graph and index in line for one name, its lease held."""
+    with holding(workspace, name) as lease:
+        versions = [v for v in workspace.catalog.versions(name) if v.state == "ready"]
+        for version in versions:
+            load(workspace, lease, version, steps)
+        for version in versions:
+            if version.current:
+                go_live(workspace, lease, version, steps)
+        if not any(version.current for version in versions):
+            _clear(workspace, name)
+
+
+def _wipe(workspace: Workspace) -> None:
+    from ontology.graph.embedded import EmbeddedStore
+
+    if isinstance(workspace.graph, EmbeddedStore):
+        workspace.graph.wipe()
+        workspace.graph.migrate()
+
+
+def _clear(workspace: Workspace, name: str) -> None:
+    """Drop from graph and index what the catalogue no longer has under `name`, and versions nobody has."""
+    if workspace.catalog.current(name) is None:
+        workspace.graph.drop_ontology(name)
+    held = (
+        workspace.graph.versions()
+    )  # before the catalogue is asked: what an ingest began meanwhile is not in it
+    kept = {version.digest for version in workspace.catalog.versions()}
+    ours = workspace.catalog.currents()
+    for row in held:
+        if row["ontology"] in ours and row["digest"] not in kept:
+            drop_from_graph(workspace, row["digest"])
+    workspace.refresh_index(name)
+
+
+def _canonical(graph: LabelGraph) -> LabelGraph:
+    """Return the graph with labels and edges in canonical order: edits come in any."""
+    edges = list(graph.edges())
+    return LabelGraph.from_edges(
+        [(child, parent) for child, parent, _, _ in edges],
+        weights=[weight for _, _, weight, _ in edges],
+        ranks=[rank for _, _, _, rank in edges],
+        names=dict(zip(graph.keys, graph.names, strict=True)),
+        directed=graph.directed,
+        labels=list(graph.keys),
+    )

@@ -1,0 +1,214 @@
+"""Safetensors files in canonical bytes, read through a header that is checked before anything is allocated.
+
+A file is 8 bytes of little-endian header length, a JSON header, and the data of the arrays one behind the
+other. Ours are canonical: arrays sorted by (element size falling, name), metadata sorted, no dates, the
+header padded so that data begins at a multiple of 64 bytes; every array is therefore aligned to its element
+size. The ``safetensors`` library reads them; `read_safetensors` reads what that library writes.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import ArtifactError, InputError
+
+__all__ = ["read_safetensors", "safetensors_chunks", "write_safetensors"]
+
+MAX_HEADER_BYTES = 16 * 1024 * 1024
+_ALIGNMENT = 64
+_DTYPES = {
+    "BOOL": np.dtype("?"),
+    "U8": np.dtype("u1"),
+    "I8": np.dtype("i1"),
+    "U16": np.dtype("<u2"),
+    "I16": np.dtype("<i2"),
+    "F16": np.dtype("<f2"),
+    "U32": np.dtype("<u4"),
+    "I32": np.dtype("<i4"),
+    "F32": np.dtype("<f4"),
+    "U64": np.dtype("<u8"),
+    "I64": np.dtype("<i8"),
+    "F64": np.dtype("<f8"),
+}
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+
+
+def safetensors_chunks(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> list[memoryview]:
+    """Return the file's bytes as a list of buffers: the header, then each array without a copy.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        Boolean, integer or floating arrays of any shape; copied only where not C-contiguous little-endian.
+    metadata : mapping of str to str
+        Kept under ``__metadata__``.
+
+    Raises
+    ------
+    InputError
+        For a dtype without a safetensors name, or metadata that are not text.
+    """
+    prepared = {name: _prepared(name, array) for name, array in arrays.items()}
+    order = sorted(prepared, key=lambda name: (-prepared[name].itemsize, name))
+    header: dict[str, Any] = {"__metadata__": dict(sorted(_checked_metadata(metadata).items()))}
+    begin = 0
+    for name in order:
+        array = prepared[name]
+        header[name] = {
+            "dtype": _NAMES[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [begin, begin + array.nbytes],
+        }
+        begin += array.nbytes
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=True).encode()
+    text += b" " * (-(8 + len(text)) % _ALIGNMENT)
+    if len(text) > MAX_HEADER_BYTES:
+        raise InputError(
+            f"arrays: their header takes {len(text)} bytes; at most {MAX_HEADER_BYTES} are read back"
+        )
+    head = memoryview(struct.pack("<Q", len(text)) + text)
+    return [head, *(prepared[name].reshape(-1).view(np.uint8).data for name in order)]
+
+
+def write_safetensors(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
+    """Return the canonical bytes of a safetensors file; equal arrays and metadata give equal bytes.
+
+    Examples
+    --------
+    >>> data = write_safetensors({"a": np.arange(3, dtype=np.int16)}, {"unit": "edges"})
+    >>> arrays, metadata = read_safetensors(data)
+    >>> arrays["a"].tolist(), metadata
+    ([0, 1, 2], {'unit': 'edges'})
+    """
+    return b"".join(safetensors_chunks(arrays, metadata))
+
+
+def read_safetensors(
+    buffer: bytes | memoryview | mmap.mmap, *, name: str = "safetensors data"
+) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Return the arrays and the metadata of a safetensors file.
+
+    Parameters
+    ----------
+    buffer : bytes, memoryview or mmap
+        The whole file. The arrays are read-only views of it: nothing is copied, and they keep it alive.
+    name : str
+        What messages call the file.
+
+    Raises
+    ------
+    ArtifactError
+        For a header that is cut, too long, not JSON or that repeats a name; an unknown dtype; offsets that
+        leave the file, overlap or leave a gap; a shape that does not fill its offsets. All of it is checked
+        before an array is made, so that a claim of 4 TiB costs nothing.
+    """
+    view = memoryview(buffer).toreadonly()
+    entries, metadata, start = _header(view, name)
+    arrays: dict[str, NDArray[Any]] = {}
+    expected = 0
+    data = view[start:]
+    for key, dtype, shape, begin, end in sorted(entries, key=lambda entry: (entry[3], entry[4])):
+        if begin != expected:
+            fault = "overlaps the array before it" if begin < expected else "leaves a gap before it"
+            raise ArtifactError(
+                f"{name}: array {key!r} begins at byte {begin}, expected {expected}; it {fault}"
+            )
+        expected = end
+        if end > len(data):
+            raise ArtifactError(
+                f"{name}: array {key!r} ends at data byte {end}, the file has {len(data)}; it is cut or lies"
+            )
+        arrays[key] = np.ndarray(shape, dtype=dtype, buffer=data[begin:end] if end > begin else b"")
+    if expected != len(data):
+        raise ArtifactError(f"{name}: {len(data) - expected} bytes follow the last array; expected none")
+    return arrays, metadata
+
+
+# ---- building blocks -----------------------------------------------------------------------------------
+
+
+def _prepared(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    if not isinstance(name, str) or not name or name == "__metadata__":
+        raise InputError(f"arrays: {name!r} is not an array name; use text other than '__metadata__'")
+    array = np.asarray(array)
+    dtype = array.dtype.newbyteorder("<")
+    if dtype not in _NAMES:
+        raise InputError(
+            f"array {name!r}: dtype {array.dtype} has no safetensors name; use one of {list(_DTYPES)}"
+        )
+    return np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
+
+
+def _checked_metadata(metadata: Mapping[str, str]) -> Mapping[str, str]:
+    for key, value in metadata.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise InputError(f"metadata: {key!r}: {value!r} must both be text")
+    return metadata
+
+
+def _header(
+    view: memoryview, name: str
+) -> tuple[list[tuple[str, np.dtype[Any], tuple[int, ...], int, int]], dict[str, str], int]:
+    """Return the checked entries, the metadata and the byte where data begin."""
+    if len(view) < 8:
+        raise ArtifactError(f"{name}: {len(view)} bytes; a safetensors file has at least 8")
+    (length,) = struct.unpack("<Q", view[:8])
+    if length > min(MAX_HEADER_BYTES, len(view) - 8):
+        raise ArtifactError(
+            f"{name}: its header claims {length} bytes; {len(view) - 8} follow, at most {MAX_HEADER_BYTES} go"
+        )
+    try:
+        header = json.loads(view[8 : 8 + length].tobytes().decode(), object_pairs_hook=_without_repeats)
+    except (ValueError, RecursionError) as error:
+        raise ArtifactError(f"{name}: its header is not the JSON of a safetensors file ({error})") from None
+    if not isinstance(header, dict):
+        raise ArtifactError(f"{name}: its header is a JSON {type(header).__name__}, expected an object")
+    metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise ArtifactError(f"{name}: __metadata__ must map text to text")
+    return [_entry(name, key, value) for key, value in header.items()], metadata, 8 + length
+
+
+def _entry(name: str, key: str, value: Any) -> tuple[str, np.dtype[Any], tuple[int, ...], int, int]:
+    if not isinstance(value, dict) or value.keys() != {"dtype", "shape", "data_offsets"}:
+        raise ArtifactError(f"{name}: array {key!r} must have dtype, shape and data_offsets and nothing else")
+    dtype = _DTYPES.get(value["dtype"]) if isinstance(value["dtype"], str) else None
+    if dtype is None:
+        raise ArtifactError(
+            f"{name}: array {key!r} has dtype {value['dtype']!r}; known are {', '.join(_DTYPES)}"
+        )
+    shape, offsets = value["shape"], value["data_offsets"]
+    if not _counts(shape) or len(shape) > 32:
+        raise ArtifactError(
+            f"{name}: array {key!r} has shape {shape!r}; expected at most 32 whole numbers >= 0"
+        )
+    if not _counts(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
+        raise ArtifactError(f"{name}: array {key!r} has data_offsets {offsets!r}; expected [begin, end]")
+    size = dtype.itemsize
+    for length in shape:
+        size *= length
+    if size != offsets[1] - offsets[0]:
+        raise ArtifactError(
+            f"{name}: array {key!r} of shape {shape} and dtype {value['dtype']} needs {size} bytes, "
+            f"its offsets hold {offsets[1] - offsets[0]}"
+        )
+    return key, dtype, tuple(shape), offsets[0], offsets[1]
+
+
+def _counts(value: Any) -> bool:
+    """Whether `value` is a list of whole numbers that an array index can hold."""
+    return isinstance(value, list) and all(type(v) is int and 0 <= v < 2**63 for v in value)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice")
+    return found

@@ -1,0 +1,185 @@
+"""A workspace: the catalogue, artifacts and graph of one deployment, opened on first use."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ontology.artifacts import ArtifactStore, open_store
+from ontology.errors import ArtifactError
+from ontology.keys import Texts
+from ontology.labelgraph import LabelGraph
+from ontology.settings import Settings
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from ontology.catalog import Catalog, Version
+    from ontology.graph import GraphStore
+
+__all__ = ["Workspace"]
+
+DEFINITIONS_FORMAT = "labelgrove/definitions/1"
+
+
+class Workspace:
+    """What one deployment holds, reached through its settings; a context manager.
+
+    Nothing is opened before it is asked for: a snapshot needs catalogue and artifacts, never the graph.
+
+    Attributes
+    ----------
+    settings : Settings
+        Where the parts are.
+
+    Examples
+    --------
+    >>> from ontology import LabelGraph
+    >>> from ontology.ingest import register
+    >>> with Workspace.open() as workspace:
+    ...     result = register(workspace, "trees", LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]))
+    ...     list(workspace.label_graph("trees").keys)
+    ['tree', 'elm', 'oak']
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._graph: GraphStore | None = None
+
+    @classmethod
+    def open(cls, settings: Settings | None = None) -> Self:
+        """Open the workspace of `settings`, by default those of the environment."""
+        return cls(Settings.from_env() if settings is None else settings)
+
+    # ---- parts -------------------------------------------------------------------------------------
+
+    @cached_property
+    def artifacts(self) -> ArtifactStore:
+        """The artifact store."""
+        return open_store(self.settings.artifacts_url)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The database; its schema checked, and on SQLite brought up to date, when first opened."""
+        from ontology.database import check_schema, create_engine
+
+        engine = create_engine(self.settings.database_url)
+        try:
+            check_schema(engine)
+        except BaseException:
+            engine.dispose()
+            raise
+        return engine
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The catalogue."""
+        from ontology.catalog import Catalog
+
+        return Catalog(self.engine)
+
+    @property
+    def graph(self) -> GraphStore:
+        """The graph store, migrated and in line with the catalogue when first opened."""
+        if self._graph is None:
+            from ontology.graph import open_graph
+
+            self._graph = open_graph(self.settings)
+            try:
+                self.repair()
+            except BaseException:
+                self.close()
+                raise
+        return self._graph
+
+    def close(self) -> None:
+        """Close what was opened; the workspace can be used again afterwards."""
+        if self._graph is not None:
+            self._graph.close()
+            self._graph = None
+        if engine := self.__dict__.pop("engine", None):
+            engine.dispose()
+        self.__dict__.pop("catalog", None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # ---- what it holds -----------------------------------------------------------------------------
+
+    def label_graph(self, name: str, version: str | None = None) -> LabelGraph:
+        """Return the label graph of the current version, or of the one whose digest begins with `version`.
+
+        Raises
+        ------
+        NotFoundError
+            For an unknown name or version.
+        ArtifactError
+            For a damaged snapshot; ingesting the same source again repairs it.
+        """
+        return self.snapshot(self.catalog.version(name, version))
+
+    def snapshot(self, version: Version) -> LabelGraph:
+        """Return the label graph of `version`; opened from a memory map in a local store, sha256 compared."""
+        graph = LabelGraph.from_arrays(*self.artifacts.open_arrays(version.snapshot_sha256))
+        if graph.digest != version.digest:
+            raise ArtifactError(
+                f"snapshot {version.snapshot_sha256} holds ontology {graph.digest}, the catalogue expects "
+                f"{version.digest} for {version.ontology!r}; ingest its source again"
+            )
+        return graph
+
+    def definitions(self, name: str, version: str | None = None) -> Texts | None:
+        """Return the definitions in canonical order of labels (empty: has none), None without any."""
+        sha256 = self.catalog.version(name, version).definitions_sha256
+        if sha256 is None:
+            return None
+        arrays, metadata = self.artifacts.open_arrays(sha256)
+        if metadata.get("format") != DEFINITIONS_FORMAT:
+            raise ArtifactError(
+                f"definitions {sha256} have format {metadata.get('format')!r}, this version reads "
+                f"{DEFINITIONS_FORMAT!r}; ingest the source again"
+            )
+        return Texts(arrays["definitions.blob"], arrays["definitions.offsets"])
+
+    # ---- upkeep ------------------------------------------------------------------------------------
+
+    def name_bundle(self, name: str, bundle: str, *, sha256: str, version: str) -> None:
+        """Let ``name/bundle`` mean the artifact `sha256`, made from `version` of the ontology, and say so."""
+        self.catalog.set_bundle(
+            name, bundle, sha256=sha256, size=self.artifacts.size(sha256), version=version
+        )
+        self.refresh_index(name)
+
+    def refresh_index(self, name: str) -> None:
+        """Bring ``index/<name>.json`` in line with the catalogue; two at once end with the newer document."""
+        document = self.catalog.index_document(name)
+        while True:
+            if document is None:
+                self.artifacts.delete_index(name)
+            elif not self.index_is(name, document):
+                self.artifacts.write_index(name, document)
+            written, document = document, self.catalog.index_document(name)
+            if written == document:
+                return
+
+    def index_is(self, name: str, document: dict[str, object] | None) -> bool:
+        """Whether the index file of `name` says exactly `document`; a damaged file does not."""
+        try:
+            return self.artifacts.read_index(name) == document
+        except ArtifactError:
+            return False
+
+    def repair(self) -> list[str]:
+        """Bring graph and index files in line with the catalogue; see `ontology.ingest.repair`.
+
+        Happens by itself whenever the graph is opened.
+        """
+        from ontology.ingest import repair
+
+        return repair(self)
