@@ -1,0 +1,403 @@
+"""Bundles: all that scoring needs, in one immutable safetensors file named by its sha256.
+
+docs/bundle-format.md is the normative description. Three kinds: ``"tree"`` (O(n_points) arrays, no
+distances), ``"block"`` (the distances of every allowed label to every observed one) and ``"complete"`` (keys
+alone).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.bundlechecks import FORMAT, UNIT, BundleChecker
+from ontology.errors import ArtifactError, BundleError, InputError, NotFoundError, SpaceError
+from ontology.geometry import CompleteSpace, MatrixSpace, TreeSpace, metric_space
+from ontology.keys import Keys, Texts
+from ontology.labelgraph import LabelGraph
+from ontology.safetensors_file import read_safetensors, safetensors_chunks
+
+if TYPE_CHECKING:
+    from ontology.geometry import MetricSpace
+
+__all__ = ["Bundle", "build_bundle"]
+
+_TEXT_FIELDS = ("kind", "metric", "labels", "ontology", "ontology_digest")
+_COUNTS = ("n_points", "n_labels", "n_observed")
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """A label space tied to the observed labels of one classifier; make one with `build_bundle`.
+
+    Attributes
+    ----------
+    kind : {"tree", "block", "complete"}
+    points : Keys, length n_points
+        In canonical order: every label of a tree; else the allowed labels and the observed ones.
+    names : Texts, length n_points
+        Display names of the points; their keys where the ontology has no names.
+    allowed : ndarray of shape (n_labels,), dtype=int64
+        Points that may be answered, ascending.
+    observed : ndarray of shape (n_observed,), dtype=int64
+        Points of the observed labels, in the order in which they were given: the order of a model's columns.
+    metric : str
+        ``"tree"``, ``"graph"``, ``"complete"`` or ``"matrix"``.
+    labels : {"all", "leaves", "listed"}
+        The rule that chose the allowed labels.
+    diameter : float
+        Largest distance between two allowed labels, in edge-weight units.
+    ontology, ontology_digest : str
+        Name and digest of the version it was made from; empty where it was made from a space.
+    parent : ndarray of shape (n_points,), dtype=int32, or None
+        Trees: point of each parent, -1 for the root.
+    length : ndarray of shape (n_points,), dtype=float64, or None
+        Weighted trees: length of the edge to the parent.
+    distances : ndarray of shape (n_labels, n_observed), or None
+        Blocks: uint8, uint16, float32 or float64, whichever is the smallest that is exact.
+    """
+
+    kind: str
+    points: Keys
+    names: Texts
+    allowed: NDArray[np.int64]
+    observed: NDArray[np.int64]
+    metric: str
+    labels: str
+    diameter: float
+    ontology: str = ""
+    ontology_digest: str = ""
+    parent: NDArray[np.int32] | None = None
+    length: NDArray[np.float64] | None = None
+    distances: NDArray[Any] | None = None
+
+    # ---- what it holds -----------------------------------------------------------------------------
+
+    @property
+    def n_points(self) -> int:
+        """Number of labels held, allowed or not."""
+        return len(self.points)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of allowed labels."""
+        return len(self.allowed)
+
+    @property
+    def n_observed(self) -> int:
+        """Number of observed labels."""
+        return len(self.observed)
+
+    @property
+    def observed_keys(self) -> tuple[str, ...]:
+        """Keys of the observed labels, in the order given when the bundle was built."""
+        return self.points.take(self.observed)
+
+    @property
+    def observed_names(self) -> tuple[str, ...]:
+        """Names of the observed labels, in the same order."""
+        return self.names.take(self.observed)
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of the file."""
+        hashed = hashlib.sha256()
+        for chunk in safetensors_chunks(*self.to_arrays()):
+            hashed.update(chunk)
+        return hashed.hexdigest()
+
+    def space(self) -> TreeSpace | MatrixSpace | CompleteSpace:
+        """Return the metric space of the bundle; blocks know the distances to observed labels only."""
+        restricted = self.allowed if self.n_labels < self.n_points else None
+        if self.distances is not None:
+            keys = self.points if restricted is None else Keys.from_strings(self.points.take(restricted))
+            return MatrixSpace(self.distances, keys, points=Keys.from_strings(self.observed_keys))
+        if self.parent is None:
+            return CompleteSpace(self.points, restricted)
+        try:
+            return TreeSpace.from_arrays(self.points, self.parent, self.length, restricted)
+        except SpaceError as error:
+            raise BundleError(f"bundle {self.digest[:12]}: its arrays are no tree ({error})") from error
+
+    def inspect(self) -> dict[str, Any]:
+        """Return what the file says of itself: plain values for a table or JSON.
+
+        Examples
+        --------
+        >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
+        >>> found = build_bundle(graph, ["oak", "elm"]).inspect()
+        >>> found["kind"], found["n_labels"], found["n_observed"], found["diameter"]
+        ('tree', 3, 2, 2.0)
+        """
+        arrays, metadata = self.to_arrays()
+        return {
+            "digest": self.digest,
+            "bytes": sum(len(chunk) for chunk in safetensors_chunks(arrays, metadata)),
+            **metadata,
+            **{field: getattr(self, field) for field in (*_COUNTS, "diameter")},
+            "named": "names.blob" in arrays,
+            "arrays": {name: f"{a.dtype}{list(a.shape)}" for name, a in sorted(arrays.items())},
+        }
+
+    # ---- file --------------------------------------------------------------------------------------
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+        """Return the named arrays and the metadata of the file."""
+        arrays: dict[str, NDArray[Any]] = {
+            "keys.blob": self.points.blob,
+            "keys.offsets": self.points.offsets,
+            "keys.order": self.points.order,
+            "observed.indices": self.observed,
+        }
+        if self.names != self.points:
+            arrays |= {"names.blob": self.names.blob, "names.offsets": self.names.offsets}
+        if self.n_labels < self.n_points:
+            mask = np.zeros(self.n_points, dtype=np.uint8)
+            mask[self.allowed] = 1
+            arrays["labels.allowed"] = mask
+        for name, array in (
+            ("tree.parent", self.parent),
+            ("tree.length", self.length),
+            ("block.distances", self.distances),
+        ):
+            if array is not None:
+                arrays[name] = array
+        metadata = {field: getattr(self, field) for field in _TEXT_FIELDS}
+        metadata |= {field: str(getattr(self, field)) for field in _COUNTS}
+        return arrays, metadata | {"format": FORMAT, "unit": UNIT, "diameter": repr(self.diameter)}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str], *, name: str = "bundle"
+    ) -> Bundle:
+        """Check what `to_arrays` made and return the bundle; the arrays are used as they are.
+
+        Parameters
+        ----------
+        arrays, metadata
+            Content of the file; arrays may be views of a memory map.
+        name : str
+            What messages call the file.
+
+        Raises
+        ------
+        BundleError
+            For another format (a newer one says which package to upgrade), and for an array or field that is
+            missing, foreign, or of a dtype, shape or range that breaks docs/bundle-format.md.
+
+        Notes
+        -----
+        O(n_points + n_labels * n_observed) time, one pass over each array.
+        """
+        check = BundleChecker(name, arrays, metadata)
+        points = check.points()
+        allowed, observed = check.allowed(len(points)), check.observed(len(points))
+        return cls(
+            kind=check.kind,
+            points=points,
+            names=check.names(points),
+            allowed=allowed,
+            observed=observed,
+            metric=check.text("metric"),
+            labels=check.rule(),
+            diameter=check.diameter(),
+            ontology=check.text("ontology"),
+            ontology_digest=check.ontology_digest(),
+            parent=check.parent(len(points)) if check.kind == "tree" else None,
+            length=check.length(len(points)) if check.kind == "tree" else None,
+            distances=check.distances(len(allowed), len(observed)) if check.kind == "block" else None,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> str:
+        """Write the file as a whole (or not at all) and return its digest."""
+        target = Path(path)
+        temporary = target.with_name(f".{target.name}-{os.getpid()}-{secrets.token_hex(4)}")
+        try:
+            with open(temporary, "xb") as file:
+                for chunk in safetensors_chunks(*self.to_arrays()):
+                    file.write(chunk)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except FileNotFoundError:
+            raise NotFoundError(
+                f"{target}: the folder {target.parent} does not exist; create it first"
+            ) from None
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        return self.digest
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Bundle:
+        """Open a file written by `save`, memory-mapped.
+
+        Raises
+        ------
+        NotFoundError
+            Where there is no such file.
+        ArtifactError
+            For bytes that are no safetensors file; `BundleError` for one that is no bundle.
+        """
+        shown = os.fspath(path)
+        try:
+            with open(path, "rb") as file:
+                if os.fstat(file.fileno()).st_size == 0:
+                    raise ArtifactError(f"{shown}: an empty file; a bundle is a safetensors file")
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except FileNotFoundError:
+            raise NotFoundError(f"{shown}: no such bundle file") from None
+        except IsADirectoryError:
+            raise ArtifactError(f"{shown}: a folder; a bundle is one .safetensors file") from None
+        return cls.from_arrays(*read_safetensors(data, name=shown), name=shown)
+
+    def __repr__(self) -> str:
+        return (
+            f"Bundle({self.kind}, n_labels={self.n_labels}, n_observed={self.n_observed}, "
+            f"ontology={self.ontology!r}, digest={self.digest[:12]})"
+        )
+
+
+def build_bundle(
+    source: LabelGraph | MetricSpace,
+    observed: Iterable[str],
+    *,
+    metric: Literal["auto", "tree", "graph"] = "auto",
+    labels: str | Iterable[str] = "all",
+    ontology: Mapping[str, str] | None = None,
+    diameter: float | None = None,
+) -> Bundle:
+    """Tie a label space to the observed labels of a classifier.
+
+    Parameters
+    ----------
+    source : LabelGraph or MetricSpace
+        A graph is given its `metric_space` first.
+    observed : iterable of str
+        Keys of the classes the model knows, in the order of its columns; they need not be allowed labels.
+    metric, labels
+        As for `ontology.geometry.metric_space`; a space has them already.
+    ontology : mapping with "name" and "digest", optional
+        Version the source was read from; the digest of a graph is its own.
+    diameter : float, optional
+        Largest distance between two allowed labels, where it is known already (a matrix that has no column
+        for every label cannot tell); computed by default.
+
+    Returns
+    -------
+    Bundle
+        ``"tree"``, ``"complete"`` or, for any other metric, ``"block"``.
+
+    Raises
+    ------
+    InputError
+        For no observed label, a repeated one (`UnknownLabelError`: one that is not there), or a digest that
+        is not the graph's.
+
+    Notes
+    -----
+    Trees: O(n_points). Blocks: the time and memory of n_labels * n_observed distances, and the diameter.
+
+    Examples
+    --------
+    >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+    >>> graph = LabelGraph.from_edges(pairs)
+    >>> bundle = build_bundle(graph, ["oak", "moss"])
+    >>> bundle.kind, bundle.observed_keys, bundle.n_labels
+    ('tree', ('oak', 'moss'), 5)
+    """
+    origin = dict(ontology or {})
+    names: Texts | None = None
+    if isinstance(source, LabelGraph):
+        if origin.setdefault("digest", source.digest) != source.digest:
+            raise InputError(f"ontology: digest {origin['digest']!r} given, the graph has {source.digest!r}")
+        space = metric_space(source, metric=metric, labels=labels)
+        names = source.names if source.names != source.keys else None
+        rule = labels if isinstance(labels, str) else "listed"
+    elif metric != "auto" or labels != "all":
+        raise InputError("metric, labels: a space has both already; leave them out or give a LabelGraph")
+    else:
+        space = source
+        rule = "all" if space.n_labels == space.n_points else "listed"
+    columns = _observed(observed)
+    points, allowed, observed_points = _points(space, columns)
+    arrays: dict[str, Any] = {"kind": "block"}
+    if isinstance(space, TreeSpace):
+        arrays = {"kind": "tree", "parent": space.parent, "length": space.length}
+    elif isinstance(space, CompleteSpace):
+        arrays = {"kind": "complete"}
+    else:
+        arrays["distances"] = _narrowest(space.distances(None, space.point_index(columns)))
+    return Bundle(
+        points=points,
+        names=points
+        if names is None
+        else names
+        if len(names) == len(points)
+        else _taken(names, space, points),
+        allowed=allowed,
+        observed=observed_points,
+        metric=space.kind,
+        labels=rule,
+        diameter=float(space.diameter() if diameter is None else diameter),
+        ontology=origin.get("name", ""),
+        ontology_digest=origin.get("digest", ""),
+        **arrays,
+    )
+
+
+def _points(space: MetricSpace, columns: list[str]) -> tuple[Keys, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the labels that the bundle holds, and which of them are allowed and observed.
+
+    A tree keeps every point, for paths run over them; the other kinds keep what is allowed or observed. A
+    matrix has no order for observed labels that are not allowed: they follow in the order given.
+    """
+    if isinstance(space, MatrixSpace):
+        space.point_index(columns)
+        points = Keys.from_strings([*space.keys, *(key for key in columns if key not in space.keys)])
+        return points, np.arange(space.n_labels), points.indices(columns)
+    allowed = np.arange(space.n_points) if space.allowed is None else space.allowed
+    observed = space.point_index(columns)
+    if isinstance(space, TreeSpace):
+        return space.points, allowed, observed
+    held = np.union1d(allowed, observed)
+    points = space.points if len(held) == space.n_points else Keys.from_strings(space.points.take(held))
+    return points, np.searchsorted(held, allowed), np.searchsorted(held, observed)
+
+
+def _observed(observed: Iterable[str]) -> list[str]:
+    if isinstance(observed, str):
+        raise InputError(f"observed: {observed!r} is one text; give a sequence of keys")
+    keys = list(observed)
+    if not keys:
+        raise InputError("observed: no label given; a bundle needs at least one observed label")
+    repeated = [key for key, count in Counter(keys).items() if count > 1]
+    if repeated:
+        shown = ", ".join(map(repr, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
+        raise InputError(
+            f"observed: {len(repeated)} labels stand more than once: {shown}; one column for each label"
+        )
+    return keys
+
+
+def _taken(names: Texts, space: MetricSpace, points: Keys) -> Texts:
+    return Texts.from_strings(names.take(space.points.indices(points)))
+
+
+def _narrowest(distances: NDArray[Any]) -> NDArray[Any]:
+    """Return distances in float32 where that loses nothing."""
+    if distances.dtype != np.float64:
+        return distances
+    narrow = distances.astype(np.float32)
+    return narrow if np.array_equal(narrow, distances) else distances

@@ -1,0 +1,245 @@
+"""Does a file obey the bundle format? Every array's dtype, shape and range, checked before it is used."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ontology.errors import BundleError, InputError
+from ontology.keys import Keys, Texts
+
+__all__ = ["FORMAT", "UNIT", "BundleChecker"]
+
+FORMAT = "labelgrove/bundle/1"
+"""Raised whenever a file that an older version would misread is written."""
+
+UNIT = "edge-weight units"
+"""The unit of every distance in a bundle, and of its diameter."""
+
+_COMMON = {"keys.blob", "keys.offsets", "keys.order", "observed.indices"}
+_OPTIONAL = {"names.blob", "names.offsets", "labels.allowed"}
+_REQUIRED = {"tree": {"tree.parent"}, "block": {"block.distances"}, "complete": set[str]()}
+_BLOCK_DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
+_HEX = re.compile(r"(?:[0-9a-f]{64})?")
+
+
+class BundleChecker:
+    """Reads the arrays and metadata of one file; each method returns one checked part.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the file.
+    arrays, metadata : mapping
+        Its content.
+
+    Raises
+    ------
+    BundleError
+        From the constructor for a foreign or newer format and for arrays that are missing or not of the
+        kind; from each method for its part.
+    """
+
+    def __init__(self, name: str, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> None:
+        self._name, self._arrays, self._metadata = name, arrays, metadata
+        self._check_format()
+        self.kind = self.text("kind")
+        if self.kind not in _REQUIRED:
+            raise self._fault(f"kind is {self.kind!r}, expected one of {', '.join(_REQUIRED)}")
+        if metadata.get("unit") != UNIT:
+            raise self._fault(f"unit is {metadata.get('unit')!r}, expected {UNIT!r}")
+        required = _COMMON | _REQUIRED[self.kind]
+        missing = required - arrays.keys()
+        if missing:
+            raise self._fault(
+                f"a {self.kind} bundle needs the arrays {_listed(missing)}, which are not there"
+            )
+        foreign = arrays.keys() - required - _OPTIONAL - ({"tree.length"} if self.kind == "tree" else set())
+        if foreign:
+            raise self._fault(f"a {self.kind} bundle has no arrays {_listed(foreign)}")
+
+    def text(self, field: str) -> str:
+        """Return a metadata field."""
+        if field not in self._metadata:
+            raise self._fault(f"metadata: {field!r} is missing")
+        return self._metadata[field]
+
+    def rule(self) -> str:
+        """Return the rule that chose the allowed labels."""
+        rule = self.text("labels")
+        if rule not in ("all", "leaves", "listed"):
+            raise self._fault(f"metadata: labels is {rule!r}, expected 'all', 'leaves' or 'listed'")
+        return rule
+
+    def ontology_digest(self) -> str:
+        """Return the digest of the version it was made from; empty for none."""
+        digest = self.text("ontology_digest")
+        if not _HEX.fullmatch(digest):
+            raise self._fault(
+                f"metadata: ontology_digest is {digest!r}, expected 64 hexadecimal digits or nothing"
+            )
+        return digest
+
+    def diameter(self) -> float:
+        """Return the diameter."""
+        try:
+            diameter = float(self.text("diameter"))
+        except ValueError:
+            diameter = math.nan
+        if not (math.isfinite(diameter) and diameter >= 0):
+            raise self._fault(
+                f"metadata: diameter is {self.text('diameter')!r}, expected a number of 0 or more"
+            )
+        return diameter
+
+    def points(self) -> Keys:
+        """Return the table of keys: unique, in UTF-8, found by the order it comes with."""
+        table = self._table("keys")
+        n = len(table)
+        order = self._array("keys.order", np.int32, (n,))
+        self._check_range("keys.order", order, 0, n)
+        if (np.bincount(order, minlength=n) != 1).any():
+            raise self._fault("keys.order is not a permutation")
+        data, bounds = table.blob.tobytes(), table.offsets.tolist()
+        ordered = [data[bounds[i] : bounds[i + 1]] for i in order.tolist()]
+        if ordered[0] == b"" or any(a >= b for a, b in pairwise(ordered)):
+            raise self._fault(
+                "keys.order does not put the keys into ascending order of distinct, non-empty bytes"
+            )
+        self._check_count("n_points", n)
+        return Keys(table.blob, table.offsets, order)
+
+    def names(self, points: Keys) -> Texts:
+        """Return the table of names; the keys where the file has none."""
+        if "names.blob" not in self._arrays and "names.offsets" not in self._arrays:
+            return points
+        names = self._table("names")
+        if len(names) != len(points):
+            raise self._fault(f"names: {len(names)} names for {len(points)} keys")
+        return names
+
+    def allowed(self, n_points: int) -> NDArray[np.int64]:
+        """Return the points that may be answered."""
+        if "labels.allowed" not in self._arrays:
+            allowed = np.arange(n_points)
+        else:
+            mask = self._array("labels.allowed", np.uint8, (n_points,))
+            self._check_range("labels.allowed", mask, 0, 2)
+            allowed = np.flatnonzero(mask)
+            if not 0 < len(allowed) < n_points:
+                raise self._fault(
+                    f"labels.allowed marks {len(allowed)} of {n_points} points, expected some, not all"
+                )
+        self._check_count("n_labels", len(allowed))
+        return allowed
+
+    def observed(self, n_points: int) -> NDArray[np.int64]:
+        """Return the points of the observed labels."""
+        observed = self._array("observed.indices", np.int64, (None,))
+        self._check_range("observed.indices", observed, 0, n_points)
+        if len(observed) == 0 or len(np.unique(observed)) != len(observed):
+            raise self._fault("observed.indices must name one label or more, each once")
+        self._check_count("n_observed", len(observed))
+        return observed
+
+    def parent(self, n_points: int) -> NDArray[np.int32]:
+        """Return the parents of a tree; that no loop is among them is checked where the space is built."""
+        parent = self._array("tree.parent", np.int32, (n_points,))
+        self._check_range("tree.parent", parent, -1, n_points)
+        n_roots = int((parent < 0).sum())
+        if n_roots != 1:
+            raise self._fault(f"tree.parent has {n_roots} roots (-1), expected one")
+        return parent
+
+    def length(self, n_points: int) -> NDArray[np.float64] | None:
+        """Return the edge lengths of a weighted tree."""
+        if "tree.length" not in self._arrays:
+            return None
+        length = self._array("tree.length", np.float64, (n_points,))
+        below = length[self._arrays["tree.parent"] >= 0]
+        if not (np.isfinite(below).all() and (below > 0).all()):
+            raise self._fault("tree.length must be positive and finite at every label but the root")
+        return length
+
+    def distances(self, n_labels: int, n_observed: int) -> NDArray[Any]:
+        """Return the block."""
+        block = self._array("block.distances", _BLOCK_DTYPES, (n_labels, n_observed))
+        if block.dtype.kind == "f":
+            low, high = float(block.min()), float(block.max())
+            if not (low >= 0 and math.isfinite(high)):
+                raise self._fault(
+                    f"block.distances runs from {low} to {high}; distances are finite and not negative"
+                )
+        return block
+
+    # ---- shared ------------------------------------------------------------------------------------
+
+    def _check_format(self) -> None:
+        found = self._metadata.get("format", "")
+        if found == FORMAT:
+            return
+        tag, _, version = found.rpartition("/")
+        known_tag, _, known_version = FORMAT.rpartition("/")
+        if tag != known_tag or not version.isascii() or not version.isdigit():
+            raise self._fault(f"format is {found!r}, expected {FORMAT!r}; this file is not a bundle")
+        if int(version) > int(known_version):
+            raise self._fault(
+                f"format is {found!r}, this version reads {FORMAT!r}; "
+                "upgrade with: pip install --upgrade labelgrove"
+            )
+        raise self._fault(f"format is {found!r}, this version reads {FORMAT!r}; build the bundle again")
+
+    def _table(self, prefix: str) -> Texts:
+        if f"{prefix}.blob" not in self._arrays or f"{prefix}.offsets" not in self._arrays:
+            raise self._fault(f"{prefix}.blob and {prefix}.offsets come together, one is missing")
+        blob = self._array(f"{prefix}.blob", np.uint8, (None,))
+        offsets = self._array(f"{prefix}.offsets", np.int64, (None,))
+        try:
+            table = Texts(blob, offsets)
+            blob.tobytes().decode()
+        except (InputError, UnicodeDecodeError) as error:
+            raise self._fault(f"{prefix}: {error}") from None
+        if len(table) == 0:
+            raise self._fault(f"{prefix}: the table is empty, a bundle has at least one label")
+        starts = offsets[:-1][offsets[:-1] < len(blob)]
+        if (blob[starts] & 0xC0 == 0x80).any():
+            raise self._fault(f"{prefix}.offsets cut a character in two")
+        return table
+
+    def _array(
+        self, name: str, dtypes: DTypeLike | tuple[Any, ...], shape: tuple[int | None, ...]
+    ) -> NDArray[Any]:
+        array = self._arrays[name]
+        allowed = [np.dtype(d) for d in (dtypes if isinstance(dtypes, tuple) else (dtypes,))]
+        if array.dtype not in allowed:
+            raise self._fault(f"{name} has dtype {array.dtype}, expected {' or '.join(map(str, allowed))}")
+        fits = len(array.shape) == len(shape) and all(
+            e in (None, a) for a, e in zip(array.shape, shape, strict=True)
+        )
+        if not fits:
+            expected = ", ".join("any" if e is None else str(e) for e in shape)
+            raise self._fault(f"{name} has shape {array.shape}, expected ({expected})")
+        return array
+
+    def _check_range(self, name: str, array: NDArray[Any], low: int, high: int) -> None:
+        if len(array) and not (low <= int(array.min()) and int(array.max()) < high):
+            raise self._fault(
+                f"{name} runs from {array.min()} to {array.max()}, expected {low} to {high - 1}"
+            )
+
+    def _check_count(self, field: str, found: int) -> None:
+        if self.text(field) != str(found):
+            raise self._fault(f"metadata: {field} is {self.text(field)!r}, the arrays hold {found}")
+
+    def _fault(self, text: str) -> BundleError:
+        return BundleError(f"{self._name}: {text}")
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,165 @@
+"""What importing a room needs: each case runs in an interpreter of its own, with names blocked."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adapter.bundle import build_bundle
+from ontology.artifacts import open_store
+from ontology.labelgraph import LabelGraph
+
+ROOT = Path(__file__).parents[2]
+
+DRIVERS = ("alembic", "celery", "kombu", "ladybug", "neo4j", "psycopg", "pyarrow", "redis", "sqlalchemy")
+OPTIONAL = (
+    "click",
+    "dotenv",
+    "fsspec",
+    "highspy",
+    "matplotlib",
+    "networkx",
+    "numba",
+    "pandas",
+    "rich",
+    "safetensors",
+    "scipy",
+    "sklearn",
+    "torch",
+)
+
+BLOCK = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names!r}:
+            raise ImportError(f"{{name}} is blocked: it must not be imported here")
+        return None
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def fresh(code: str, blocked: tuple[str, ...], *arguments: str) -> str:
+    """Run `code` with the names blocked and return what it printed; any fault fails the test."""
+    program = BLOCK.format(names=set(blocked)) + textwrap.dedent(code)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_block_itself_works():
+    with pytest.raises(AssertionError, match="scipy is blocked"):
+        fresh("import scipy.sparse", OPTIONAL)
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["adapter", "labelgrove", "ontology", "ontology.geometry", "ontology.labelgraph", "ontology.artifacts"],
+)
+def test_a_room_is_imported_with_numpy_alone(module):
+    fresh(f"import {module}", DRIVERS + OPTIONAL)
+
+
+@pytest.mark.parametrize(
+    "module", ["ontology.settings", "ontology.errors", "ontology", "adapter", "labelgrove"]
+)
+def test_a_room_is_imported_without_even_numpy(module):
+    fresh(f"import {module}", (*DRIVERS, *OPTIONAL, "numpy"))
+
+
+SCORE = """
+import sys
+import numpy as np
+import adapter
+
+uri, store = sys.argv[1:]
+loaded = adapter.Adapter.load(uri, ["moss", "oak", "elm"], artifacts_url=store)
+P = np.array([[0.2, 0.4, 0.4], [0.9, 0.1, 0.0]], dtype=np.float32)
+print(loaded.predict(P), loaded.top_k(P, 2).keys, loaded.decision_function(P).shape)
+if loaded.space is not None:
+    print(adapter.evaluate(loaded, P, ["oak", "moss"])["loki"].all.n)
+"""
+
+PAIRS = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+
+
+@pytest.mark.parametrize("kind", ["tree", "leaves", "block", "complete"])
+def test_loading_and_scoring_need_numpy_alone(kind, tmp_path):
+    graph = LabelGraph.from_edges(PAIRS)
+    choice = {"leaves": {"labels": "leaves"}, "block": {"metric": "graph"}}.get(kind, {})
+    if kind == "complete":
+        from ontology.geometry import CompleteSpace
+
+        graph = CompleteSpace(graph.keys)
+    bundle = build_bundle(graph, ["oak", "elm", "moss"], **choice)
+    path = tmp_path / "plants.safetensors"
+    bundle.save(path)
+    store = open_store(str(tmp_path / "artifacts"))
+    digest = store.put_arrays(*bundle.to_arrays())
+    store.write_index("plants", {"bundles": {"one": {"sha256": digest}}})
+    answers = {
+        fresh(SCORE, DRIVERS + OPTIONAL, uri, store.where) for uri in (str(path), digest, "plants/one")
+    }
+    assert len(answers) == 1
+    if kind == "tree":
+        assert answers.pop().startswith("['tree', 'moss']")
+
+
+def test_building_from_a_tree_needs_numpy_alone():
+    code = f"""
+    from adapter import Adapter
+    from ontology import LabelGraph
+    print(Adapter.from_graph(LabelGraph.from_edges({PAIRS!r}), ["oak", "elm"]).predict([[1, 1]]))
+    """
+    assert fresh(code, DRIVERS + OPTIONAL) == "['tree']\n"
+
+
+def test_a_missing_package_is_named_with_the_extra_that_brings_it():
+    code = """
+    from adapter import build_bundle
+    from ontology import LabelGraph
+    from ontology.errors import MissingExtraError
+    try:
+        build_bundle(LabelGraph.grid((2, 2)), ["0,0"])
+    except MissingExtraError as error:
+        print(error)
+    """
+    assert "pip install 'labelgrove[service]'" in fresh(code, DRIVERS + OPTIONAL)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["bundle", "--help"], ["score", "--help"]])
+def test_grove_help_imports_no_driver(arguments):
+    """`grove --help` answers at once: it loads the command line and nothing that talks to a server."""
+    code = f"""
+    sys.argv = ["grove", *{arguments!r}]
+    from labelgrove.__main__ import main
+    main()
+    """
+    heavy = tuple(name for name in OPTIONAL if name not in ("click", "dotenv", "rich"))
+    assert fresh(code, DRIVERS + heavy)
+
+
+def test_numba_or_not_the_answers_are_the_same():
+    """Blocked or there, optional packages never change an answer."""
+    rng = np.random.default_rng(0)
+    pairs = [(f"v{i}", f"v{int(rng.integers(0, i))}") for i in range(1, 300)]
+    code = f"""
+    import numpy as np
+    from adapter import Adapter
+    from ontology import LabelGraph
+    adapter = Adapter.from_graph(LabelGraph.from_edges({pairs!r}), [f"v{{i}}" for i in range(0, 300, 7)])
+    P = np.random.default_rng(1).random((200, adapter.n_observed))
+    ranking = adapter.top_k(P, 3)
+    print(ranking.indices.tolist(), ranking.values.tobytes().hex())
+    """
+    assert fresh(code, DRIVERS + OPTIONAL) == fresh(code, ())
