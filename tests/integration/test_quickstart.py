@@ -1,0 +1,191 @@
+"""The quickstart on real input: its numbers against a plain recomputation, its rows against the label graph."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+pytest.importorskip("matplotlib")
+
+from labelgrove.quickstart import digits, render, run, wordnet
+from ontology.geometry import metric_space
+from ontology.labelgraph import LabelGraph
+from ontology.settings import Settings
+from ontology.workspace import Workspace
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory) -> Settings:
+    return Settings.from_env({"GROVE_HOME": str(tmp_path_factory.mktemp("home"))})
+
+
+@pytest.fixture(scope="module")
+def messages() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def result(settings, messages, wordnet_dir, tmp_path_factory):
+    out = tmp_path_factory.mktemp("pictures") / "new" / "folder"
+    return run(out, settings=settings, progress=messages.append, wordnet=wordnet_dir)
+
+
+class TestDigits:
+    def test_four_corners_reach_positions_that_were_never_seen(self, result):
+        part = result.digits
+        assert [(e.n_labels, e.n_observed) for e in part.evaluations] == [(81, 4)] * 5
+        assert 14 < part.mean("argmax") < 19
+        assert part.mean("loki") < 4
+        assert part.mean("loki") < part.mean("nearest_observed")  # no answer among the corners can do that
+        assert part.mean("loki", "accuracy") > part.mean("argmax", "accuracy")
+
+    @pytest.mark.parametrize("seed", [0, 3])
+    def test_scores_equal_a_plain_recomputation(self, result, seed):
+        predicted = digits.classify(seed)
+        positions = np.array([tuple(map(int, k.split(","))) for k in digits.grid().keys])
+        truth, columns = (
+            np.array([tuple(map(int, k.split(","))) for k in keys])
+            for keys in (predicted.truth, predicted.columns)
+        )
+
+        def hops(a, b):
+            return np.abs(a - b).sum(axis=-1)
+
+        variance = predicted.probabilities @ (hops(positions[:, None], columns).T ** 2)
+        answers = {
+            "loki": positions[variance.argmin(axis=1)],
+            "argmax": columns[predicted.probabilities.argmax(axis=1)],
+            "nearest_observed": columns[hops(truth[:, None], columns).argmin(axis=1)],
+            "constant": np.full_like(truth, 4),
+        }
+        evaluation = result.digits.evaluations[seed]
+        for rule, answer in answers.items():
+            squared = float((hops(answer, truth) ** 2).mean())
+            assert evaluation[rule].all.mean_squared_distance == pytest.approx(squared), rule
+
+    def test_training_pictures_lie_in_corners_and_hold_out_their_images(self):
+        predicted = digits.classify(0)
+        assert set(predicted.train_labels) == set(predicted.columns) == set(digits.CORNERS)
+        assert len(predicted.truth) == 1797 - len(predicted.train_labels) // 4
+        assert set(predicted.truth) == set(digits.grid().keys)
+
+
+class TestAnimals:
+    def test_the_mean_beats_argmax_and_a_constant_and_pays_in_accuracy(self, result):
+        part = result.animals
+        for evaluation in part.evaluations:
+            assert evaluation.n_labels == 4017
+            assert evaluation.diameter == 22
+            assert 80 < evaluation.n_observed <= 100
+            error = {
+                rule: evaluation[rule].all.mean_squared_distance for rule in ("loki", "argmax", "constant")
+            }
+            assert error["loki"] < min(error["argmax"], error["constant"])
+        assert 25 < part.mean("loki") < 33
+        assert 40 < part.mean("constant") < 45
+        assert part.mean("loki", "accuracy") < part.mean("argmax", "accuracy")
+
+    def test_all_nouns_are_in_the_graph(self, result, settings):
+        sizes = {r.name: (r.n_labels, r.n_edges) for r in result.registered}
+        assert sizes["wordnet"] == (82_115, 84_427)
+        with Workspace.open(settings) as workspace:
+            version = workspace.catalog.version("wordnet").digest
+            assert workspace.graph.counts(version) == (82_115, 84_427)
+
+    def test_rows_of_the_graph_equal_those_of_the_label_graph(self, result, settings):
+        widest, depths = result.answers
+        with Workspace.open(settings) as workspace:
+            nouns = workspace.label_graph("wordnet")
+            animals = workspace.label_graph("wordnet-animals")
+        children = np.bincount(nouns.edge_parent, minlength=nouns.n_labels)
+        assert [count for _, count in widest.rows] == np.sort(children)[::-1][:5].tolist()
+        assert widest.rows[0][0] == nouns.names[int(children.argmax())] == "city"
+        assert [list(row) for row in depths.rows] == list(
+            map(list, enumerate(np.bincount(animals.depth).tolist()))
+        )
+
+    def test_every_word_of_a_synset_is_masked_in_its_own_gloss(self, wordnet_dir):
+        words = wordnet.synset_words(wordnet_dir / "data.noun")
+        assert len(words) == 82_115
+        assert words["n02084071"] == ("dog", "domestic dog", "Canis familiaris")
+        gloss = "a domestic Dog of many kinds; domestic dogs guard; hot-dog, dogma, Canis familiaris"
+        assert wordnet.masked_texts(["n02084071"], {"n02084071": gloss}, words) == (
+            "a domestic of many kinds; guard; hot- , dogma,",
+        )
+
+    def test_a_training_gloss_is_labelled_with_the_nearest_observed_label(self):
+        # A chain 0-1-...-9 with the ends observed: the lower half belongs to 0, the upper half to 9.
+        chain = LabelGraph.from_edges([(f"n{i}", f"n{i - 1}") for i in range(1, 10)])
+        texts = tuple(f"{'low' if i < 5 else 'high'} gloss number{i}" for i in range(10))
+        predicted = wordnet.classify(metric_space(chain), texts, ("n0", "n9"), seed=0)
+        train = set(chain.keys) - set(predicted.truth)
+        assert len(train) == 5
+        near = sorted("n0" if int(key[1:]) < 5 else "n9" for key in train)
+        assert sorted(predicted.train_labels) == near
+        low = [int(key[1:]) < 5 for key in predicted.truth]
+        assert (predicted.probabilities.argmax(axis=1) == 0).tolist() == low
+
+
+class TestWhole:
+    def test_pictures_and_report_are_written(self, result):
+        assert [path.name for path in result.pictures] == ["grid.png", "simplex.png", "errors.png"]
+        assert all(path.read_bytes().startswith(b"\x89PNG") for path in result.pictures)
+        assert json.loads(result.report.read_text(encoding="utf-8")) == result.to_dict()
+
+    def test_it_takes_less_than_a_minute_and_tells_where_it_is(self, result, messages):
+        assert result.seconds["total"] < 60
+        assert sum(s for step, s in result.seconds.items() if step != "total") <= result.seconds["total"]
+        assert messages[0].startswith("digits: registering")
+        assert messages[-1] == "drawing the pictures"
+
+    def test_the_text_shows_every_rule_and_says_what_it_costs(self, result):
+        text = render(result)
+        digits_text, animals_text = text.split("\n\n")[:2]
+        for rule in ("argmax", "Fréchet mean", "constant", "CRM", "nearest observed (oracle)"):
+            assert f"  {rule}" in digits_text
+            assert f"  {rule}" in animals_text
+        assert "exact accuracy rises" in digits_text
+        assert "exact accuracy falls" in animals_text
+        assert "constant answer, 'vertebrate'" in animals_text
+        assert "city" in text
+        assert "82,115" in text
+        assert str(result.report) in text
+
+    def test_a_second_run_changes_no_number_and_no_version(self, result, settings, tmp_path):
+        again = run(tmp_path, settings=settings, wordnet=None)
+        assert again.digits == result.digits
+        assert [(r.digest, r.created) for r in again.registered] == [(result.registered[0].digest, False)]
+        for name in ("grid.png", "simplex.png"):
+            assert (tmp_path / name).read_bytes() == (result.report.parent / name).read_bytes()
+
+    def test_without_wordnet_it_says_what_to_install(self, tmp_path):
+        left_out = run(tmp_path / "out", wordnet=None)
+        assert left_out.animals is None
+        assert left_out.answers == ()
+        assert "apt-get install wordnet-base" in render(left_out)
+        assert json.loads(left_out.report.read_text(encoding="utf-8"))["animals"] is None
+
+    @pytest.mark.parametrize(
+        ("package", "extra"), [("sklearn", "labelgrove[demo]"), ("matplotlib", "labelgrove[plots]")]
+    )
+    def test_a_missing_package_is_named_with_the_command_that_installs_it(
+        self, package, extra, tmp_path: Path
+    ):
+        code = (
+            f"import sys; sys.modules[{package!r}] = None\n"
+            "from pathlib import Path\n"
+            "from ontology.errors import MissingExtraError\n"
+            "try:\n"
+            "    from labelgrove.quickstart import run\n"
+            f"    run(Path({str(tmp_path)!r}), wordnet=None)\n"
+            "except MissingExtraError as error:\n"
+            "    print(error)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        assert extra in done.stdout

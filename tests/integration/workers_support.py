@@ -1,0 +1,151 @@
+"""What the tests of the workers share: settings, an ontology without a graph store, and kinds of jobs."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ontology.errors import InputError, TransientError
+from ontology.labelgraph import LabelGraph
+from ontology.settings import Settings
+from ontology.workspace import Workspace
+from workers import kinds
+from workers.kinds import JobKind, Product, Step, Work
+from workers.plan import PlannedJob, plan_job
+
+UNREACHED_GRAPH = "bolt://neo4j:unused@127.0.0.1:1"
+"""No unit here touches the graph, so nothing needs to listen there."""
+
+
+def settings_in(home: Path, *, broker_url: str | None = None, database_url: str | None = None) -> Settings:
+    return Settings(
+        home=home,
+        graph_url=UNREACHED_GRAPH,
+        database_url=database_url or f"sqlite:///{home / 'catalog.db'}",
+        artifacts_url=str(home / "artifacts"),
+        broker_url=broker_url,
+    )
+
+
+def add_version(workspace: Workspace, name: str, graph: LabelGraph) -> None:
+    """Register a version in catalogue and artifacts alone."""
+    snapshot = workspace.artifacts.put_arrays(*graph.to_arrays())
+    lease = workspace.catalog.acquire(name)
+    version = workspace.catalog.open_version(
+        lease,
+        digest=graph.digest,
+        snapshot=(snapshot, workspace.artifacts.size(snapshot)),
+        definitions=None,
+        n_labels=graph.n_labels,
+        n_edges=graph.n_edges,
+        layout=graph.layout,
+        source=None,
+        n_batches=0,
+    )
+    workspace.catalog.commit(lease, version)
+    workspace.catalog.release(lease)
+
+
+@contextmanager
+def registered(*extra: JobKind) -> Iterator[None]:
+    """Know more kinds for a while."""
+    for kind in extra:
+        kinds.register(kind)
+    try:
+        yield
+    finally:
+        for kind in extra:
+            del kinds._registry()[kind.name]
+
+
+# ---- parts: a fan of units, then one that adds them up ---------------------------------------------------
+
+
+def _parts_normalise(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(parameters.get("numbers"), list):
+        raise InputError("parts: give numbers, a list of integers")
+    return {"log": "", **parameters}
+
+
+def _parts_plan(parameters: Mapping[str, Any]) -> list[Step]:
+    units = [Step({"number": n, "log": parameters["log"]}) for n in parameters["numbers"]]
+    return [*units, Step({"sum": len(units)}, stage=1)]
+
+
+def _parts_execute(work: Work) -> Product:
+    if "sum" in work.parameters:
+        values = [int(work.artifacts.open_arrays(digest)[0]["value"][0]) for digest in work.inputs]
+    else:
+        values = [work.parameters["number"] ** 2]
+        if work.parameters["log"]:
+            note(Path(work.parameters["log"]), f"{work.parameters['number']}")
+    return Product({"value": np.array([sum(values)], dtype=np.int64)}, {"format": "parts"})
+
+
+PARTS = JobKind("parts", 1, _parts_normalise, _parts_plan, _parts_execute)
+
+
+def plan_parts(numbers: list[int], log: Path | None = None) -> PlannedJob:
+    return plan_job(PARTS, {"numbers": numbers, "log": "" if log is None else str(log)})
+
+
+# ---- gated: a unit that waits for a file ---------------------------------------------------------------
+
+
+def _gated_execute(work: Work) -> Product:
+    """Note its process and wait for the file `go`, looking out for its cancellation."""
+    folder = Path(work.parameters["folder"])
+    note(folder / "started", f"{os.getpid()}")
+    pause = threading.Event()
+    while not (folder / "go").exists():
+        work.check()
+        pause.wait(0.02)
+    return Product(
+        {"value": np.frombuffer(work.parameters["name"].encode(), dtype=np.uint8)}, {"format": "gated"}
+    )
+
+
+GATED = JobKind("gated", 1, dict, lambda parameters: [Step(parameters)], _gated_execute)
+
+
+# ---- scripted: a unit that ends as told ------------------------------------------------------------------
+
+
+def _scripted_execute(work: Work) -> Product:
+    """Raise what the script says for this attempt, counted in a file."""
+    log = Path(work.parameters["log"])
+    note(log, "attempt")
+    script = json.loads(work.parameters["script"])
+    match script[min(len(notes(log)), len(script)) - 1]:
+        case "transient":
+            raise TransientError("the moon is full")
+        case "input":
+            raise InputError("seven is not a colour")
+        case "bug":
+            raise ZeroDivisionError("a defect")
+        case "full disk":
+            raise OSError(28, "No space left on device")
+    return Product({"value": np.zeros(3, dtype=np.uint8)}, {"format": "scripted"})
+
+
+SCRIPTED = JobKind("scripted", 1, dict, lambda parameters: [Step(parameters)], _scripted_execute)
+
+
+def note(path: Path, line: str) -> None:
+    """Append a line, whole even when many processes write at once."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(descriptor, f"{line}\n".encode())
+    finally:
+        os.close(descriptor)
+
+
+def notes(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []

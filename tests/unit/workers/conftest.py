@@ -1,0 +1,44 @@
+"""A ledger with a clock of its own, on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from ontology.database import create_engine, metadata
+from workers.ledger import Ledger
+
+
+class Clock:
+    """Time that moves when told to."""
+
+    def __init__(self) -> None:
+        self.time = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine]:
+    """SQLite, unless a test is parametrised with the name of the database."""
+    on_server = getattr(request, "param", "sqlite") == "postgresql"
+    engine = create_engine(
+        request.getfixturevalue("postgres_url") if on_server else f"sqlite:///{tmp_path}/l.db"
+    )
+    metadata.create_all(engine)  # that migrations build the same is tested with them
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def ledger(engine: sa.Engine, clock: Clock) -> Ledger:
+    return Ledger(engine, clock=clock)

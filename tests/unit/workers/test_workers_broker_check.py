@@ -1,0 +1,38 @@
+"""Deployments that Celery workers refuse to start in, each with its remedy."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from ontology.errors import ServiceError, SettingsError
+from tests.integration.workers_support import settings_in
+from workers.app import run_worker
+from workers.broker_check import check_deployment
+
+NOBODY = "redis://:hunter2@127.0.0.1:1/0"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"broker_url": None}, "GROVE_BROKER_URL is not set.*grove worker"),
+        ({"graph_url": "embedded:/tmp/graph"}, "embedded graph belongs to one process.*set GROVE_GRAPH_URL"),
+        ({"broker_url": "redis://:hunter2@queue.example:6379/0"}, "GROVE_DATABASE_URL.*one host.*PostgreSQL"),
+        ({"broker_url": "redis://:hunter2@10.0.0.1/0"}, "GROVE_DATABASE_URL.*one host.*PostgreSQL"),
+    ],
+)
+def test_unfit_settings_are_refused(tmp_path: Path, change, message):
+    settings = dataclasses.replace(settings_in(tmp_path, broker_url=NOBODY), **change)
+    with pytest.raises(SettingsError, match=message) as refusal:
+        check_deployment(settings)
+    assert "hunter2" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("url", [NOBODY, "redis://localhost:1/0", "redis://[::1]:1/0", "unix:///nowhere.sock"])
+def test_a_broker_of_this_host_may_be_used_with_sqlite_but_must_answer(tmp_path: Path, url):
+    with pytest.raises(ServiceError, match=r"check that Redis runs") as refusal:
+        run_worker(settings_in(tmp_path, broker_url=url))
+    assert "hunter2" not in str(refusal.value)

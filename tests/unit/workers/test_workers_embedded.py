@@ -1,0 +1,191 @@
+"""Asking for jobs without any server: the pool in this process, and bundles as jobs."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from adapter.bundle import Bundle
+from ontology import LabelGraph
+from ontology.errors import ConflictError, InputError, NotFoundError
+from ontology.workspace import Workspace
+from tests.integration.workers_support import GATED, PARTS, add_version, notes, registered, settings_in
+from workers import client
+from workers.kinds import BUNDLE, JobKind, find_kind, known_kinds, register
+from workers.ledger import Ledger
+from workers.plan import plan_job
+from workers.pool import Pool
+from workers.states import State
+
+CORNERS = ["0,0", "0,8", "8,0", "8,8"]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path):
+    with registered(PARTS, GATED), Workspace.open(settings_in(tmp_path)) as workspace:
+        yield workspace
+
+
+def test_a_job_is_run_here_and_only_once(workspace, tmp_path):
+    request = {"numbers": [3, 4], "log": str(tmp_path / "log")}
+    seen: list[str] = []
+    job = client.submit(workspace, "parts", request, progress=lambda job: seen.append(job.state))
+    assert job.state is State.DONE
+    assert workspace.artifacts.open_arrays(job.result_sha256)[0]["value"].tolist() == [25]
+    assert seen[-1] == "done"
+    assert client.submit(workspace, "parts", request) == job
+    assert sorted(notes(tmp_path / "log")) == ["3", "4"]
+    assert client.status(workspace, job.id[:10]) == job
+    assert client.list_jobs(workspace) == [job]
+
+
+def test_a_job_left_behind_is_taken_up_by_the_next_process(workspace):
+    job = client.submit(workspace, "parts", {"numbers": [1]}, wait=False)
+    assert job.state is State.PENDING
+    assert client.wait(workspace, job.id).state is State.DONE
+
+
+def test_what_a_crash_left_is_finished(workspace):
+    plan = plan_job(PARTS, {"numbers": [1, 2]})
+    ledger = Ledger(workspace.engine)
+    ledger.submit(plan)
+    dead = ledger.claim(plan.units[0].key, lease_s=0.2)  # its process is gone
+    assert dead is not None
+    assert client.wait(workspace, plan.id, timeout_s=60).state is State.DONE
+    assert not ledger.commit(dead, "a" * 64, 1)
+
+
+def test_many_units_pass_through_a_small_window(workspace):
+    job = client.submit(workspace, "parts", {"numbers": list(range(40))}, wait=False)
+    with Pool(workspace, threads=1) as pool:
+        pool.run_until(lambda: client.status(workspace, job.id).finished)
+    assert client.status(workspace, job.id).units == {"done": 41}
+
+
+def test_waiting_ends_with_its_time(workspace, tmp_path):
+    job = client.submit(workspace, "gated", {"folder": str(tmp_path), "name": "x"}, wait=False)
+    asked = itertools.count()
+
+    def open_the_gate(job) -> None:
+        if next(asked) == 3:
+            (tmp_path / "go").touch()
+
+    assert client.wait(workspace, job.id, timeout_s=0).state is State.PENDING
+    assert client.wait(workspace, job.id, progress=open_the_gate).state is State.DONE
+
+
+def test_a_cancelled_job_never_runs(workspace, tmp_path):
+    request = {"numbers": [1], "log": str(tmp_path / "log")}
+    job = client.submit(workspace, "parts", request, wait=False)
+    assert client.cancel(workspace, job.id[:16]).state is State.CANCELLED
+    client.submit(workspace, "parts", {"numbers": [2]})
+    assert notes(tmp_path / "log") == []
+    assert client.submit(workspace, "parts", request).state is State.DONE  # unless asked for again
+    with pytest.raises(ConflictError, match="is done; only a pending or running job"):
+        client.cancel(workspace, job.id)
+
+
+def test_a_lost_result_is_computed_again(workspace):
+    job = client.submit(workspace, "parts", {"numbers": [7]})
+    workspace.artifacts.delete(job.result_sha256)
+    again = client.submit(workspace, "parts", {"numbers": [7]})
+    assert again.result_sha256 == job.result_sha256
+    assert workspace.artifacts.exists(again.result_sha256)
+
+
+def test_unknown_kinds_are_refused(workspace):
+    with pytest.raises(InputError, match="'nonsense' is not known here; known kinds: bundle, gated, parts"):
+        client.submit(workspace, "nonsense", {})
+    newer = JobKind("parts", 2, PARTS.normalise, PARTS.plan, PARTS.execute)
+    plan = plan_job(newer, {"numbers": [1]})
+    Ledger(workspace.engine).submit(plan)
+    with pytest.raises(ConflictError, match="needs version 2 of the job kind 'parts'"):
+        client.wait(workspace, plan.id)
+
+
+def test_kinds_come_from_the_entry_points_and_names_are_unique():
+    assert find_kind("bundle") is BUNDLE
+    assert find_kind("bundle", BUNDLE.version + 1) is None
+    assert BUNDLE in known_kinds()
+    with pytest.raises(InputError, match="'bundle' is taken"):
+        register(JobKind("bundle", 9, dict, lambda parameters: [], lambda work: None))
+    with pytest.raises(InputError, match="is a str"):
+        register("bundle")
+
+
+# ---- bundle --------------------------------------------------------------------------------------------
+
+
+def test_a_bundle_is_built_and_named(workspace):
+    add_version(workspace, "grid", LabelGraph.grid((9, 9)))
+    job = client.build_bundle_job(workspace, "grid", "corners", CORNERS)
+    assert (job.state, job.error) == (State.DONE, None)
+    bundle = Bundle.from_arrays(*workspace.artifacts.open_arrays(job.result_sha256))
+    assert list(bundle.observed_keys) == CORNERS
+    assert bundle.n_labels == 81
+    (named,) = workspace.catalog.bundles("grid")
+    assert (named.name, named.sha256) == ("corners", job.result_sha256)
+    assert workspace.artifacts.read_index("grid")["bundles"]["corners"]["sha256"] == job.result_sha256
+
+
+def test_one_job_can_have_two_names_and_a_name_can_move(workspace):
+    add_version(workspace, "grid", LabelGraph.grid((3, 3)))
+    one = client.build_bundle_job(workspace, "grid", "a", ["0,0", "2,2"])
+    same = client.build_bundle_job(workspace, "grid", "b", ["0,0", "2,2"])
+    other = client.build_bundle_job(workspace, "grid", "a", ["0,0", "0,2"])
+    assert (same.id, same.result_sha256) == (one.id, one.result_sha256)
+    named = {bundle.name: bundle.sha256 for bundle in workspace.catalog.bundles("grid")}
+    assert named == {"a": other.result_sha256, "b": one.result_sha256}
+    assert len(client.list_jobs(workspace)) == 2
+
+
+def test_allowed_labels_can_be_listed(workspace):
+    add_version(workspace, "trees", LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")]))
+    jobs = {
+        labels: client.build_bundle_job(workspace, "trees", "x", ["oak", "plant"], labels=labels)
+        for labels in ("all", "leaves", ("oak", "tree"))
+    }
+    sizes = {
+        labels: Bundle.from_arrays(*workspace.artifacts.open_arrays(job.result_sha256)).n_labels
+        for labels, job in jobs.items()
+    }
+    assert sizes == {"all": 4, "leaves": 2, ("oak", "tree"): 2}
+
+
+def test_the_bytes_of_a_bundle_are_fixed(workspace):
+    # A change here means other bytes for the same key: raise the version of the kind `bundle` with it.
+    add_version(workspace, "grid", LabelGraph.grid((3, 3)))
+    job = client.build_bundle_job(workspace, "grid", "corners", ["0,0", "2,2"])
+    assert (job.version, job.result_sha256) == (1, "GOLDEN_BUNDLE")
+
+
+def test_a_bundle_that_cannot_be_built_says_why(workspace):
+    add_version(workspace, "grid", LabelGraph.grid((3, 3)))
+    job = client.build_bundle_job(workspace, "grid", "corners", ["0,0", "7,7"])
+    assert job.state is State.FAILED
+    assert "'7,7'" in job.error
+    with pytest.raises(NotFoundError, match="'nowhere'"):
+        client.build_bundle_job(workspace, "nowhere", "corners", ["0,0"])
+
+
+def test_a_snapshot_of_another_ontology_is_refused(workspace):
+    add_version(workspace, "grid", LabelGraph.grid((3, 3)))
+    add_version(workspace, "other", LabelGraph.grid((4, 4)))
+    grid, other = workspace.catalog.version("grid"), workspace.catalog.version("other")
+    observed = workspace.artifacts.put_bytes(b'["0,0"]')
+    request = {"ontology": grid.digest, "snapshot": other.snapshot_sha256, "observed": observed}
+    job = client.submit(workspace, "bundle", request)
+    assert job.state is State.FAILED
+    assert f"holds ontology {other.digest}, the job names {grid.digest}" in job.error
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"oak": 1}', b"[1, 2]"])
+def test_an_artifact_that_is_no_list_of_keys_is_refused(workspace, content):
+    add_version(workspace, "grid", LabelGraph.grid((3, 3)))
+    grid = workspace.catalog.version("grid")
+    request = {"ontology": grid.digest, "snapshot": grid.snapshot_sha256}
+    job = client.submit(workspace, "bundle", {**request, "observed": workspace.artifacts.put_bytes(content)})
+    assert job.state is State.FAILED
+    assert "list of label keys" in job.error

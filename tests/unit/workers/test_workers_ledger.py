@@ -1,0 +1,302 @@
+"""The ledger: what is asked for, who works, what is sent, when a job is done and who gets the name."""
+
+from __future__ import annotations
+
+import pytest
+
+from ontology.errors import NotFoundError
+from tests.integration.workers_support import plan_parts
+from workers.ledger import RESEND_S, Ledger
+from workers.plan import PlannedJob
+from workers.states import Beat, State
+
+pytestmark = pytest.mark.parametrize(
+    "engine", ["sqlite", pytest.param("postgresql", marks=pytest.mark.services)], indirect=True
+)
+
+LEASE_S = 60.0
+FAR = 10**6
+
+
+def keys_of(plan: PlannedJob, stage: int = 0) -> list[str]:
+    return [unit.key for unit in plan.units if unit.stage == stage]
+
+
+def complete(ledger: Ledger, key: str) -> None:
+    """Claim and commit one unit; its artifact is called after it."""
+    claim = ledger.claim(key, lease_s=LEASE_S)
+    assert claim is not None
+    assert ledger.commit(claim, key[::-1], 8)
+
+
+def finish(ledger: Ledger, plan: PlannedJob) -> None:
+    for unit in plan.units:
+        if ledger.unit(unit.key).state is not State.DONE:
+            complete(ledger, unit.key)
+    ledger.settle()
+
+
+def test_the_same_request_is_one_job(ledger):
+    plan = plan_parts([1, 2])
+    ledger.submit(plan)
+    complete(ledger, keys_of(plan)[0])
+    ledger.submit(plan)
+    job = ledger.job(plan.id)
+    assert job.units == {"done": 1, "pending": 2}
+    assert job.state is State.RUNNING
+    assert len(ledger.jobs()) == 1
+
+
+def test_shared_units_are_computed_once(ledger):
+    one, other = plan_parts([1, 2]), plan_parts([2, 3])
+    ledger.submit(one)
+    ledger.submit(other)
+    finish(ledger, one)
+    assert ledger.job(one.id).state is State.DONE
+    assert ledger.job(other.id).units == {"done": 1, "pending": 2}
+
+
+def test_a_later_stage_waits_for_all_units_of_the_earlier_ones(ledger):
+    plan = plan_parts([1, 2])
+    ledger.submit(plan)
+    (last,) = keys_of(plan, stage=1)
+    first, second = keys_of(plan)
+    complete(ledger, first)
+    assert ledger.claim(last, lease_s=LEASE_S) is None
+    assert last not in [key for key, _, _ in ledger.due(FAR)]
+    complete(ledger, second)
+    assert [key for key, _, _ in ledger.due(FAR)] == [last]
+    claim = ledger.claim(last, lease_s=LEASE_S)
+    assert claim.inputs == (first[::-1], second[::-1])
+
+
+def test_a_job_is_done_with_its_last_unit_and_has_its_artifact(ledger, clock):
+    plan = plan_parts([1, 2])
+    ledger.submit(plan)
+    for key in keys_of(plan):
+        complete(ledger, key)
+        assert ledger.settle(key) == []
+    (last,) = keys_of(plan, stage=1)
+    complete(ledger, last)
+    clock.time += 1
+    assert ledger.settle(last) == [plan.id]
+    assert ledger.settle(last) == []
+    job = ledger.job(plan.id)
+    assert (job.state, job.result_sha256, job.finished_at) == (State.DONE, last[::-1], clock.time)
+    assert job.finished
+
+
+def test_a_failed_unit_fails_its_jobs_and_stops_what_nobody_else_wants(ledger):
+    one, other = plan_parts([1, 2]), plan_parts([2, 3])
+    ledger.submit(one)
+    ledger.submit(other)
+    own = next(key for key in keys_of(one) if key not in keys_of(other))
+    ledger.fail(ledger.claim(own, lease_s=LEASE_S), "the number one is evil")
+    assert ledger.settle(own) == [one.id]
+    job = ledger.job(one.id)
+    assert (job.state, job.error) == (State.FAILED, "the number one is evil")
+    assert job.units == {"failed": 1, "pending": 1, "cancelled": 1}  # the shared unit goes on
+    finish(ledger, other)
+    assert ledger.job(other.id).state is State.DONE
+
+
+def test_asking_again_retries_what_failed_and_keeps_what_is_done(ledger):
+    plan = plan_parts([1, 2])
+    ledger.submit(plan)
+    first, second = keys_of(plan)
+    complete(ledger, first)
+    ledger.fail(ledger.claim(second, lease_s=LEASE_S), "no")
+    ledger.settle()
+    ledger.submit(plan)
+    job = ledger.job(plan.id)
+    assert (job.state, job.error, job.finished_at) == (State.RUNNING, None, None)
+    assert job.units == {"done": 1, "pending": 2}
+    assert ledger.unit(second).attempts == 0
+    finish(ledger, plan)
+    assert ledger.job(plan.id).state is State.DONE
+
+
+def test_cancel_stops_pending_units_at_once_and_running_ones_at_the_heartbeat(ledger):
+    plan = plan_parts([1, 2])
+    ledger.submit(plan)
+    running, waiting = keys_of(plan)
+    claim = ledger.claim(running, lease_s=LEASE_S)
+    assert ledger.heartbeat(claim, lease_s=LEASE_S) is Beat.HELD
+    ledger.cancel(plan.id)
+    assert ledger.claim(waiting, lease_s=LEASE_S) is None
+    assert ledger.due(FAR) == []
+    assert ledger.heartbeat(claim, lease_s=LEASE_S) is Beat.UNWANTED
+    assert ledger.abandon(claim)
+    assert ledger.heartbeat(claim, lease_s=LEASE_S) is Beat.LOST
+    assert ledger.job(plan.id).units == {"cancelled": 3}
+    ledger.cancel(plan.id)  # again: harmless
+
+
+def test_a_unit_that_another_job_wants_survives_a_cancel(ledger):
+    one, other = plan_parts([1, 2]), plan_parts([2, 3])
+    ledger.submit(one)
+    ledger.submit(other)
+    (shared,) = set(keys_of(one)) & set(keys_of(other))
+    claim = ledger.claim(shared, lease_s=LEASE_S)
+    ledger.cancel(one.id)
+    assert ledger.heartbeat(claim, lease_s=LEASE_S) is Beat.HELD
+    ledger.cancel(other.id)
+    assert ledger.heartbeat(claim, lease_s=LEASE_S) is Beat.UNWANTED
+
+
+def test_a_unit_abandoned_while_it_was_asked_for_again_is_taken_up_by_the_sweep(ledger):
+    plan = plan_parts([1])
+    ledger.submit(plan)
+    claim = ledger.claim(keys_of(plan)[0], lease_s=LEASE_S)
+    ledger.cancel(plan.id)
+    ledger.submit(plan)
+    assert ledger.abandon(claim)  # it had seen the cancellation, not the second request
+    ledger.settle()
+    assert ledger.unit(claim.key).state is State.PENDING
+
+
+def test_what_a_cancelled_jobs_lost_worker_held_ends_cancelled(ledger, clock):
+    plan = plan_parts([1])
+    ledger.submit(plan)
+    ledger.claim(keys_of(plan)[0], lease_s=LEASE_S)
+    ledger.cancel(plan.id)
+    clock.time += LEASE_S + 1
+    ledger.expire()
+    ledger.settle()
+    assert ledger.job(plan.id).units == {"cancelled": 2}
+
+
+def test_a_lost_artifact_is_computed_again(ledger):
+    plan = plan_parts([1])
+    ledger.submit(plan)
+    finish(ledger, plan)
+    ledger.recompute(plan.id)
+    job = ledger.job(plan.id)
+    assert (job.state, job.result_sha256, job.units) == (State.PENDING, None, {"pending": 2})
+    finish(ledger, plan)
+    assert ledger.job(plan.id).state is State.DONE
+
+
+def test_an_ended_lease_frees_the_unit_and_the_cap_fails_it(engine, clock):
+    ledger = Ledger(engine, clock=clock, max_attempts=3)
+    plan = plan_parts([1])
+    ledger.submit(plan)
+    (key,) = keys_of(plan)
+    for attempt in (1, 2, 3):
+        assert ledger.claim(key, lease_s=LEASE_S).attempts == attempt
+        assert ledger.expire() == 0
+        clock.time += LEASE_S + 1
+        assert ledger.expire() == 1
+    assert ledger.unit(key).state is State.FAILED
+    assert ledger.settle() == [plan.id]
+    assert "lost 3 times" in ledger.job(plan.id).error
+
+
+def test_release_waits_and_counts_towards_the_cap(engine, clock):
+    ledger = Ledger(engine, clock=clock, max_attempts=2)
+    plan = plan_parts([1])
+    ledger.submit(plan)
+    (key,) = keys_of(plan)
+    ledger.due(FAR)
+    ledger.release(ledger.claim(key, lease_s=LEASE_S), "busy", delay_s=30)
+    assert ledger.due(FAR) == []
+    clock.time += 31
+    assert [found for found, _, _ in ledger.due(FAR)] == [key]
+    ledger.release(ledger.claim(key, lease_s=LEASE_S), "busy", delay_s=30)
+    assert ledger.unit(key).state is State.FAILED
+    assert ledger.unit(key).error == "busy (attempt 2 of 2)"
+
+
+def test_the_window_bounds_the_messages_that_are_out(ledger, clock):
+    plan = plan_parts(list(range(10)))
+    ledger.submit(plan)
+    sent = [key for key, _, _ in ledger.due(4)]
+    assert len(sent) == 4
+    assert ledger.due(4) == []
+    ledger.claim(sent[0], lease_s=LEASE_S)  # taken from the queue: room for one more
+    more = [key for key, _, _ in ledger.due(4)]
+    assert len(more) == 1
+    assert not set(more) & set(sent)
+    clock.time += 2 * RESEND_S[0]  # messages that nobody took make room when they are due again
+    assert len(ledger.due(4)) == 4
+    assert ledger.due(4) == []
+
+
+def test_what_nobody_claims_is_sent_again_at_growing_intervals(ledger, clock):
+    plan = plan_parts([1])
+    ledger.submit(plan)
+    ledger.due(FAR)
+    for pause in (*RESEND_S, RESEND_S[-1]):
+        clock.time += pause - 0.1
+        assert ledger.due(FAR) == []
+        clock.time += 0.25 * pause + 0.2
+        assert len(ledger.due(FAR)) == 1
+
+
+def test_a_failed_send_is_no_send(ledger, clock):
+    plan = plan_parts([1, 2])
+    ledger.submit(plan)
+    keys = [key for key, _, _ in ledger.due(FAR)]
+    ledger.unsent(keys)
+    assert ledger.due(FAR) == []
+    clock.time += RESEND_S[0]
+    assert [key for key, _, _ in ledger.due(FAR)] == keys
+    clock.time += 1.25 * RESEND_S[0] + 0.1  # the first real send: the first interval
+    assert [key for key, _, _ in ledger.due(FAR)] == keys
+
+
+def test_the_last_request_for_a_name_has_it(ledger):
+    one, other = plan_parts([1]), plan_parts([2])
+    target = {"name": "favourite"}
+    ledger.submit(one, target=target)
+    assert ledger.publications() == []
+    finish(ledger, one)
+    (held_up,) = ledger.publications()
+    assert (held_up.job_id, held_up.target) == (one.id, target)
+    assert not ledger.job(one.id).finished
+    ledger.submit(other, target=target)
+    finish(ledger, other)
+    ledger.published(held_up)  # by a worker that began before the second request
+    (newest,) = ledger.publications()
+    assert newest.job_id == other.id
+    ledger.published(newest)
+    assert ledger.publications() == []
+    assert ledger.job(other.id).finished
+    ledger.submit(one, target=target)
+    assert [publication.job_id for publication in ledger.publications()] == [one.id]
+
+
+def test_a_name_that_cannot_be_given_shows_in_the_job(ledger):
+    plan = plan_parts([1])
+    ledger.submit(plan, target={"name": "x"})
+    finish(ledger, plan)
+    ledger.published(ledger.publications()[0], error="the ontology is gone")
+    job = ledger.job(plan.id)
+    assert (job.state, job.error, job.finished) == (State.DONE, "the ontology is gone", True)
+
+
+def test_jobs_are_found_by_the_beginning_of_their_id(ledger, clock):
+    plans = [plan_parts([n]) for n in range(20)]
+    for plan in plans:
+        clock.time += 1
+        ledger.submit(plan)
+    assert ledger.job(plans[3].id[:12]).id == plans[3].id
+    assert [job.id for job in ledger.jobs(limit=2)] == [plans[19].id, plans[18].id]
+    with pytest.raises(NotFoundError, match="several jobs begin with ''"):
+        ledger.job("")
+    with pytest.raises(NotFoundError, match="there is no job 'xyz'"):
+        ledger.job("xyz")
+    with pytest.raises(NotFoundError):
+        ledger.cancel("f" * 64)
+    assert ledger.unit("f" * 64) is None
+    assert ledger.claim("f" * 64, lease_s=1) is None
+
+
+def test_time_is_the_servers(engine, monkeypatch):
+    ledger = Ledger(engine)
+    plan = plan_parts([1])
+    ledger.submit(plan)
+    monkeypatch.setattr("time.time", lambda: 0.0)  # a worker whose clock stands still
+    assert ledger.claim(keys_of(plan)[0], lease_s=LEASE_S) is not None
+    assert ledger.unit(keys_of(plan)[0]).lease_until > 1_700_000_000
+    assert ledger.expire() == 0

@@ -1,0 +1,1 @@
+"""Background jobs: plan, ledger of units with leases and fences, execution embedded or through Celery."""

@@ -1,0 +1,162 @@
+"""The Celery application: transport only.
+
+No result backend, chords, countdowns, revocation or beat: the ledger holds the truth, a sweeper in every
+worker sends again what was lost, and a message is a hint of 64 digits. Start workers with ``grove worker`` or
+with ``celery -A workers.app worker --without-gossip --without-mingle``, in an environment that says where
+things are (`ontology.settings`).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import cache
+from typing import Any
+
+import celery
+from celery import bootsteps
+from kombu.entity import Queue
+
+from ontology.errors import GroveError
+from ontology.settings import Settings
+from ontology.workspace import Workspace
+from workers.broker_check import check_deployment
+from workers.kinds import DEFAULT_QUEUE, known_kinds
+from workers.ledger import Ledger
+from workers.pool import Pool
+from workers.sweeper import WINDOW_PER_SLOT, Sweeper, dispatch, sweep
+from workers.tasks import TASK, UnitTask, sender
+
+__all__ = ["make_app", "run_worker", "send_due"]
+
+_no_fork = threading.RLock()
+"""Held during a sweep: a child forked then would inherit locks that its one thread never releases."""
+
+
+def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0) -> celery.Celery:
+    """Return an application that carries units between the processes of one deployment.
+
+    Parameters
+    ----------
+    settings : Settings
+        Broker, database and artifacts of the deployment.
+    lease_s : float
+        Seconds after which the unit of a lost worker is taken up again.
+    sweep_s : float
+        Seconds between two sweeps of a worker.
+    """
+    app = celery.Celery("labelgrove", broker=settings.broker_url, set_as_current=False)
+    app.conf.update(
+        task_serializer="json",
+        result_serializer="json",
+        accept_content=["json"],
+        result_accept_content=["json"],
+        task_ignore_result=True,
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        task_publish_retry=False,  # fails at once: the row is safe and the sweeper sends it later
+        task_soft_time_limit=600,
+        task_time_limit=660,
+        task_default_queue=DEFAULT_QUEUE,
+        task_queues=_queues(),
+        worker_prefetch_multiplier=1,
+        worker_disable_prefetch=True,
+        worker_max_tasks_per_child=200,
+        worker_max_memory_per_child=2_000_000,  # KiB, looked at after each unit
+        worker_soft_shutdown_timeout=20,
+        worker_enable_remote_control=False,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_transport_options={
+            "global_keyprefix": "labelgrove:",
+            "visibility_timeout": 3600,
+            "unacked_restore_interval": 10,
+            "unacked_restore_throttle": 1,
+            "socket_timeout": 30,
+            "socket_connect_timeout": 5,
+            "socket_keepalive": True,
+            "health_check_interval": 10,
+        },
+    )
+    task = UnitTask()
+    task.settings, task.lease_s, task.sweep_s = settings, lease_s, sweep_s
+    app.register_task(task)
+    app.steps["worker"].update((_Preflight, _Sweeping))
+    return app
+
+
+def run_worker(settings: Settings, *, concurrency: int | None = None, log_level: str = "INFO") -> None:
+    """Work until told to stop: a Celery worker where the settings name a broker, else threads here.
+
+    Raises
+    ------
+    SettingsError, ServiceError
+        If the deployment is not fit for Celery workers; see `workers.broker_check.check_deployment`.
+    """
+    if settings.broker_url is None:
+        with Workspace.open(settings) as workspace, Pool(workspace, threads=concurrency) as pool:
+            pool.run_until(lambda: False)
+    check_deployment(settings)
+    arguments = ["worker", f"--loglevel={log_level}", "--without-gossip", "--without-mingle"]
+    if concurrency is not None:
+        arguments.append(f"--concurrency={concurrency}")
+    make_app(settings).worker_main(arguments)
+
+
+def send_due(settings: Settings, ledger: Ledger) -> int:
+    """Send what is due to the workers of a deployment, from outside; returns how many units were sent."""
+    with make_app(settings) as app:
+        return dispatch(ledger, sender(app), window=WINDOW_PER_SLOT * (os.cpu_count() or 1))
+
+
+class _Preflight(bootsteps.Step):  # type: ignore[misc]
+    """Ends a worker before it starts anything, where the deployment is not fit for it."""
+
+    def __init__(self, worker: Any, **options: Any) -> None:
+        super().__init__(worker, **options)
+        try:
+            check_deployment(worker.app.tasks[TASK].settings)
+        except GroveError as error:
+            raise SystemExit(f"labelgrove: {error}") from error
+
+
+class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
+    """Sweeps in a thread of the worker's main process, from when its pool stands until it shuts down."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def create(self, worker: Any) -> Sweeper:
+        """Return the thread; start and stop of the worker are its own."""
+        _guard_forks()
+        task = worker.app.tasks[TASK]
+        send = sender(worker.app)
+
+        def once() -> None:
+            # A workspace for each sweep: no connection to SQL is open when the pool forks its next child.
+            with _no_fork, Workspace.open(task.settings) as workspace:
+                sweep(workspace, Ledger(workspace.engine), send, window=WINDOW_PER_SLOT * worker.concurrency)
+
+        return Sweeper(once, period_s=task.sweep_s)
+
+
+def _queues() -> list[Queue]:
+    names = {DEFAULT_QUEUE} | {kind.queue for kind in known_kinds()}
+    return [Queue(name) for name in sorted(names)]  # type: ignore[no-untyped-call]
+
+
+@cache
+def _guard_forks() -> None:
+    os.register_at_fork(
+        before=_no_fork.acquire, after_in_parent=_no_fork.release, after_in_child=_no_fork.release
+    )
+
+
+@cache
+def _default_app() -> celery.Celery:
+    return make_app(Settings.from_env())
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":  # what `celery -A workers.app` asks for
+        return _default_app()
+    raise AttributeError(f"module 'workers.app' has no attribute {name!r}")

@@ -1,0 +1,87 @@
+"""What makes nothing get lost: leases that ended, units that wait to be sent, jobs whose units are done.
+
+A sweep is safe to run anywhere, any number of times and by any number of processes at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+
+from ontology.errors import ServiceError
+from ontology.workspace import Workspace
+from workers.execute import finish_jobs
+from workers.kinds import find_kind
+from workers.ledger import Ledger
+
+__all__ = ["WINDOW_PER_SLOT", "Send", "Sweeper", "dispatch", "sweep"]
+
+logger = logging.getLogger(__name__)
+
+WINDOW_PER_SLOT = 4
+"""Unclaimed messages out for each unit that can run at the same time."""
+
+Send = Callable[[str, str], None]
+"""Sends a unit's key to a queue; raises `ServiceError` where it cannot."""
+
+
+def dispatch(ledger: Ledger, send: Send, *, window: int) -> int:
+    """Send the units that are due, at most `window` unclaimed ones at a time; returns how many were sent.
+
+    A unit whose kind or version is unknown here is left to a process that knows it. Where the carrier does
+    not answer, the rest stays in the ledger and is sent later: that is no error, the rows are safe.
+    """
+    due = [(key, find_kind(name, version)) for key, name, version in ledger.due(window)]
+    known = [(key, kind.queue) for key, kind in due if kind is not None]
+    for i, (key, queue) in enumerate(known):
+        try:
+            send(key, queue)
+        except ServiceError as error:
+            logger.warning("%d units stay in the ledger to be sent later: %s", len(known) - i, error)
+            ledger.unsent([later for later, _ in known[i:]])
+            return i
+    return len(known)
+
+
+def sweep(workspace: Workspace, ledger: Ledger, send: Send, *, window: int) -> None:
+    """Free what lost workers held, finish what is done, send what is due."""
+    ledger.expire()
+    finish_jobs(ledger, workspace)
+    dispatch(ledger, send, window=window)
+
+
+class Sweeper(threading.Thread):
+    """Calls `once` every `period_s` seconds, a little more or less at random, until stopped.
+
+    Parameters
+    ----------
+    once : callable
+        One sweep. What it raises is logged, and the next one tries again.
+    period_s : float, default=5.0
+        Seconds between the end of a sweep and the beginning of the next.
+    """
+
+    def __init__(self, once: Callable[[], None], *, period_s: float = 5.0) -> None:
+        super().__init__(name="sweeper", daemon=True)
+        self._once = once
+        self._period_s = period_s
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
+        """Sweep at once, then periodically."""
+        while True:
+            try:
+                self._once()
+            except ServiceError as error:
+                logger.warning("sweep: %s", error)
+            except Exception:
+                logger.exception("sweep")
+            if self._stopped.wait(self._period_s * random.uniform(0.75, 1.25)):
+                return
+
+    def stop(self) -> None:
+        """End the thread after the sweep it may be in."""
+        self._stopped.set()
+        self.join()

@@ -1,0 +1,69 @@
+"""The SQL tables of the ledger; every time is in seconds since 1970, UTC."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from ontology.database import metadata
+from workers.states import State
+
+__all__ = ["job_table", "job_unit_table", "publication_table", "unit_table"]
+
+
+def _one_of(*states: State) -> sa.CheckConstraint:
+    return sa.CheckConstraint(f"state IN ({', '.join(repr(state.value) for state in states)})", name="state")
+
+
+job_table = sa.Table(
+    "job",
+    metadata,
+    sa.Column("id", sa.String(64), primary_key=True),  # the job key: the digest of what is asked for
+    sa.Column("kind", sa.String(64), nullable=False),
+    sa.Column("kind_version", sa.Integer, nullable=False),
+    sa.Column("spec_json", sa.Text, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False, index=True),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("finished_at", sa.Double),
+    sa.Column("result_sha256", sa.String(64)),
+    sa.Column("error", sa.Text),
+    _one_of(State.PENDING, State.DONE, State.FAILED, State.CANCELLED),
+)
+
+unit_table = sa.Table(
+    "unit",
+    metadata,
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("kind", sa.String(64), nullable=False),
+    sa.Column("kind_version", sa.Integer, nullable=False),
+    sa.Column("spec_json", sa.Text, nullable=False),
+    sa.Column("stage", sa.Integer, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("fence", sa.Integer, nullable=False),
+    sa.Column("lease_until", sa.Double, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("sends", sa.Integer, nullable=False),  # times sent since it last became pending
+    sa.Column("next_send_at", sa.Double, nullable=False),
+    sa.Column("sha256", sa.String(64)),
+    sa.Column("size", sa.BigInteger),
+    sa.Column("error", sa.Text),
+    _one_of(*State),
+    sa.Index(None, "state", "next_send_at"),
+)
+
+job_unit_table = sa.Table(
+    "job_unit",
+    metadata,
+    sa.Column("job_id", sa.String(64), sa.ForeignKey("job.id"), primary_key=True),
+    sa.Column("unit_key", sa.String(64), sa.ForeignKey("unit.key"), primary_key=True, index=True),
+)
+
+publication_table = sa.Table(  # the name a job's result shall have: the last request for a name wins
+    "publication",
+    metadata,
+    sa.Column("kind", sa.String(64), primary_key=True),
+    sa.Column("target_json", sa.String(1024), primary_key=True),
+    sa.Column("job_id", sa.String(64), sa.ForeignKey("job.id"), nullable=False, index=True),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("error", sa.Text),
+    _one_of(State.PENDING, State.DONE, State.FAILED),
+)
