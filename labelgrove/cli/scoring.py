@@ -27,8 +27,8 @@ def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--columns",
             metavar="FILE|KEYS|bundle",
-            help="The classes of the columns, in order: a file with one per line, or key,key,...; `bundle` if "
-            "they stand in the order the bundle was built with. A .csv file has them in its header.",
+            help="The classes of the columns, in order: a file with one per line, or key,key,...; `bundle` "
+            "if they stand in the order the bundle was built with. A .csv file has them in its header.",
         ),
         click.option(
             "--by",
@@ -73,8 +73,8 @@ def score(
 ) -> None:
     """Answer each row of OUTPUTS (.npy or .csv) with labels of the whole space of BUNDLE.
 
-    BUNDLE is ``ontology/name``, a path or a 64-hex digest. Each answer has its Fréchet variance, and the first
-    one the number of labels tied with it.
+    BUNDLE is ``ontology/name``, a path or a 64-hex digest. Each answer has its Fréchet variance, and the
+    first one the number of labels tied with it.
     """
     adapter, values = _load(bundle, outputs, columns, by)
     found = adapter.top_k(values, top)
@@ -119,8 +119,9 @@ def evaluate(
 ) -> None:
     """Measure the answers to OUTPUTS against TRUTH (one label key per line), beside every baseline.
 
-    The table shows the Fréchet mean (loki), argmax, a constant answer, the Fréchet mean among observed labels,
-    CRM, and the observed label nearest to the truth, which no rule that answers with observed labels can beat.
+    The table shows the Fréchet mean (loki), argmax, a constant answer, the Fréchet mean among observed
+    labels, CRM, and the observed label nearest to the truth, which no rule that answers with observed labels
+    can beat.
     """
     from adapter import evaluate as measure
     from labelgrove.tables import read_truth

@@ -6,9 +6,10 @@ notebook or a test leaves nothing behind.
 
 from __future__ import annotations
 
+from labelgrove.plots.backend import Figure
 from labelgrove.plots.figure import save
 from labelgrove.plots.grid import grid_errors
 from labelgrove.plots.histogram import error_histogram
 from labelgrove.plots.simplex import prediction_regions
 
-__all__ = ["error_histogram", "grid_errors", "prediction_regions", "save"]
+__all__ = ["Figure", "error_histogram", "grid_errors", "prediction_regions", "save"]

@@ -72,7 +72,7 @@ def grid_errors(
         share = np.bincount(predictions[rule], minlength=rows * columns) / len(truth)
         given = np.flatnonzero(share)
         ax.scatter(
-            *_place(given, columns), s=_BUBBLE * share[given], color=PALETTE[0], edgecolors="white", linewidths=0.8,
+            *_place(given, columns), s=_BUBBLE * share[given], color=PALETTE[0], edgecolors="white", linewidths=0.4,
             zorder=3,
         )  # fmt: skip
         ax.scatter(

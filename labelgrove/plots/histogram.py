@@ -16,9 +16,7 @@ __all__ = ["error_histogram"]
 _BARS_WIDTH = 0.84
 
 
-def error_histogram(
-    settings: Mapping[str, Mapping[str, ArrayLike]], *, unit: str = "hops"
-) -> Figure:
+def error_histogram(settings: Mapping[str, Mapping[str, ArrayLike]], *, unit: str = "hops") -> Figure:
     """Draw one panel for each setting with the distribution of the distance to the true label.
 
     Parameters
