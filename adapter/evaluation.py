@@ -212,11 +212,12 @@ def evaluate(
     (0.0, 0.5)
     """
     adapter, space = _resolved(source, observed, space)
-    truths = _truth_indices(adapter, space, _listed("truth", truth), P)
+    rows = adapter.rows(P)
+    truths = _truth_indices(adapter, space, _listed("truth", truth), len(rows))
     training = None if train_truth is None else _listed("train_truth", train_truth)
     constant = constant_label(space, list(adapter.keys.take(truths)) if training is None else training)
     baselines = Baselines(adapter)
-    answers, distances = answers_and_distances(adapter, baselines, P, truths)
+    answers, distances = answers_and_distances(adapter, baselines, rows, truths)
     answers["constant"] = np.full(len(truths), constant)
     for rule in ("loki", "constant"):
         distances[rule] = _pair_distances(space, truths, answers[rule])
@@ -331,8 +332,7 @@ def _listed(name: str, keys: Iterable[str]) -> list[str]:
     return [str(key) for key in listed]
 
 
-def _truth_indices(adapter: Adapter, space: MetricSpace, truth: list[str], P: ArrayLike) -> NDArray[np.int64]:
-    n_rows = len(np.atleast_2d(np.asarray(P)))
+def _truth_indices(adapter: Adapter, space: MetricSpace, truth: list[str], n_rows: int) -> NDArray[np.int64]:
     if len(truth) != n_rows or not truth:
         raise InputError(
             f"truth: {len(truth)} labels for {n_rows} rows of P; give one for each, and at least one"

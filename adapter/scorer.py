@@ -103,11 +103,11 @@ class Adapter:
                 self.observed = tuple(bundle.observed_keys[i] for i in np.argsort(order))
         self._space: MetricSpace | None = None
         if bundle.distances is not None:
-            self._rows: Rows = bundle.distances
+            self._distances: Rows = bundle.distances
             self._scorer: Scorer = DenseScorer(bundle.distances)
         else:
             self._space = bundle.space()
-            self._rows = RowsOnDemand(self._space, bundle.observed)
+            self._distances = RowsOnDemand(self._space, bundle.observed)
             self._scorer = make_scorer(self._space, bundle.observed_keys)
 
     @classmethod
@@ -172,11 +172,26 @@ class Adapter:
         """Digest of the bundle."""
         return self.bundle.digest
 
-    # ---- in the order of the bundle: what evaluation builds on --------------------------------------
+    # ---- what evaluation builds on -----------------------------------------------------------------
 
     def distances(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """Return the distances of allowed labels to the observed ones, columns in the order of the bundle."""
-        return self._rows[indices]
+        return self._distances[indices]
+
+    def rows(self, P: ArrayLike) -> NDArray[Any]:
+        """Return P as an array of shape (n_samples, n_observed) whose values are not yet checked."""
+        try:
+            given = np.atleast_2d(np.asarray(P))
+        except ValueError as error:
+            raise WeightError(
+                f"P: rows of different lengths ({error}); give {self.n_observed} numbers each"
+            ) from None
+        if given.ndim != 2 or given.shape[1] != self.n_observed:
+            raise WeightError(
+                f"P: shape {np.shape(P)} given, expected (n_samples, {self.n_observed}); one column for each "
+                f"observed label, in the order of adapter.observed: {', '.join(self.observed[:3])}, ..."
+            )
+        return given
 
     def chunks(self, P: ArrayLike) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield the first row and the checked weights of each chunk of P, columns in the order of the bundle.
@@ -186,7 +201,7 @@ class Adapter:
         WeightError
             As for `predict`; rows are counted over the whole of P.
         """
-        given = self._columns_checked(P)
+        given = self.rows(P)
         for start in range(0, len(given), _CHUNK_ROWS):
             chunk = given[start : start + _CHUNK_ROWS]
             try:
@@ -272,7 +287,7 @@ class Adapter:
         WeightError, UnknownLabelError
             As for `predict`; for a candidate that is not allowed.
         """
-        P = self._columns_checked(P)
+        P = self.rows(P)
         chosen = None if candidates is None else self._candidates(candidates)
         width = self.n_labels if chosen is None else len(chosen)
         if len(P) * width > MAX_VALUES:
@@ -280,7 +295,7 @@ class Adapter:
                 f"decision_function: {len(P)} rows x {width} labels exceed {MAX_VALUES} numbers; pass at "
                 f"most {max(1, MAX_VALUES // width)} rows at a time, or name the labels: candidates=[...]"
             )
-        scorer = self._scorer if chosen is None else DenseScorer(self._rows[chosen])
+        scorer = self._scorer if chosen is None else DenseScorer(self._distances[chosen])
         out = np.empty((len(P), width))
         for start, chunk in self.chunks(P):
             out[start : start + len(chunk)] = scorer.variance(chunk)
@@ -290,7 +305,7 @@ class Adapter:
 
     def _scored(self, P: ArrayLike, k: int) -> FrechetResult:
         """Score in chunks; index and value have shape (n_samples, k) for every k."""
-        P = self._columns_checked(P)
+        P = self.rows(P)
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= self.n_labels:
             raise InputError(
                 f"k: {k!r} given, expected a whole number from 1 to {self.n_labels}, the number of labels"
@@ -303,20 +318,6 @@ class Adapter:
             found = self.score(chunk, int(k))
             index[rows], value[rows], n_tied[rows] = found.index, found.value, found.n_tied
         return FrechetResult(index, value, n_tied)
-
-    def _columns_checked(self, P: ArrayLike) -> NDArray[Any]:
-        try:
-            given = np.atleast_2d(np.asarray(P))
-        except ValueError as error:
-            raise WeightError(
-                f"P: rows of different lengths ({error}); give {self.n_observed} numbers each"
-            ) from None
-        if given.ndim != 2 or given.shape[1] != self.n_observed:
-            raise WeightError(
-                f"P: shape {np.shape(P)} given, expected (n_samples, {self.n_observed}); one column for each "
-                f"observed label, in the order of adapter.observed: {', '.join(self.observed[:3])}, ..."
-            )
-        return given
 
     def _refuse(self, P: NDArray[Any]) -> None:
         """Raise for the whole of P, so that all its bad rows are counted."""

@@ -8,17 +8,19 @@ from fractions import Fraction
 
 from ontology.labelgraph import LabelGraph
 
+Number = int | Fraction
 
-def all_distances(n: int, edges: Sequence[tuple[int, int, Fraction]]) -> list[list[Fraction]]:
+
+def all_distances(n: int, edges: Sequence[tuple[int, int, Number]]) -> list[list[Number]]:
     """Shortest paths between all pairs (Dijkstra from each vertex), edges taken both ways."""
-    neighbours: list[list[tuple[int, Fraction]]] = [[] for _ in range(n)]
+    neighbours: list[list[tuple[int, Number]]] = [[] for _ in range(n)]
     for a, b, length in edges:
         neighbours[a].append((b, length))
         neighbours[b].append((a, length))
     table = []
     for source in range(n):
-        known: dict[int, Fraction] = {}
-        heap = [(Fraction(0), source)]
+        known: dict[int, Number] = {}
+        heap: list[tuple[Number, int]] = [(0, source)]
         while heap:
             distance, v = heapq.heappop(heap)
             if v not in known:
@@ -29,50 +31,53 @@ def all_distances(n: int, edges: Sequence[tuple[int, int, Fraction]]) -> list[li
     return table
 
 
-def graph_distances(graph: LabelGraph) -> list[list[Fraction]]:
+def graph_distances(graph: LabelGraph) -> list[list[Number]]:
     """Shortest paths over every edge of a label graph."""
-    edges = zip(
-        graph.edge_child.tolist(), graph.edge_parent.tolist(), map(Fraction, graph.edge_weight.tolist()), strict=True
-    )
-    return all_distances(graph.n_labels, list(edges))
+    return all_distances(graph.n_labels, [(c, p, w) for c, p, w, _ in _edges(graph)])
 
 
-def primary_tree_distances(graph: LabelGraph) -> list[list[Fraction]]:
-    """Paths over primary parents alone: of each label's edges the one with the smallest (rank, parent key)."""
-    best: dict[int, tuple[int, bytes, int, Fraction]] = {}
-    for c, p, w, r in zip(
-        graph.edge_child.tolist(),
-        graph.edge_parent.tolist(),
-        graph.edge_weight.tolist(),
-        graph.edge_rank.tolist(),
-        strict=True,
-    ):
-        entry = (r, graph.keys[p].encode(), p, Fraction(w))
+def primary_tree_distances(graph: LabelGraph) -> list[list[Number]]:
+    """Paths over primary parents alone: the edge of each label with the smallest (rank, parent key)."""
+    best: dict[int, tuple[int, bytes, int, Number]] = {}
+    for c, p, w, rank in _edges(graph):
+        entry = (rank, graph.keys[p].encode(), p, w)
         best[c] = min(best.get(c, entry), entry)
     return all_distances(graph.n_labels, [(c, p, w) for c, (_, _, p, w) in best.items()])
 
 
-def variances(
-    distances: Sequence[Sequence[Fraction]],
-    allowed: Sequence[int],
-    observed: Sequence[int],
-    weights: Sequence[Fraction],
-    beta: int = 2,
-) -> list[Fraction]:
-    """The weighted sum of powered distances of every allowed label, exactly."""
+def _edges(graph: LabelGraph) -> list[tuple[int, int, Number, int]]:
+    columns = (graph.edge_child, graph.edge_parent, graph.edge_weight, graph.edge_rank)
     return [
-        sum((w * distances[y][o] ** beta for w, o in zip(weights, observed, strict=True)), Fraction(0))
-        for y in allowed
+        (c, p, int(w) if w.is_integer() else Fraction(w), rank)
+        for c, p, w, rank in zip(*(column.tolist() for column in columns), strict=True)
     ]
 
 
-def frechet(values: Sequence[Fraction]) -> tuple[int, Fraction, int, list[int]]:
-    """Lowest index of the smallest value, that value, how many share it, and which."""
+def variances(
+    distances: Sequence[Sequence[Number]],
+    allowed: Sequence[int],
+    observed: Sequence[int],
+    weights: Sequence[Number],
+    beta: int = 2,
+) -> list[Number]:
+    """The weighted sum of powered distances of every allowed label, exactly."""
+    return [sum(w * distances[y][o] ** beta for w, o in zip(weights, observed, strict=True)) for y in allowed]
+
+
+def smallest(values: Sequence[Number]) -> list[int]:
+    """Indices of all that share the smallest value, ascending."""
     least = min(values)
-    sharing = [i for i, value in enumerate(values) if value == least]
-    return sharing[0], least, len(sharing), sharing
+    return [i for i, value in enumerate(values) if value == least]
 
 
-def ranking(values: Sequence[Fraction], top: int) -> list[int]:
+def ranking(values: Sequence[Number], top: int) -> list[int]:
     """Indices of the `top` smallest values, the lower index first among equals."""
     return sorted(range(len(values)), key=lambda i: (values[i], i))[:top]
+
+
+def float_plain_sum(weights: Sequence[float], distances: Sequence[float]) -> float:
+    """The weighted sum of squares in float64, one rounded term added after the other."""
+    total = 0.0
+    for w, d in zip(weights, distances, strict=True):
+        total += w * (d * d)
+    return total

@@ -92,11 +92,14 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
     ------
     SettingsError, ServiceError
         If the deployment is not fit for Celery workers; see `workers.broker_check.check_deployment`.
+    MigrationError
+        If the database has no schema of this version.
     """
     if settings.broker_url is None:
         with Workspace.open(settings) as workspace, Pool(workspace, threads=concurrency) as pool:
             pool.run_until(lambda: False)
-    check_deployment(settings)
+        return
+    _check(settings)
     arguments = ["worker", f"--loglevel={log_level}", "--without-gossip", "--without-mingle"]
     if concurrency is not None:
         arguments.append(f"--concurrency={concurrency}")
@@ -115,7 +118,7 @@ class _Preflight(bootsteps.Step):  # type: ignore[misc]
     def __init__(self, worker: Any, **options: Any) -> None:
         super().__init__(worker, **options)
         try:
-            check_deployment(worker.app.tasks[TASK].settings)
+            _check(worker.app.tasks[TASK].settings)
         except GroveError as error:
             raise SystemExit(f"labelgrove: {error}") from error
 
@@ -137,6 +140,13 @@ class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
                 sweep(workspace, Ledger(workspace.engine), send, window=WINDOW_PER_SLOT * worker.concurrency)
 
         return Sweeper(once, period_s=task.sweep_s)
+
+
+def _check(settings: Settings) -> None:
+    """Refuse a deployment that cannot work, its database included; every connection is closed again."""
+    check_deployment(settings)
+    with Workspace.open(settings) as workspace:
+        workspace.engine.dispose()
 
 
 def _queues() -> list[Queue]:

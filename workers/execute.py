@@ -118,6 +118,7 @@ def _run(
         return Outcome.CANCELLED if ledger.abandon(claim) else Outcome.LOST
     except OSError as error:  # TransientError, an unreachable service, a full disk: it may pass
         pause = RESEND_S[min(claim.attempts, len(RESEND_S)) - 1] * random.uniform(1.0, 1.25)
+        logger.warning("unit %s of kind %s, attempt %d: %s", claim.key, kind.name, claim.attempts, error)
         return Outcome.RELEASED if ledger.release(claim, str(error), delay_s=pause) else Outcome.LOST
     except GroveError as error:
         return Outcome.FAILED if ledger.fail(claim, str(error)) else Outcome.LOST

@@ -126,7 +126,7 @@ def _add(kinds: dict[str, JobKind], kind: JobKind, source: str) -> None:
 
 def register(kind: JobKind) -> None:
     """Add a kind to those of the entry points, in this process; a taken name raises `InputError`."""
-    _add(_registry(), kind, repr(kind.name))
+    _add(_registry(), kind, f"{kind!r:.100}")
 
 
 def known_kinds() -> tuple[JobKind, ...]:

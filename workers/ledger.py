@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -227,8 +227,12 @@ class Ledger:
                 moved += connection.execute(move.where(_among(ended))).rowcount
         return moved
 
-    def due(self, window: int) -> list[tuple[str, str, int]]:
+    def due(
+        self, window: int, *, kinds: Collection[tuple[str, int]] | None = None
+    ) -> list[tuple[str, str, int]]:
         """Mark the oldest due units as sent and return (key, kind, kind version) of each.
+
+        Only units of `kinds`, given as (kind, version), are looked at; of every kind by default.
 
         At most `window` unclaimed messages are out at a time; the rest waits here, where it stays in order
         and can be cancelled. What nobody claims is due again after `RESEND_S`, a little more at random.
@@ -247,6 +251,8 @@ class Ledger:
             .order_by(_unit.next_send_at, _unit.key)
             .limit(sa.case((out < window, window - out), else_=0))
         )
+        if kinds is not None:
+            oldest = oldest.where(sa.tuple_(_unit.kind, _unit.kind_version).in_(kinds))
         pause = sa.case(dict(enumerate(RESEND_S)), value=_unit.sends, else_=RESEND_S[-1])
         again = instant + pause * self._jitter.uniform(1.0, 1.25)
         mark = sa.update(unit_table).values(sends=_unit.sends + 1, next_send_at=again).where(_among(oldest))

@@ -19,6 +19,7 @@ LEASE_S = 15.0
 """Seconds that the units of a killed process stay taken; a rerun waits no longer than that for them."""
 
 _SWEEP_S = 1.0
+_ATTEMPTS = 4  # somebody waits: what does not pass within a minute is an error to show
 
 
 class Pool:
@@ -36,7 +37,7 @@ class Pool:
 
     def __init__(self, workspace: Workspace, *, threads: int | None = None, lease_s: float = LEASE_S) -> None:
         self._workspace = workspace
-        self._ledger = Ledger(workspace.engine)
+        self._ledger = Ledger(workspace.engine, max_attempts=_ATTEMPTS)
         self._slots = threads or min(4, os.cpu_count() or 1)
         self._lease_s = lease_s
         self._executor = ThreadPoolExecutor(self._slots, thread_name_prefix="unit")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from ontology.errors import ServiceError
 from ontology.workspace import Workspace
 from workers.execute import finish_jobs
-from workers.kinds import find_kind
+from workers.kinds import known_kinds
 from workers.ledger import Ledger
 
 __all__ = ["WINDOW_PER_SLOT", "Send", "Sweeper", "dispatch", "sweep"]
@@ -33,16 +33,16 @@ def dispatch(ledger: Ledger, send: Send, *, window: int) -> int:
     A unit whose kind or version is unknown here is left to a process that knows it. Where the carrier does
     not answer, the rest stays in the ledger and is sent later: that is no error, the rows are safe.
     """
-    due = [(key, find_kind(name, version)) for key, name, version in ledger.due(window)]
-    known = [(key, kind.queue) for key, kind in due if kind is not None]
-    for i, (key, queue) in enumerate(known):
+    queues = {(kind.name, kind.version): kind.queue for kind in known_kinds()}
+    due = ledger.due(window, kinds=list(queues))
+    for i, (key, name, version) in enumerate(due):
         try:
-            send(key, queue)
+            send(key, queues[name, version])
         except ServiceError as error:
-            logger.warning("%d units stay in the ledger to be sent later: %s", len(known) - i, error)
-            ledger.unsent([later for later, _ in known[i:]])
+            logger.warning("%d units stay in the ledger to be sent later: %s", len(due) - i, error)
+            ledger.unsent([later for later, _, _ in due[i:]])
             return i
-    return len(known)
+    return len(due)
 
 
 def sweep(workspace: Workspace, ledger: Ledger, send: Send, *, window: int) -> None:

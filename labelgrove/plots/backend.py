@@ -6,11 +6,22 @@ from ontology.errors import MissingExtraError
 
 try:
     from matplotlib.axes import Axes
-    from matplotlib.colors import to_rgb
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize, to_rgb
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.patches import Polygon
     from matplotlib.patheffects import withStroke
 except ImportError as error:
     raise MissingExtraError.of("matplotlib", "plots", "drawing pictures") from error
 
-__all__ = ["Axes", "Figure", "Polygon", "to_rgb", "withStroke"]
+__all__ = [
+    "Axes",
+    "ConstrainedLayoutEngine",
+    "Figure",
+    "Normalize",
+    "Polygon",
+    "ScalarMappable",
+    "to_rgb",
+    "withStroke",
+]

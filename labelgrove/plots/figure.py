@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from labelgrove.plots.backend import Axes, Figure
+from labelgrove.plots.backend import Axes, ConstrainedLayoutEngine, Figure
 
 __all__ = ["INK", "PALETTE", "QUIET", "panels", "save"]
 
@@ -23,8 +23,8 @@ _DPI = 160
 
 def panels(n: int, *, width: float, height: float, title: str) -> tuple[Figure, Sequence[Axes]]:
     """Return a figure of `width` by `height` inches with `n` panels side by side under one title."""
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
-    figure.get_layout_engine().set(w_pad=0.09, h_pad=0.09, wspace=0.04)
+    layout = ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.09, wspace=0.04)
+    figure = Figure(figsize=(width, height), layout=layout, facecolor="white")
     figure.suptitle(title, fontsize=13, fontweight="bold", color=INK)
     axes = figure.subplots(1, n, squeeze=False)[0]
     for ax in axes:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.plots.backend import Figure
+from labelgrove.plots.backend import Figure, Normalize, ScalarMappable
 from labelgrove.plots.figure import INK, PALETTE, panels
 from ontology.errors import InputError
 
@@ -16,6 +17,9 @@ __all__ = ["grid_errors"]
 _BUBBLE = 1500.0
 """Area of the disc of an answer that is always given, in square points."""
 _LEGEND_SHARES = (0.01, 0.05, 0.25)
+_COLOURS = "Blues"
+_DISC: dict[str, Any] = {"color": PALETTE[0], "edgecolors": "white", "linewidths": 0.4}
+_SQUARE: dict[str, Any] = {"s": 560, "marker": "s", "facecolors": "none", "edgecolors": INK, "linewidths": 2}
 
 
 def grid_errors(
@@ -51,52 +55,39 @@ def grid_errors(
     if not predictions:
         raise InputError("predictions: empty; give at least one rule")
     rows, columns = shape
-    true_row, true_column = np.divmod(truth, columns)
     errors = {}
     for rule, predicted in predictions.items():
         if predicted.shape != truth.shape:
             raise InputError(f"predictions: {rule!r} has shape {predicted.shape}, truth has {truth.shape}")
-        row, column = np.divmod(predicted, columns)
-        distance = np.abs(row - true_row) + np.abs(column - true_column)
-        errors[rule] = _mean_by(truth, distance.astype(np.float64) ** 2, rows * columns)
-    top = max(float(np.nanmax(e)) for e in errors.values())
+        across, down = (
+            np.abs(p - t) for p, t in zip(_place(predicted, columns), _place(truth, columns), strict=True)
+        )
+        errors[rule] = _mean_by(truth, (across + down).astype(np.float64) ** 2, rows * columns)
     figure, axes = panels(
         len(errors),
         width=5.3 * len(errors) + 0.6,
         height=5.7,
         title=f"{len(observed)} observed labels, {rows * columns} possible answers",
     )
-    image = None
+    scale = Normalize(0, max(float(np.nanmax(error)) for error in errors.values()))
     for ax, (rule, error) in zip(axes, errors.items(), strict=True):
-        image = ax.imshow(error.reshape(shape), cmap="Blues", vmin=0, vmax=top)
+        ax.imshow(error.reshape(shape), cmap=_COLOURS, norm=scale)
         share = np.bincount(predictions[rule], minlength=rows * columns) / len(truth)
         given = np.flatnonzero(share)
-        ax.scatter(
-            *_place(given, columns), s=_BUBBLE * share[given], color=PALETTE[0], edgecolors="white", linewidths=0.4,
-            zorder=3,
-        )  # fmt: skip
-        ax.scatter(
-            *_place(observed, columns), s=560, marker="s", facecolors="none", edgecolors=INK, linewidths=2,
-            label="observed label (trained on)", zorder=4,
-        )  # fmt: skip
-        ax.set_title(f"{rule}: E[d²] = {_risk(error, truth):.1f} hops²", fontsize=11)
+        ax.scatter(*_place(given, columns), s=_BUBBLE * share[given], zorder=3, **_DISC)
+        ax.scatter(*_place(observed, columns), label="observed label (trained on)", zorder=4, **_SQUARE)
+        ax.set_title(f"{rule}: E[d²] = {error[truth].mean():.1f} hops²", fontsize=11)
         ax.set_xlabel("column (hops)")
         ax.set_ylabel("row (hops)")
         ax.set_xticks(range(columns))
         ax.set_yticks(range(rows))
         ax.spines[:].set_visible(False)
-    bar = figure.colorbar(image, ax=list(axes), shrink=0.82, pad=0.02)
+    bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=list(axes), shrink=0.82, pad=0.02)
     bar.set_label("mean squared distance to the true position (hops²)")
-    bar.outline.set_visible(False)
-    for share in _LEGEND_SHARES:
-        axes[0].scatter(
-            [],
-            [],
-            s=_BUBBLE * share,
-            color=PALETTE[0],
-            edgecolors="white",
-            label=f"{share:.0%} of the answers",
-        )
+    for spine in bar.ax.spines.values():
+        spine.set_visible(False)
+    for legend_share in _LEGEND_SHARES:  # discs that are only in the legend
+        axes[0].scatter([], [], s=_BUBBLE * legend_share, label=f"{legend_share:.0%} of the answers", **_DISC)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9.5)
     return figure
@@ -113,8 +104,3 @@ def _place(label: NDArray[np.integer], columns: int) -> tuple[NDArray[np.integer
     """Return column and row of `label`: the x and y to draw it at."""
     row, column = np.divmod(label, columns)
     return column, row
-
-
-def _risk(error: NDArray[np.float64], truth: NDArray[np.integer]) -> float:
-    """Mean over the samples of the mean error at their true position."""
-    return float(error[truth].mean())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +16,21 @@ from ontology.geometry import CompleteSpace, MetricSpace, frechet_mean
 
 __all__ = ["prediction_regions"]
 
-_HEIGHT = np.sqrt(3) / 2
+_HEIGHT = math.sqrt(3) / 2
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
 _CAPTION = (
     "Each point is one probability vector, each corner certainty. "
     "Bold: labels the classifier was trained on; the others need no training example."
 )
+_X_LIMITS, _Y_LIMITS = (-0.16, 1.16), (-0.19, _HEIGHT + 0.1)
+_ON_COLOUR: dict[str, Any] = {
+    "fontsize": 10,
+    "zorder": 4,
+    "path_effects": [withStroke(linewidth=2.5, foreground="white", alpha=0.75)],
+}
 _SMALLEST_LABELLED = 0.006
 _SMALLEST_OBSERVED = 0.04
-"""Shares of the simplex below which a region holds no text; observed labels also stand beside their corner."""
+"""Shares of the simplex below which a region holds no text; observed labels stand beside their corner too."""
 
 
 def prediction_regions(
@@ -69,45 +77,54 @@ def prediction_regions(
     inside, weights = _raster(resolution)
     figure, axes = panels(2, width=11.6, height=5.9, title=title)
     figure.supxlabel(_CAPTION, fontsize=9.5, color=INK)
-    complete = CompleteSpace(list(observed))
-    for ax, rule, answers in (
-        (axes[0], "argmax", complete),  # unit distances between all labels: the mean is argmax
-        (axes[1], "Fréchet mean", space),
-    ):
-        winner = frechet_mean(answers, list(observed), weights).index.reshape(-1)
-        found = np.unique(winner)
-        keys = [answers.keys[int(i)] for i in found]
-        picture = np.full((*inside.shape, 4), 0.0)
-        places = np.full(inside.shape, -1, dtype=np.int64)
-        places[inside] = np.searchsorted(found, winner)
-        unlabelled = []
-        for i, key in enumerate(keys):
-            centre = weights[winner == found[i]].mean(axis=0)
-            picture[places == i] = (*_mixed(centre, is_observed=key in observed), 1.0)
-            share = float(np.mean(winner == found[i]))
-            if key not in observed and share < _SMALLEST_LABELLED:
-                unlabelled.append(name(key))
-            elif key not in observed or share >= _SMALLEST_OBSERVED:
-                ax.text(
-                    *(centre @ _CORNERS), name(key), ha="center", va="center", color=INK, zorder=4,
-                    fontsize=10, fontweight="bold" if key in observed else "normal",
-                    path_effects=[withStroke(linewidth=2.5, foreground="white", alpha=0.75)],
-                )  # fmt: skip
-        picture[_borders(places)] = (1.0, 1.0, 1.0, 1.0)
-        image = ax.imshow(picture, extent=(0, 1, 0, _HEIGHT), origin="lower", interpolation="antialiased")
-        image.set_clip_path(Polygon(_CORNERS, transform=ax.transData))
+    complete = CompleteSpace(observed)  # unit distances between all labels: the Fréchet mean is argmax
+    for ax, rule, answers in ((axes[0], "argmax", complete), (axes[1], "Fréchet mean", space)):
         _frame(ax, [name(key) for key in observed])
-        ax.set_title(f"{rule}: {len(keys)} different answers", fontsize=11, pad=10)
-        if unlabelled:
-            ax.text(
-                0.5,
-                -0.17,
-                f"too small to label: {', '.join(unlabelled)}",
-                ha="center",
-                fontsize=8,
-                color=QUIET,
-            )
+        n_answers = _regions(ax, answers, observed, name, inside, weights)
+        ax.set_title(f"{rule}: {n_answers} different answers", fontsize=11, pad=10)
     return figure
+
+
+def _regions(
+    ax: Axes,
+    space: MetricSpace,
+    observed: Sequence[str],
+    name: Callable[[str], str],
+    inside: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+) -> int:
+    """Colour and label the regions of the Fréchet mean over `space`; return their number."""
+    winner = frechet_mean(space, observed, weights).index
+    found, region = np.unique(winner, return_inverse=True)
+    places = np.full(inside.shape, -1, dtype=np.int64)
+    places[inside] = region
+    picture = np.zeros((*inside.shape, 4))
+    unlabelled = []
+    for i, key in enumerate(space.keys.take(found)):
+        centre = weights[region == i].mean(axis=0)
+        picture[places == i] = (*_mixed(centre, is_observed=key in observed), 1.0)
+        share = float(np.mean(region == i))
+        if key in observed:
+            if share >= _SMALLEST_OBSERVED:
+                _write(ax, centre @ _CORNERS, name(key), fontweight="bold", **_ON_COLOUR)
+        elif share >= _SMALLEST_LABELLED:
+            _write(ax, centre @ _CORNERS, name(key), **_ON_COLOUR)
+        else:
+            unlabelled.append(name(key))
+    picture[_borders(places)] = 1.0
+    image = ax.imshow(picture, extent=(0, 1, 0, _HEIGHT), origin="lower", interpolation="antialiased")
+    image.set_clip_path(Polygon(_CORNERS, transform=ax.transData))
+    ax.set_xlim(*_X_LIMITS)
+    ax.set_ylim(*_Y_LIMITS)
+    if unlabelled:
+        _write(
+            ax,
+            np.array([0.5, -0.17]),
+            f"too small to label: {', '.join(unlabelled)}",
+            fontsize=8,
+            color=QUIET,
+        )
+    return len(found)
 
 
 def _raster(resolution: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -148,9 +165,6 @@ def _borders(places: NDArray[np.int64]) -> NDArray[np.bool_]:
 def _frame(ax: Axes, names: Sequence[str]) -> None:
     """Draw outline, corner names, and the probability scale of each corner along one side."""
     ax.add_patch(Polygon(_CORNERS, fill=False, edgecolor=QUIET, linewidth=1.2, zorder=5))
-    ax.set_xlim(-0.16, 1.16)
-    ax.set_ylim(-0.19, _HEIGHT + 0.1)
-    ax.set_aspect("equal")
     ax.axis("off")
     # The scale of corner c runs along the side from the corner before it (0) to itself (1).
     for c, turn in enumerate((60, 0, -60)):
@@ -160,14 +174,13 @@ def _frame(ax: Axes, names: Sequence[str]) -> None:
             at = start + level * (end - start)
             tip = at + 0.015 * outward
             ax.plot(*zip(at, tip, strict=True), color=QUIET, linewidth=1)
-            ax.text(
-                *(at + 0.045 * outward), f"{level:.1f}", ha="center", va="center", fontsize=8, color=QUIET
-            )
-        ax.text(
-            *((start + end) / 2 + 0.1 * outward), f"probability of {names[c]}", ha="center", va="center",
-            rotation=turn, rotation_mode="anchor", fontsize=9, color=INK,
-        )  # fmt: skip
-        away = end - _CORNERS.mean(axis=0)
-        ax.text(
-            *(end + 0.1 * away), names[c], ha="center", va="center", fontsize=11, fontweight="bold", color=INK
-        )
+            _write(ax, at + 0.045 * outward, f"{level:.1f}", fontsize=8, color=QUIET)
+        middle = (start + end) / 2 + 0.1 * outward
+        _write(ax, middle, f"probability of {names[c]}", fontsize=9, rotation=turn, rotation_mode="anchor")
+        beyond = end + 0.1 * (end - _CORNERS.mean(axis=0))
+        _write(ax, beyond, names[c], fontsize=11, fontweight="bold")
+
+
+def _write(ax: Axes, place: NDArray[np.float64], text: str, *, color: str = INK, **style: Any) -> None:
+    x, y = place.tolist()
+    ax.text(x, y, text, ha="center", va="center", color=color, **style)

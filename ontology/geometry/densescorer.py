@@ -214,7 +214,8 @@ class DenseScorer:
             part = by[start : start + step]
             distinct, which = np.unique(row[part], return_inverse=True)
             powered = powers(self._distances[distinct], self.beta)
-            total[part] = plain_sums(weights[sample[part]], powered[which])
+            of_sample = weights.T.take(sample[part], axis=1)
+            total[part] = plain_sums(of_sample, powered.T, which)
         return total
 
 

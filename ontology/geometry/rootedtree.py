@@ -107,7 +107,10 @@ class RootedTree:
             size[parents[v]] += size[v]
         self.depth = np.array(depth)
         self.end = np.arange(n) + np.array(size)
-        self.dtype = exact_dtype(self.length, self._largest_distance())
+        self.dtype = np.dtype(np.float64)
+        self._depth_above = self.depth[self.parent]
+        self.dtype = exact_dtype(self.length, self.diameter())  # measured in float64
+        self._depth_above = self._depth_above.astype(self.dtype)
 
     def __len__(self) -> int:
         return len(self.order)
@@ -131,7 +134,7 @@ class RootedTree:
         place = np.cumsum(wanted) - 1
         source_at, target_at = place[sources], place[targets]
         depth = self.depth[points].astype(self.dtype)
-        above = self.depth[self.parent[points[0] : points[-1] + 1]].astype(self.dtype)
+        above = self._depth_above[points[0] : points[-1] + 1]
         # the depth at which neighbours in `points` meet; between any two of them, the least on the way
         gap = np.minimum.reduceat(above, points[:-1] + 1 - points[0]) if len(points) > 1 else above[:0]
         step = max(1, _BLOCK_ENTRIES // len(points))
@@ -159,10 +162,6 @@ class RootedTree:
         start = positions[:1]
         end = positions[np.argmax(self.distances(positions, start))]
         return float(self.distances(positions, np.array([end])).max())
-
-    def _largest_distance(self) -> float:
-        self.dtype = np.dtype(np.float64)  # not known before the diameter is
-        return self.diameter()
 
 
 def _preorder(parent: NDArray[np.int64], root: int) -> NDArray[np.int64]:

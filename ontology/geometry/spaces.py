@@ -52,7 +52,7 @@ class MetricSpace(ABC):
         if allowed is not None:
             listed = np.sort(_indices("allowed", allowed, len(points)))
             if not len(listed):
-                raise SpaceError("labels: none is allowed; a space needs one to answer with (has the graph leaves?)")
+                raise SpaceError("labels: none is allowed; a space needs one to answer with")
             again = np.flatnonzero(listed[1:] == listed[:-1])
             if len(again):
                 raise InputError(

@@ -19,11 +19,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from ontology.errors import InputError, WeightError
 
-__all__ = ["TIE_RELATIVE", "FrechetResult", "check_beta", "check_weights", "plain_sums", "powers", "tied"]
+__all__ = [
+    "TIE_RELATIVE",
+    "FrechetResult",
+    "check_beta",
+    "check_weights",
+    "plain_sums",
+    "powers",
+    "read_weights",
+    "tied",
+]
 
 TIE_RELATIVE = 1e-12
 """Labels within this relative distance of the minimum are tied; one constant for every dtype and library."""
 
+_CACHED_ENTRIES = 1 << 15
 _SMALLEST_TOTAL, _LARGEST_TOTAL = 1e-150, 1e150
 
 
@@ -48,7 +58,7 @@ class FrechetResult:
 
 
 def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
-    """Return `weights` in float64 with one row for each sample.
+    """Return `weights` in float64 with one row for each sample, or raise.
 
     Parameters
     ----------
@@ -68,6 +78,11 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
     >>> check_weights([1, 3], 2)
     array([[1., 3.]])
     """
+    return np.ascontiguousarray(read_weights(weights, n_observed), dtype=np.float64)
+
+
+def read_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
+    """Return what `check_weights` does in the dtype given, without a copy."""
     given = np.asarray(weights)
     if given.dtype.kind not in "buif":
         raise WeightError(f"weights: dtype {given.dtype} given; weights are real numbers")
@@ -76,12 +91,12 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
             f"weights: shape {given.shape} given; expected ({n_observed},) or (n_samples, {n_observed}), "
             "one column for each observed label"
         )
-    rows = np.ascontiguousarray(np.atleast_2d(given), dtype=np.float64)
+    rows = np.atleast_2d(given)
     with np.errstate(over="ignore", invalid="ignore"):
-        total = rows.sum(axis=1)
+        total = rows.sum(axis=1, dtype=np.float64)
     fair = (total >= _SMALLEST_TOTAL) & (total <= _LARGEST_TOTAL)
-    if not (fair.all() and (rows.size == 0 or rows.min() >= 0)):
-        raise WeightError(_complaint(rows, total))
+    if not (fair.all() and rows.min(initial=0) >= 0):
+        raise WeightError(_complaint(rows.astype(np.float64), total))
     return rows
 
 
@@ -138,14 +153,38 @@ def powers(distances: NDArray[Any], beta: float) -> NDArray[np.float64]:
     return result
 
 
-def plain_sums(weights: NDArray[np.float64], powered: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ``sum_i weights[s, i] * powered[s, i]`` of each row, added in column order.
+def plain_sums(
+    weights: NDArray[np.float64], powered: NDArray[np.float64], which: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the plain sums of many (sample, label) pairs.
 
-    `powered` is overwritten. `numpy.add.accumulate` adds one term after the other; sums and matrix products
-    choose an order of their own.
+    Parameters
+    ----------
+    weights : ndarray of shape (n_observed, n_pairs) or (n_observed, 1)
+        Weights of each pair's sample; one sample serves any number of labels.
+    powered : ndarray of shape (n_observed, n_distinct)
+        Powered distances of distinct labels.
+    which : ndarray of shape (n_pairs,), dtype=int64
+        Column of `powered` that each pair takes.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_pairs,)
+
+    Notes
+    -----
+    A reduction over the first axis adds whole rows one after the other, in the order given; over a single
+    column numpy would add pairwise, hence the spare one. Blocks of rows stay within the cache.
     """
-    np.multiply(weights, powered, out=powered)
-    return np.add.accumulate(powered, axis=-1, out=powered)[..., -1].copy()
+    n_observed, n_pairs = len(powered), len(which)
+    step = min(n_observed, max(8, _CACHED_ENTRIES // max(n_pairs, 1)))
+    terms = np.zeros((step + 1, max(n_pairs, 2)))
+    for start in range(0, n_observed, step):
+        stop = min(start + step, n_observed)
+        block = terms[1 : stop - start + 1, :n_pairs]
+        np.multiply(powered[start:stop].take(which, axis=1), weights[start:stop], out=block)
+        terms[0] = np.add.reduce(terms[: stop - start + 1], axis=0)
+    return terms[0, :n_pairs].copy()
 
 
 def tied(values: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -28,11 +28,13 @@ from ontology.errors import InputError, WeightError
 from ontology.geometry.densescorer import DenseScorer, RowsOnDemand
 from ontology.geometry.rootedtree import RootedTree
 from ontology.geometry.spaces import TreeSpace
-from ontology.geometry.ties import TIE_RELATIVE, FrechetResult, check_weights, plain_sums, powers, tied
+from ontology.geometry.ties import TIE_RELATIVE, FrechetResult, plain_sums, powers, read_weights, tied
 
 __all__ = ["TreeScorer"]
 
-_BATCH_ENTRIES = 1 << 19
+_BATCH_ENTRIES = 1 << 20
+_BLOCK = 8
+_WITHIN = np.arange(_BLOCK)[:, None]
 
 
 class TreeScorer:
@@ -100,28 +102,30 @@ class TreeScorer:
         """
         if top != 1 or candidates is not None:
             return self._dense.score(weights, top, candidates)
-        checked = check_weights(weights, self.n_observed)
+        given = read_weights(weights, self.n_observed)
         result = FrechetResult(
-            np.empty(len(checked), dtype=np.int64),
-            np.empty(len(checked)),
-            np.ones(len(checked), dtype=np.int64),
+            np.empty(len(given), dtype=np.int64),
+            np.empty(len(given)),
+            np.ones(len(given), dtype=np.int64),
         )
         step = max(1, _BATCH_ENTRIES // self.n_observed)
-        for start in range(0, len(checked), step):
-            self._score_batch(checked[start : start + step], slice(start, start + step), result)
+        for start in range(0, len(given), step):
+            of = slice(start, start + step)
+            self._score_batch(given[of].T.astype(np.float64, order="C"), of, result)
         return result
 
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
-        checked = check_weights(weights, self.n_observed)
-        if len(checked) != 1:
-            raise WeightError(f"weights: {len(checked)} rows given; a mean set is of one row")
-        vertex, rival, crowded = self._lowest(checked)
+        given = read_weights(weights, self.n_observed)
+        if len(given) != 1:
+            raise WeightError(f"weights: {len(given)} rows given; a mean set is of one row")
+        column = given.T.astype(np.float64)
+        vertex, rival, crowded = self._lowest(column)
         if crowded[0]:
-            found, total = self._neighbourhood(checked, int(vertex[0]))
+            found, total = self._neighbourhood(column, int(vertex[0]))
         else:
             found = np.concatenate([vertex, rival[rival >= 0]])
-            total = self._totals(checked, found)
+            total = self._totals(column, found)
         return np.sort(self._tree.order[found[tied(total)]])
 
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
@@ -132,14 +136,14 @@ class TreeScorer:
     def _dense(self) -> DenseScorer:
         return DenseScorer(RowsOnDemand(self._space, self._points))
 
-    def _score_batch(self, weights: NDArray[np.float64], of: slice, result: FrechetResult) -> None:
+    def _score_batch(self, columns: NDArray[np.float64], of: slice, result: FrechetResult) -> None:
         order = self._tree.order
-        vertex, rival, crowded = self._lowest(weights)
-        value = self._totals(weights, vertex)
-        index, n_tied = order[vertex], np.ones(len(weights), dtype=np.int64)
+        vertex, rival, crowded = self._lowest(columns)
+        value = self._totals(columns, vertex)
+        index, n_tied = order[vertex], np.ones(len(vertex), dtype=np.int64)
         pair = np.flatnonzero(rival >= 0)
         if len(pair):
-            other = self._totals(weights[pair], rival[pair])
+            other = self._totals(columns[:, pair], rival[pair])
             limit = np.minimum(value[pair], other) * (1 + TIE_RELATIVE)
             both = (value[pair] <= limit) & (other <= limit)
             first = np.where(both, order[rival[pair]] < index[pair], other < value[pair])
@@ -147,14 +151,14 @@ class TreeScorer:
             take = pair[first]
             index[take], value[take] = order[rival[take]], other[first]
         for s in np.flatnonzero(crowded).tolist():
-            found, total = self._neighbourhood(weights[s : s + 1], int(vertex[s]))
+            found, total = self._neighbourhood(columns[:, s : s + 1], int(vertex[s]))
             among = tied(total)
             best = among[np.argmin(order[found[among]])]
             index[s], value[s], n_tied[s] = order[found[best]], total[best], len(among)
         result.index[of], result.value[of], result.n_tied[of] = index, value, n_tied
 
     def _lowest(
-        self, weights: NDArray[np.float64]
+        self, columns: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Return the best vertex of each sample, a rival that may be tied (-1: none), and who is crowded.
 
@@ -162,23 +166,24 @@ class TreeScorer:
         cannot tell them apart.
         """
         skeleton = self._skeleton
-        vertex, other, gain = skeleton.descend(
-            weights if self._by_preorder is None else weights.take(self._by_preorder, axis=1)
+        running = _RunningMoments(
+            columns if self._by_preorder is None else columns[self._by_preorder], skeleton.label_depth
         )
-        # moments carry a relative error of n * 2^-53 of W * reach, F one of W * reach^2, and so does a tie
+        vertex, other, gain = skeleton.descend(running)
+        # moments carry an error of n * 2^-53 of W * reach, F one of W * reach^2, and so does a tie
         slack = (2 * TIE_RELATIVE + 32 * (self.n_observed + 8) * 2.0**-53) * skeleton.reach**2
         rival = np.where(gain <= slack, other, -1)
         near = np.minimum(self._nearest[vertex], np.where(rival >= 0, self._nearest[rival], np.inf))
         return vertex, rival, near * near <= slack
 
-    def _totals(self, weights: NDArray[np.float64], vertex: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _totals(self, columns: NDArray[np.float64], vertex: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the plain sum of each sample at its vertex; one sample serves any number of vertices."""
         distinct, which = np.unique(vertex, return_inverse=True)
-        powered = powers(self._tree.distances(distinct, self._at), 2)
-        return plain_sums(weights, powered[which])
+        powered = powers(self._tree.distances(self._at, distinct), 2)
+        return plain_sums(columns, powered, which)
 
     def _neighbourhood(
-        self, weights: NDArray[np.float64], vertex: int
+        self, column: NDArray[np.float64], vertex: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return vertices among which all tied ones are, and their plain sums.
 
@@ -187,14 +192,14 @@ class TreeScorer:
         """
         slack = (1 + TIE_RELATIVE) * (1 + 8 * (self.n_observed + 8) * 2.0**-53)
         found = np.array([vertex])
-        total = self._totals(weights, found)
+        total = self._totals(column, found)
         frontier = found
         while len(frontier):
             around = np.setdiff1d(self._neighbours(frontier), found)
             sums = np.empty(len(around))
             step = max(1, _BATCH_ENTRIES // self.n_observed)
             for start in range(0, len(around), step):
-                sums[start : start + step] = self._totals(weights, around[start : start + step])
+                sums[start : start + step] = self._totals(column, around[start : start + step])
             found, total = np.concatenate([found, around]), np.concatenate([total, sums])
             frontier = around[sums <= total.min() * slack]
         return found, total
@@ -209,6 +214,55 @@ class TreeScorer:
         parent = self._tree.parent
         by_parent = np.argsort(parent[1:], kind="stable") + 1
         return np.searchsorted(parent[by_parent], np.arange(len(parent) + 1)), by_parent
+
+
+class _RunningMoments:
+    """Weight and first moment of the first k observed labels in preorder, for any k.
+
+    Two levels: running sums over blocks, and the few columns within a block added up when asked for. That
+    reads each weight once, where running sums over single columns would cost more than all the rest.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_observed, n_samples)
+        Weights, observed labels in preorder.
+    depth : ndarray of shape (n_observed,)
+        Depth of each label.
+
+    Attributes
+    ----------
+    total : ndarray of shape (n_samples,), dtype=complex128
+        Weight (real) and moment (imaginary) of all labels.
+    """
+
+    def __init__(self, columns: NDArray[np.float64], depth: NDArray[np.float64]) -> None:
+        n_observed, self._n_samples = columns.shape
+        n_full = n_observed // _BLOCK
+        n_even = n_full * _BLOCK
+        padded = np.zeros((n_full + 1) * _BLOCK)
+        padded[:n_observed] = depth
+        self._depth = padded
+        self._flat = columns.reshape(-1)
+        full = columns[:n_even].reshape(n_full, _BLOCK, self._n_samples)
+        rest = columns[n_even:]
+        self._blocks = np.zeros((self._n_samples, n_full + 1), dtype=np.complex128)
+        self._blocks.real[:, 1:] = full.sum(axis=1).T
+        self._blocks.imag[:, 1:] = np.einsum(
+            "gjs,gj->gs", full, depth[: n_full * _BLOCK].reshape(n_full, _BLOCK)
+        ).T
+        np.add.accumulate(self._blocks, axis=1, out=self._blocks)
+        self.total = self._blocks[:, -1] + rest.sum(axis=0) + 1j * (depth[n_even:] @ rest)
+
+    def before(self, position: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArray[np.complex128]:
+        """Return weight and moment of the labels before `position`, each for one sample."""
+        block = position // _BLOCK
+        column = block * _BLOCK + _WITHIN
+        weight = self._flat.take(column * self._n_samples + sample, mode="clip")
+        weight *= column < position
+        found = self._blocks[sample, block]
+        found.real += weight.sum(axis=0)
+        found.imag += np.multiply(weight, self._depth[column], out=weight).sum(axis=0)
+        return found
 
 
 @dataclass(frozen=True)
@@ -291,14 +345,9 @@ class _Skeleton:
         )
 
     def descend(
-        self, weights: NDArray[np.float64]
+        self, running: _RunningMoments
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Return the best vertex of each sample, the next best on its edge, and by how much F / W differs.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_samples, n_observed)
-            Columns in preorder of the observed labels.
 
         Returns
         -------
@@ -307,35 +356,32 @@ class _Skeleton:
         gain : ndarray of shape (n_samples,)
             How much larger F / W is at `other`; infinite where the descent ended at a node.
         """
-        n_samples, n_observed = weights.shape
-        # real part: running weight, imaginary part: running weight times depth; one pass for both
-        running = np.empty((n_samples, n_observed + 1), dtype=np.complex128)
-        running[:, 0] = 0
-        running.real[:, 1:] = weights
-        np.multiply(weights, self.label_depth, out=running.imag[:, 1:])
-        np.add.accumulate(running[:, 1:], axis=1, out=running[:, 1:])
-        flat, row = running.ravel(), np.arange(n_samples) * (n_observed + 1)
-
-        total = running[:, -1].real.copy()
-        moment = running[:, -1].imag.copy()  # about the node reached
+        total = running.total.real.copy()
+        moment = running.total.imag.copy()  # about the node reached
+        n_samples = len(total)
         node = np.zeros(n_samples, dtype=np.int64)
         edge = np.full(n_samples, -1, dtype=np.int64)  # the edge above this node holds the lowest point
         offset = np.zeros(n_samples)  # of the lowest point from the upper end of that edge
+        start, end = (
+            np.zeros(n_samples, dtype=np.complex128),
+            running.total,
+        )  # what lies before and to its end
         active = np.arange(n_samples) if len(self.child) else np.zeros(0, dtype=np.int64)
         while len(active):
-            v, base, weight, m = node[active], row[active], total[active], moment[active]
-            c = self._pulling_child(flat, base, v)
-            below = flat[base + self.high[c]] - flat[base + self.low[c]]
+            v, weight = node[active], total[active]
+            c, start = self._pulling_child(running, active, v, start, end)
+            end = running.before(self.high[c], active)
+            below = end - start
             pull = below.imag - self.depth[v] * below.real
-            t = (2 * pull - m) / weight
+            t = (2 * pull - moment[active]) / weight
             onwards = t >= self.length[c]
             within = (t > 0) & ~onwards
             edge[active[within]] = c[within]
             offset[active[within]] = t[within]
-            active, c = active[onwards], c[onwards]
-            node[active] = c
-            moment[active] += self.length[c] * (weight - 2 * below.real)[onwards]
-            active = active[self.begin[c] < self.begin[c + 1]]
+            moment[active] += self.length[c] * (weight - 2 * below.real)
+            node[active[onwards]] = c[onwards]
+            onwards &= self.begin[c] < self.begin[c + 1]
+            active, start, end = active[onwards], start[onwards], end[onwards]
 
         vertex = self.chain[self.chain_last[node]]
         other, gain = vertex.copy(), np.full(n_samples, np.inf)
@@ -345,22 +391,28 @@ class _Skeleton:
         return vertex, other, gain
 
     def _pulling_child(
-        self, flat: NDArray[np.complex128], base: NDArray[np.int64], v: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return the child of each node that holds the half-moment of what lies below the node."""
+        self,
+        running: _RunningMoments,
+        sample: NDArray[np.int64],
+        v: NDArray[np.int64],
+        start: NDArray[np.complex128],
+        end: NDArray[np.complex128],
+    ) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
+        """Return the child that holds the half-moment of what lies below each node, and what lies before it.
+
+        Observed labels at the node itself stand first and have no moment about it.
+        """
         z = self.depth[v]
-        start = flat[base + self.low[v]]
-        below = flat[base + self.high[v]] - start
-        half = 0.5 * (below.imag - z * below.real)
+        half = 0.5 * ((end - start).imag - z * (end - start).real)
         first, last = self.begin[v], self.begin[v + 1] - 1
-        while (first < last).any():
-            middle = (first + last + 1) >> 1
-            before = flat[base + self.low[self.child[middle]]] - start
-            beyond = before.imag - z * before.real > half
-            last = np.where(beyond, middle - 1, last)
-            first = np.where(beyond, first, middle)
-            last = np.maximum(last, first)
-        return self.child[first]
+        while len(wide := np.flatnonzero(first < last)):
+            middle = (first[wide] + last[wide] + 1) >> 1
+            before = running.before(self.low[self.child[middle]], sample[wide]) - start[wide]
+            beyond = before.imag - z[wide] * before.real > half[wide]
+            last[wide] = np.where(beyond, middle - 1, last[wide])
+            first[wide] = np.where(beyond, first[wide], middle)
+        c = self.child[first]
+        return c, running.before(self.low[c], sample)
 
     def _on_edge(
         self, edge: NDArray[np.int64], offset: NDArray[np.float64], upper: NDArray[np.int64]

@@ -9,6 +9,7 @@ database.
 
 from __future__ import annotations
 
+import glob
 import math
 import os
 import re
@@ -212,7 +213,12 @@ class EmbeddedStore(GraphStore):
         self._open = held[0], database
 
     def _check(self, connection: ladybug.Connection) -> list[Migration]:
-        recorded = dict(fetch(connection, named_query(self.dialect, "recorded_migrations").text).rows)
+        try:
+            recorded = dict(fetch(connection, named_query(self.dialect, "recorded_migrations").text).rows)
+        except QueryFailedError as error:  # an empty file opens as an empty database
+            raise GraphDamagedError(
+                f"graph {self.folder}: the file holds no graph of labels; run: grove graph rebuild"
+            ) from error
         missing = pending(self.dialect, recorded, where=str(self.folder))
         changed = changed_versions(self.dialect, recorded)
         if changed:
@@ -379,7 +385,8 @@ def _write_parquet(path: Path, columns: Mapping[str, list[Any]]) -> None:
 
 
 def _literal(path: Path) -> str:
-    escaped = str(path).replace("\\", "\\\\").replace("'", "\\'")
+    """Return the path as a literal of the engine, which reads file names as patterns."""
+    escaped = glob.escape(str(path)).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
 

@@ -114,8 +114,13 @@ class Generations:
                         shutil.copyfile(self.folder / f"g{number}.lbug", path)
                     except FileNotFoundError as error:
                         raise self._gone(number) from error
+                    except OSError as error:
+                        raise self._unusable(error) from error
                 yield number, path
-                self._publish(path, self._highest() + 1)
+                try:
+                    self._publish(path, self._highest() + 1)
+                except OSError as error:
+                    raise self._unusable(error) from error
 
     def wipe(self) -> None:
         """Remove every generation; readers keep what they have open."""

@@ -10,6 +10,7 @@ import abc
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -426,6 +427,8 @@ def plain_value(value: Any) -> Any:
         if math.isfinite(value):
             return value
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Decimal):  # how the embedded engine gives the sum of integers
+        return int(value) if value.as_tuple().exponent == 0 else float(value)
     if isinstance(value, Mapping):
         return {str(k): plain_value(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -200,7 +200,7 @@ def read(
         chosen.name,
         labels=graph.n_labels if graph else 0,
         edges=graph.n_edges if graph else 0,
-        roots=len(graph.roots) if graph else 0,
+        roots=len(graph.roots) if graph and graph.directed else 0,
     )
     if strict and graph is None:
         raise DefectsError(_summary(report), report=report)

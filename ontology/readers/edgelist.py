@@ -106,8 +106,9 @@ def sample_delimiter(lines: list[str]) -> str:
     >>> sample_delimiter(["a,b", "a,c", "x y"]), sample_delimiter(["a b"])
     ('comma', 'space')
     """
-    votes = Counter("tab" if "\t" in t else "comma" if "," in t else "space" for t in lines)
-    return max(("tab", "comma", "space"), key=lambda name: votes[name])
+    marks = {"tab": "\t", "comma": ",", "space": " "}
+    votes = Counter(next((name for name, mark in marks.items() if mark in t.strip()), None) for t in lines)
+    return max(marks, key=lambda name: votes[name])
 
 
 def _splitter(delimiter: str, into: Collector) -> Callable[[str, int], list[str] | None]:

@@ -72,7 +72,8 @@ class Report:
     defects : tuple of Defect
         Errors first, then warnings, then repairs; each kind once.
     counts : mapping of str to int
-        ``labels``, ``edges``, ``roots`` (0 where no graph came out), ``error``, ``warn``, ``info``.
+        ``labels``, ``edges`` and ``roots`` of the graph, 0 where none came out (``roots`` also where it is
+        undirected); ``error``, ``warn``, ``info``: occurrences of each severity.
     """
 
     source: str

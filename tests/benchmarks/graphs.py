@@ -1,6 +1,6 @@
 """Seeded synthetic label graphs for benchmarks; run as a script it prints their sizes and digests.
 
-    python -m tests.benchmarks.graphs
+python -m tests.benchmarks.graphs
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ _HEADER = """\
 
 Written by `python -m tests.cli.reference` from the commands themselves.
 
-Data goes to stdout, everything else to stderr; `--json` prints one JSON document. Settings come from `GROVE_*`
-variables or a `.env` file (`grove doctor` shows them).
+Data goes to stdout, everything else to stderr; `--json` prints one JSON document. Settings come from
+`GROVE_*` variables or a `.env` file (`grove doctor` shows them).
 
 | exit code | meaning |
 |---|---|

@@ -16,7 +16,14 @@ def test_every_command_says_what_it_does(path, command):
     assert command.help.strip()[0].isupper()
     for parameter in command.params:
         if parameter.param_type_name == "option" and parameter.name not in ("json",):
-            assert parameter.help or parameter.name in ("limit", "metric", "format_", "max_rows", "timeout_s", "loglevel"), (
+            assert parameter.help or parameter.name in (
+                "limit",
+                "metric",
+                "format_",
+                "max_rows",
+                "timeout_s",
+                "loglevel",
+            ), (
                 path,
                 parameter.name,
             )

@@ -73,6 +73,8 @@ def wordnet_graph(number: int) -> LabelGraph:
     if folder is None:
         raise SystemExit("WordNet is not installed: apt-get install wordnet-base")
     found = read(folder).graph
+    if found is None:
+        raise SystemExit(f"WordNet at {folder} has defects: grove ontology validate {folder}")
     edges = list(found.edges())
     extra = [(f"extra {i}", found.roots[0]) for i in range(number)]
     return LabelGraph.from_edges(
@@ -129,8 +131,8 @@ def _read(
             saw("graph", current)
             if current in number and store.counts(current) != counts[number[current]]:
                 problems.append(f"graph: version {number[current]} is current with {store.counts(current)}")
-            document = artifacts.read_index(NAME)
-            saw("index", document and document["version"])
+            document = artifacts.read_index(NAME) or {"version": None, "snapshot": "0" * 64}
+            saw("index", document["version"])
             snapshot = LabelGraph.from_arrays(*artifacts.open_arrays(document["snapshot"]))
             if snapshot.digest != document["version"]:
                 problems.append("index: its snapshot is another version")

@@ -27,7 +27,9 @@ def modules():
 @pytest.mark.parametrize("name", list(modules()))
 def test_docstring_examples(name):
     module = importlib.import_module(name)
-    result = doctest.testmod(module, optionflags=doctest.ELLIPSIS, extraglobs={"LabelGraph": ontology.LabelGraph})
+    result = doctest.testmod(
+        module, optionflags=doctest.ELLIPSIS, extraglobs={"LabelGraph": ontology.LabelGraph}
+    )
     assert result.failed == 0
 
 

@@ -1,4 +1,4 @@
-"""The quickstart on real input: its numbers against a plain recomputation, its rows against the label graph."""
+"""The quickstart on real input: numbers against a plain recomputation, rows against the label graph."""
 
 from __future__ import annotations
 
@@ -57,10 +57,13 @@ class TestDigits:
         def hops(a, b):
             return np.abs(a - b).sum(axis=-1)
 
+        def lowest_tied(values):  # pictures far from all corners give exact ties between labels
+            return (values <= values.min(axis=1, keepdims=True) * (1 + 1e-12)).argmax(axis=1)
+
         variance = predicted.probabilities @ (hops(positions[:, None], columns).T ** 2)
         answers = {
-            "loki": positions[variance.argmin(axis=1)],
-            "argmax": columns[predicted.probabilities.argmax(axis=1)],
+            "loki": positions[lowest_tied(variance)],
+            "argmax": columns[lowest_tied(1 - predicted.probabilities)],
             "nearest_observed": columns[hops(truth[:, None], columns).argmin(axis=1)],
             "constant": np.full_like(truth, 4),
         }
@@ -93,19 +96,21 @@ class TestAnimals:
 
     def test_all_nouns_are_in_the_graph(self, result, settings):
         sizes = {r.name: (r.n_labels, r.n_edges) for r in result.registered}
-        assert sizes["wordnet"] == (82_115, 84_427)
+        assert sizes["quickstart-wordnet"] == (82_115, 84_427)
         with Workspace.open(settings) as workspace:
-            version = workspace.catalog.version("wordnet").digest
+            version = workspace.catalog.version("quickstart-wordnet").digest
             assert workspace.graph.counts(version) == (82_115, 84_427)
 
     def test_rows_of_the_graph_equal_those_of_the_label_graph(self, result, settings):
         widest, depths = result.answers
         with Workspace.open(settings) as workspace:
-            nouns = workspace.label_graph("wordnet")
-            animals = workspace.label_graph("wordnet-animals")
+            nouns = workspace.label_graph("quickstart-wordnet")
+            animals = workspace.label_graph("quickstart-animals")
         children = np.bincount(nouns.edge_parent, minlength=nouns.n_labels)
-        assert [count for _, count in widest.rows] == np.sort(children)[::-1][:5].tolist()
-        assert widest.rows[0][0] == nouns.names[int(children.argmax())] == "city"
+        assert [count for *_, count in widest.rows] == np.sort(children)[::-1][:5].tolist()
+        city = int(children.argmax())
+        assert widest.rows[0][:2] == (nouns.keys[city], nouns.names[city])
+        assert nouns.names[city] == "city"
         assert [list(row) for row in depths.rows] == list(
             map(list, enumerate(np.bincount(animals.depth).tolist()))
         )
@@ -114,9 +119,9 @@ class TestAnimals:
         words = wordnet.synset_words(wordnet_dir / "data.noun")
         assert len(words) == 82_115
         assert words["n02084071"] == ("dog", "domestic dog", "Canis familiaris")
-        gloss = "a domestic Dog of many kinds; domestic dogs guard; hot-dog, dogma, Canis familiaris"
+        gloss = "a tame Dog of many kinds; domestic dogs guard; hot-dog, dogma, Canis familiaris"
         assert wordnet.masked_texts(["n02084071"], {"n02084071": gloss}, words) == (
-            "a domestic of many kinds; guard; hot- , dogma,",
+            "a tame of many kinds; guard; hot- , dogma,",
         )
 
     def test_a_training_gloss_is_labelled_with_the_nearest_observed_label(self):
@@ -136,7 +141,9 @@ class TestWhole:
     def test_pictures_and_report_are_written(self, result):
         assert [path.name for path in result.pictures] == ["grid.png", "simplex.png", "errors.png"]
         assert all(path.read_bytes().startswith(b"\x89PNG") for path in result.pictures)
-        assert json.loads(result.report.read_text(encoding="utf-8")) == result.to_dict()
+        assert json.loads(result.report.read_text(encoding="utf-8")) == json.loads(
+            json.dumps(result.to_dict())
+        )
 
     def test_it_takes_less_than_a_minute_and_tells_where_it_is(self, result, messages):
         assert result.seconds["total"] < 60

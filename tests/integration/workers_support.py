@@ -47,7 +47,7 @@ def add_version(workspace: Workspace, name: str, graph: LabelGraph) -> None:
         n_edges=graph.n_edges,
         layout=graph.layout,
         source=None,
-        n_batches=0,
+        n_batches=1,
     )
     workspace.catalog.commit(lease, version)
     workspace.catalog.release(lease)

@@ -9,6 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter import Adapter, evaluate
+from adapter import baselines as baselines_module
+from adapter import evaluation as evaluation_module
+from adapter import scorer as scorer_module
 from adapter.bundle import build_bundle
 from adapter.evaluation import RULES
 from ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
@@ -106,6 +109,29 @@ def test_columns_bound_in_another_order_give_the_same_report():
     plain = Adapter.from_graph(HAND, OBSERVED)
     bound = Adapter(plain.bundle, ["b", "c", "d"])
     assert evaluate(bound, np.array(P)[:, [2, 0, 1]], TRUTH) == evaluate(plain, P, TRUTH)
+
+
+@pytest.mark.parametrize("metric", ["tree", "graph"])
+def test_working_in_small_pieces_changes_nothing(metric, monkeypatch):
+    rng = np.random.default_rng(7)
+    graph = LabelGraph.from_edges([(f"v{i}", f"v{int(rng.integers(0, i))}") for i in range(1, 40)])
+    space = metric_space(graph, metric)
+    weights = rng.integers(0, 5, (60, 6)) + 1
+    truth = [graph.keys[i] for i in rng.integers(0, 40, 60)]
+    observed = [graph.keys[i] for i in (3, 30, 11, 8, 25, 39)]
+    whole = evaluate(space, weights, truth, observed=observed)
+    monkeypatch.setattr(evaluation_module, "_SOURCES_AT_ONCE", 2)
+    monkeypatch.setattr(baselines_module, "_SOURCES_AT_ONCE", 3)
+    monkeypatch.setattr(scorer_module, "_CHUNK_ROWS", 7)
+    assert evaluate(space, weights, truth, observed=observed) == whole
+
+
+@pytest.mark.parametrize(("gap", "distance"), [(1e-13, 1.0), (1e-9, 0.0)])
+def test_argmax_ties_within_the_constant_of_the_tie_rule(gap, distance):
+    """c stands before d: it wins while its share is less by no more than a relative 1e-12."""
+    graph = LabelGraph.from_edges([("c", "r"), ("d", "c")])
+    result = evaluate(metric_space(graph), [[1.0, 1.0 - gap]], ["d"], observed=["d", "c"])
+    assert result["argmax"].all.mean_distance == distance
 
 
 def test_report_as_json_and_as_text():
@@ -234,6 +260,7 @@ def test_truth_outside_the_allowed_labels_is_named_by_row():
         (lambda a: evaluate(a, P, TRUTH, train_truth=["x"]), UnknownLabelError, "'x'"),
         (lambda a: evaluate(a, np.array(P) - 10, TRUTH), WeightError, "softmax"),
         (lambda a: evaluate(a, np.array(P)[:, :2], TRUTH), WeightError, "shape"),
+        (lambda a: evaluate(a, [[1, 2, 3], [4]], TRUTH), WeightError, "different lengths"),
         (lambda a: evaluate(metric_space(HAND), P, TRUTH), InputError, "observed"),
         (
             lambda a: evaluate(a, P, TRUTH, space=metric_space(HAND, labels="leaves")),

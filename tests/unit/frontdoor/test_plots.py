@@ -31,17 +31,18 @@ def legend_texts(legend):
     return [text.get_text() for text in legend.get_texts()]
 
 
-class TestErrorHistogram:
-    # Four samples each: distances 0, 2, 4, 4 and 1, 1, 1, 2.
-    COUNTS = {"argmax": [1, 0, 1, 0, 2], "Fréchet mean": [0, 3, 1, 0, 0, 0]}
+# Four samples each: distances 0, 2, 4, 4 and 1, 1, 1, 2.
+COUNTS = {"argmax": [1, 0, 1, 0, 2], "Fréchet mean": [0, 3, 1, 0, 0, 0]}
 
+
+class TestErrorHistogram:
     def test_bars_are_the_share_of_samples_at_each_distance(self):
-        (ax,) = error_histogram({"toy": self.COUNTS}).axes
+        (ax,) = error_histogram({"toy": COUNTS}).axes
         heights = [[bar.get_height() for bar in container] for container in ax.containers]
         assert heights == [[25, 0, 25, 0, 50], [0, 75, 25, 0, 0]]
 
     def test_axes_and_legend_name_what_is_drawn_and_its_unit(self):
-        (ax,) = error_histogram({"toy": self.COUNTS}).axes
+        (ax,) = error_histogram({"toy": COUNTS}).axes
         assert ax.get_title() == "toy"
         assert ax.get_xlabel() == "distance to the true label (hops)"
         assert ax.get_ylabel() == "share of test samples (%)"
@@ -51,8 +52,8 @@ class TestErrorHistogram:
         ]
 
     def test_one_rule_has_one_colour_in_every_panel(self):
-        backwards = dict(reversed(self.COUNTS.items()))
-        left, right = error_histogram({"a": self.COUNTS, "b": backwards}).axes
+        backwards = dict(reversed(COUNTS.items()))
+        left, right = error_histogram({"a": COUNTS, "b": backwards}).axes
 
         def colours(ax):
             return {c.get_label().split(":")[0]: c.patches[0].get_facecolor() for c in ax.containers}
@@ -69,10 +70,10 @@ class TestErrorHistogram:
 class TestGridErrors:
     OBSERVED = np.array([0, 2, 6, 8])
     TRUTH = np.array([0, 4, 4, 8])
-    ANSWERS = {"argmax": np.array([0, 0, 2, 8]), "Fréchet mean": np.array([1, 4, 4, 8])}
 
     def figure(self):
-        return grid_errors((3, 3), self.OBSERVED, self.TRUTH, self.ANSWERS)
+        answers = {"argmax": np.array([0, 0, 2, 8]), "Fréchet mean": np.array([1, 4, 4, 8])}
+        return grid_errors((3, 3), self.OBSERVED, self.TRUTH, answers)
 
     def test_cells_hold_the_mean_squared_hops_of_their_samples(self):
         left, right = self.figure().axes[:2]
@@ -117,23 +118,35 @@ class TestGridErrors:
 class TestPredictionRegions:
     OBSERVED = ("dog", "cat", "trout")
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def figure(self):
         return prediction_regions(metric_space(TREE), self.OBSERVED, resolution=120)
 
     def test_argmax_answers_three_labels_and_the_mean_all_between_them(self, figure):
         left, right = figure.axes
         assert left.get_title() == "argmax: 3 different answers"
-        assert right.get_title() == "Fréchet mean: 7 different answers"
+        assert right.get_title() == "Fréchet mean: 6 different answers"
         inside = {text.get_text() for text in right.texts}
         assert {"carnivore", "animal", "fish"} <= inside
         assert "carnivore" not in {text.get_text() for text in left.texts}
 
     def test_each_label_stands_in_its_own_region(self, figure):
-        # By hand: an even mixture of dog and cat has the mean carnivore, whose text must stand near that side.
+        # By hand: an even mixture of dog and cat has the mean carnivore, so its text is near that side.
         places = {text.get_text(): text.get_position() for text in figure.axes[1].texts}
         assert places["carnivore"][0] == pytest.approx(0.5, abs=0.02)
         assert places["carnivore"][1] < places["animal"][1] < places["fish"][1]
+
+    def test_regions_have_the_size_that_the_tree_gives_them(self):
+        # By hand: argmax gives each label a third. On the tree trout wins against fish where p(trout) > 7/8,
+        # which cuts a corner with sides of 1/8 off the triangle.
+        figure = prediction_regions(metric_space(TREE), self.OBSERVED, resolution=500)
+        for ax, share in zip(figure.axes, (1 / 3, 1 / 64), strict=True):
+            picture = np.asarray(ax.images[0].get_array())
+            drawn = (picture[..., 3] == 1) & (picture[..., :3] < 1).any(axis=-1)
+            tip = picture[np.flatnonzero(drawn.any(axis=1))[-1]]
+            colour = tip[tip[:, 3] == 1][0]
+            found = (picture[drawn] == colour).all(axis=-1).mean()
+            assert found == pytest.approx(share, rel=0.1)
 
     def test_every_side_is_a_named_scale_of_probabilities(self, figure):
         for ax in figure.axes:
@@ -154,10 +167,7 @@ class TestPredictionRegions:
 
 
 def test_a_picture_is_written_with_the_same_bytes_each_time(tmp_path: Path):
-    files = [
-        save(error_histogram({"toy": TestErrorHistogram.COUNTS}), tmp_path / name / "errors.png")
-        for name in ("a", "b")
-    ]
+    files = [save(error_histogram({"toy": COUNTS}), tmp_path / name / "errors.png") for name in ("a", "b")]
     first, second = (file.read_bytes() for file in files)
     assert first == second
     assert first.startswith(b"\x89PNG")

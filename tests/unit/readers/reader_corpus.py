@@ -22,7 +22,9 @@ def wordnet(
             if not final:
                 offsets[i] = position
             listed = "".join(f" {s} {offsets[t]:08d} {letter} 0000" for s, t in pointers)
-            lines.append(f"{offsets[i]:08d} 03 {letter} 01 {word} 0 {len(pointers):03d}{listed}{tail} | {gloss}  ")
+            lines.append(
+                f"{offsets[i]:08d} 03 {letter} 01 {word} 0 {len(pointers):03d}{listed}{tail} | {gloss}  "
+            )
             position += len(lines[-1]) + 1
     return (HEADER + "\n".join(lines) + "\n").encode()
 
@@ -40,7 +42,8 @@ SOUND: dict[str, bytes] = {
     "lshtc": b"1 2\n1 3\n2 4\n2 5\n",
     "superclass": b"pets\tdog, cat\nfish\tcod, eel\ntrees\toak, elm\n",
     "outline": b"animal\n  dog\n    rex\n  cat\n",
-    "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n {"name": "cat"}]}\n',
+    "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n'
+    b' {"name": "cat"}]}\n',
 }
 LABELS = b"Data\n2, 4 1:1 2:3\n3 7:1\n"
 
@@ -86,7 +89,9 @@ def _file_cases() -> list[Case]:
             Case(name, "encoding", 3, _with_line(source, 3, lambda t: _middle(t, b"\xe9"))),
             Case(name, "carriage-return", 2, _with_line(source, 2, lambda t: _middle(t, b"\r"))),
             Case(name, "bom-inside", 3, _with_line(source, 3, lambda t: b"\xef\xbb\xbf" + t)),
-            Case(name, "replacement-character", 2, _with_line(source, 2, lambda t: _middle(t, b"\xef\xbf\xbd"))),
+            Case(
+                name, "replacement-character", 2, _with_line(source, 2, lambda t: _middle(t, b"\xef\xbf\xbd"))
+            ),
             Case(name, "bom", 1, b"\xef\xbb\xbf" + source),
             Case(name, "crlf", 1, source.replace(b"\n", b"\r\n")),
             Case(name, "gzip-truncated", source.count(b"\n") + 1, gzip.compress(source)[:-4]),
@@ -95,7 +100,9 @@ def _file_cases() -> list[Case]:
             Case(name, "no-records", 0, {"wordnet": HEADER.encode(), "json": b"[]"}.get(name, b"\n\n")),
         ]
         if name != "json":
-            cases.append(Case(name, "line-too-long", 2, _with_line(source, 2, lambda t: t + b"x" * (1 << 20))))
+            cases.append(
+                Case(name, "line-too-long", 2, _with_line(source, 2, lambda t: t + b"x" * (1 << 20)))
+            )
     return cases
 
 

@@ -1,4 +1,4 @@
-"""Malformed sources: each breaks a rule of its own and ends in a report with file and line, never a traceback."""
+"""Malformed sources: each breaks a rule of its own and ends in a report with file and line."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from ontology.errors import DefectsError, InputError, NotFoundError
-from ontology.readers import RULES, ReadResult, read
+from ontology.readers import RULES, ReadResult, read, structure
 from ontology.readers import lines as lines_module
-from ontology.readers import structure
 from tests.unit.readers.reader_corpus import CASES, LABELS, SOUND, Case, as_json, nested
 
 
@@ -135,7 +134,9 @@ def test_the_limit_in_bytes_holds_whatever_the_ratio(tmp_path, monkeypatch):
     assert [d.code for d in read(source, strict=False).report.errors] == ["gzip-bomb"]
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file whose reading fails: /proc/self/mem")
+@pytest.mark.skipif(
+    not Path("/proc/self/mem").exists(), reason="needs a file whose reading fails: /proc/self/mem"
+)
 def test_a_read_error_of_the_system_is_a_defect():
     result = read("/proc/self/mem", format="edges", strict=False)
     assert [d.code for d in result.report.errors] == ["unreadable"]
@@ -164,7 +165,10 @@ def test_a_deep_json_tree_is_read_or_reported_never_a_recursion_error(depth, tmp
 
 @pytest.mark.parametrize(
     "content",
-    [b'{"name":' + b"[" * 9_990 + b"]" * 9_990 + b"}", b'{"children":' + b'{"a":' * 9_990 + b"1" + b"}" * 9_991],
+    [
+        b'{"name":' + b"[" * 9_990 + b"]" * 9_990 + b"}",
+        b'{"children":' + b'{"a":' * 9_990 + b"1" + b"}" * 9_991,
+    ],
     ids=["arrays", "objects"],
 )
 def test_deep_values_where_a_node_has_none_are_named_not_walked(content, tmp_path):

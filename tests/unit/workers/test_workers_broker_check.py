@@ -31,7 +31,9 @@ def test_unfit_settings_are_refused(tmp_path: Path, change, message):
     assert "hunter2" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("url", [NOBODY, "redis://localhost:1/0", "redis://[::1]:1/0", "unix:///nowhere.sock"])
+@pytest.mark.parametrize(
+    "url", [NOBODY, "redis://localhost:1/0", "redis://[::1]:1/0", "unix:///nowhere.sock"]
+)
 def test_a_broker_of_this_host_may_be_used_with_sqlite_but_must_answer(tmp_path: Path, url):
     with pytest.raises(ServiceError, match=r"check that Redis runs") as refusal:
         run_worker(settings_in(tmp_path, broker_url=url))

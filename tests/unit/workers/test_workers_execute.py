@@ -23,7 +23,7 @@ from tests.integration.workers_support import (
 from tests.services import wait_until
 from workers.execute import Outcome, execute_unit, finish_jobs
 from workers.kinds import JobKind
-from workers.ledger import Ledger
+from workers.ledger import RESEND_S, Ledger
 from workers.plan import PlannedJob, plan_job
 from workers.states import State
 from workers.sweeper import dispatch
@@ -95,9 +95,12 @@ def test_what_is_unknown_here_is_left_alone(workspace, ledger):
     sent: list = []
     assert dispatch(ledger, lambda *message: sent.append(message), window=9) == 0
     assert sent == []
+    assert [found for found, _, _ in ledger.due(9)] == [key]  # nor marked as sent
 
 
-@pytest.mark.parametrize(("fault", "message"), [("transient", "moon is full"), ("full disk", "No space left")])
+@pytest.mark.parametrize(
+    ("fault", "message"), [("transient", "moon is full"), ("full disk", "No space left")]
+)
 def test_a_fault_of_the_moment_is_tried_again_later(workspace, ledger, tmp_path, fault, message):
     plan = scripted(ledger, tmp_path / "log", fault, "fine")
     key = plan.units[0].key
@@ -131,7 +134,9 @@ def test_a_heartbeat_outlives_the_lease(workspace, ledger, tmp_path):
     thread, outcomes = in_thread(key, ledger, workspace, lease_s=0.6)
     wait_until(lambda: bool(notes(tmp_path / "started")), deadline_s=30, what="the unit to start")
     first = ledger.unit(key).lease_until
-    wait_until(lambda: ledger.unit(key).lease_until > first + 1.0, deadline_s=30, what="the lease to be renewed")
+    wait_until(
+        lambda: ledger.unit(key).lease_until > first + 1.0, deadline_s=30, what="the lease to be renewed"
+    )
     assert ledger.expire() == 0
     (tmp_path / "go").touch()
     thread.join(30)
@@ -192,7 +197,8 @@ def test_a_failed_publication_is_repeated_and_a_hopeless_one_recorded(workspace,
         assert ledger.job(plan.id).error == "no such shelf"
 
 
-def test_what_cannot_be_sent_stays_in_the_ledger(workspace, ledger):
+def test_what_cannot_be_sent_stays_in_the_ledger(workspace, clock):
+    ledger = Ledger(workspace.engine, clock=clock)
     ledger.submit(plan_parts([1, 2, 3]))
     sent: list[str] = []
 
@@ -202,7 +208,8 @@ def test_what_cannot_be_sent_stays_in_the_ledger(workspace, ledger):
         sent.append(key)
 
     assert dispatch(ledger, send, window=9) == 1
-    later = Ledger(workspace.engine, clock=lambda: ledger.jobs()[0].created_at + 5.5)
-    waiting = [key for key, _, _ in later.due(9)]
+    assert ledger.due(9) == []
+    clock.time += RESEND_S[0]
+    waiting = [key for key, _, _ in ledger.due(9)]
     assert len(waiting) == 2
     assert sent[0] not in waiting

@@ -1,0 +1,70 @@
+"""Many processes that all want the same units: `python -m` this module, settings in the environment.
+
+Prints one JSON object: how often each outcome came back, over all processes.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import random
+import sys
+
+from ontology.workspace import Workspace
+from tests.integration.workers_support import PARTS, plan_parts
+from workers.execute import Outcome, execute_unit
+from workers.kinds import register
+from workers.ledger import Ledger
+from workers.plan import PlannedJob
+
+
+def _one(seed: int, plan: PlannedJob) -> list[str]:
+    """Ask for the job, sweep, and try every unit in an order of its own."""
+    with Workspace.open() as workspace:
+        ledger = Ledger(workspace.engine)
+        ledger.submit(plan)
+        ledger.expire()
+        ledger.due(4)
+        keys = [unit.key for unit in plan.units if unit.stage == 0]
+        random.Random(seed).shuffle(keys)
+        outcomes = [execute_unit(key, ledger, workspace) for key in keys]
+        ledger.settle()
+    return outcomes
+
+
+def main(processes: int, log: str) -> None:
+    register(PARTS)
+    plan = plan_parts(list(range(10)), log)
+    with Workspace.open() as workspace:
+        Ledger(workspace.engine).submit(plan)
+    start, go = os.pipe()
+    pipes = []
+    for seed in range(processes):
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            status = 1
+            try:
+                os.close(go)
+                os.read(start, 1)  # ends for all at once, when the parent closes its end
+                os.write(writer, json.dumps(_one(seed, plan)).encode())
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(writer)
+        pipes.append(reader)
+    os.close(go)
+    count: collections.Counter[str] = collections.Counter()
+    for reader in pipes:
+        with os.fdopen(reader) as answers:
+            count.update(json.load(answers))
+    for _ in range(processes):
+        os.wait()
+    with Workspace.open() as workspace:
+        last = plan.units[-1].key
+        assert execute_unit(last, Ledger(workspace.engine), workspace) is Outcome.DONE
+    print(json.dumps(count))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

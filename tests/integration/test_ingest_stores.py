@@ -1,0 +1,478 @@
+"""Ingest into real stores: what is registered answers everywhere, and whatever fails is made up for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+import ontology.catalog
+import ontology.lease
+from ontology import LabelGraph
+from ontology.catalog import Catalog
+from ontology.database import create_engine, reading, upgrade, writing
+from ontology.errors import (
+    ArtifactError,
+    ConflictError,
+    DefectsError,
+    InputError,
+    LeaseLostError,
+    NotFoundError,
+    ServiceError,
+)
+from ontology.ingest import (
+    STEPS,
+    delete_ontology,
+    export_ontology,
+    rebuild_graph,
+    register,
+    snapshot_graph,
+    verify_graph,
+)
+from ontology.lease import holding
+from ontology.settings import Settings
+from ontology.workspace import Workspace
+
+OLD = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
+NEW = LabelGraph.from_edges(
+    [("oak", "tree"), ("fir", "tree"), ("tree", "plant"), ("fir", "conifer"), ("conifer", "plant")],
+    weights=[1, 2, 1, 0.5, 1],
+    ranks=[0, 1, 0, 0, 0],
+    names={"fir": "Fir, the tree"},
+)
+GRID = LabelGraph.grid((3, 3))
+
+
+@dataclass
+class Result:
+    """What a reader hands over, without reading a file."""
+
+    graph: LabelGraph | None
+    definitions: dict[str, str] = field(default_factory=dict)
+    report: object = field(default_factory=lambda: type("Report", (), {"source": "trees.tsv"})())
+
+
+class Stop(Exception):
+    """What a test raises inside an ingest."""
+
+
+def stop_at(step: str, done: int) -> Callable[[str, int, int], None]:
+    def progress(name: str, at: int, total: int) -> None:
+        if (name, at) == (step, done):
+            raise Stop(step)
+
+    return progress
+
+
+@pytest.fixture(params=["embedded", "neo4j"])
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    env = {"GROVE_HOME": str(tmp_path / "home")}
+    if request.param == "neo4j":
+        env["GROVE_GRAPH_URL"] = request.getfixturevalue("neo4j_clean_url")
+    return Settings.from_env(env)
+
+
+@pytest.fixture
+def workspace(settings: Settings) -> Iterator[Workspace]:
+    with Workspace.open(settings) as workspace:
+        yield workspace
+
+
+@pytest.fixture
+def embedded(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace.open(Settings.from_env({"GROVE_HOME": str(tmp_path / "home")})) as workspace:
+        yield workspace
+
+
+def answers(workspace: Workspace, name: str = "trees") -> set[str | None]:
+    """Return what catalogue, graph and index say is current."""
+    document = workspace.artifacts.read_index(name) or {"version": None}
+    return {workspace.catalog.current(name), workspace.graph.current(name), document["version"]}
+
+
+def assert_serves(workspace: Workspace, graph: LabelGraph, name: str = "trees") -> None:
+    assert answers(workspace, name) == {graph.digest}
+    assert [found["problems"] for found in verify_graph(workspace) if not found["same"]] == []
+    assert workspace.graph.counts(graph.digest) == (graph.n_labels, graph.n_edges)
+    assert workspace.label_graph(name).digest == graph.digest
+
+
+# ---- registering ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("graph", [OLD, NEW, GRID, LabelGraph.from_edges([], labels=["alone"])])
+def test_what_is_registered_answers_everywhere(workspace: Workspace, graph: LabelGraph) -> None:
+    result = register(workspace, "trees", graph)
+    assert (result.digest, result.created) == (graph.digest, True)
+    assert (result.n_labels, result.n_edges) == (graph.n_labels, graph.n_edges)
+    assert tuple(result.seconds) == STEPS
+    assert_serves(workspace, graph)
+    assert workspace.graph.read_back(graph.digest).digest == graph.digest
+    opened = workspace.label_graph("trees")
+    assert list(opened.edges()) == list(graph.edges())
+    assert list(opened.names) == list(graph.names)
+
+
+def test_progress_names_every_step_in_order(workspace: Workspace) -> None:
+    seen: list[tuple[str, int, int]] = []
+    register(workspace, "trees", OLD, progress=lambda *report: seen.append(report))
+    ends = [(step, done == total) for step, done, total in seen if done in (0, total)]
+    assert ends == [(step, ended) for step in STEPS for ended in (False, True)]
+
+
+def test_the_same_again_makes_no_version_and_mends_what_is_missing(workspace: Workspace) -> None:
+    register(workspace, "trees", OLD)
+    version = workspace.catalog.version("trees")
+    path = workspace.artifacts.local_path(version.snapshot_sha256)
+    assert path is not None
+    path.write_bytes(b"damaged")
+    with pytest.raises(ArtifactError):
+        workspace.label_graph("trees")
+    workspace.artifacts.delete_index("trees")
+    workspace.graph.drop_ontology("trees")
+    result = register(workspace, "trees", OLD)
+    assert not result.created
+    assert len(workspace.catalog.versions()) == 1
+    assert_serves(workspace, OLD)
+
+
+def test_versions_stand_side_by_side_and_an_older_one_can_return(workspace: Workspace) -> None:
+    for graph, created in ((OLD, True), (NEW, True), (OLD, False)):
+        assert register(workspace, "trees", graph).created is created
+        assert_serves(workspace, graph)
+    assert {v.digest for v in workspace.catalog.versions()} == {OLD.digest, NEW.digest}
+    assert workspace.label_graph("trees", NEW.digest[:8]).digest == NEW.digest
+
+
+def test_two_names_share_a_version_until_the_last_one_goes(workspace: Workspace) -> None:
+    register(workspace, "trees", OLD)
+    register(workspace, "plants", OLD)
+    assert delete_ontology(workspace, "trees") == [OLD.digest]
+    assert answers(workspace) == {None}
+    assert_serves(workspace, OLD, "plants")
+    delete_ontology(workspace, "plants")
+    assert workspace.graph.versions() == []
+    assert workspace.artifacts.index_names() == []
+
+
+def test_definitions_come_along_and_are_not_in_the_digest(workspace: Workspace) -> None:
+    register(workspace, "trees", Result(OLD, {"oak": "hard wood", "elm": "été"}))
+    assert list(workspace.definitions("trees") or ()) == ["", "", "été", "hard wood"]
+    assert workspace.catalog.version("trees").source == "trees.tsv"
+    assert not register(workspace, "trees", Result(OLD, {"oak": "strong wood"}), source="b.tsv").created
+    assert (workspace.definitions("trees") or ())[3] == "strong wood"
+    assert workspace.catalog.version("trees").source == "b.tsv"
+    register(workspace, "trees", OLD)
+    assert (workspace.definitions("trees") or ())[3] == "strong wood"
+
+
+def test_a_result_with_defects_registers_nothing(workspace: Workspace) -> None:
+    result = Result(None)
+    with pytest.raises(DefectsError, match=r"trees\.tsv") as caught:
+        register(workspace, "trees", result)
+    assert caught.value.report is result.report
+    assert workspace.catalog.currents() == {}
+
+
+@pytest.mark.parametrize("name", ["", "../trees", "Trees"])
+def test_a_bad_name_registers_nothing(embedded: Workspace, name: str) -> None:
+    with pytest.raises(InputError, match="ontology name"):
+        register(embedded, name, OLD)
+    assert embedded.catalog.currents() == {}
+
+
+# ---- failing -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moment", [(step, done) for step in STEPS for done in (0, 1)])
+def test_a_failure_at_any_step_leaves_old_or_new_and_a_second_run_completes(
+    workspace: Workspace, moment: tuple[str, int]
+) -> None:
+    register(workspace, "trees", OLD)
+    with pytest.raises(Stop):
+        register(workspace, "trees", NEW, progress=stop_at(*moment))
+    committed = STEPS.index(moment[0]) + moment[1] > STEPS.index("commit")
+    assert workspace.catalog.current("trees") == (NEW if committed else OLD).digest
+    workspace.repair()
+    assert_serves(workspace, NEW if committed else OLD)
+    assert register(workspace, "trees", NEW).created is not committed
+    assert_serves(workspace, NEW)
+
+
+def test_what_an_ingest_left_half_done_goes_with_the_next(workspace: Workspace) -> None:
+    for step in ("batches", "counts"):
+        with pytest.raises(Stop):
+            register(workspace, "trees", OLD, progress=stop_at(step, 1))
+    register(workspace, "trees", NEW)
+    assert [v.digest for v in workspace.catalog.versions()] == [NEW.digest]
+    assert [row["digest"] for row in workspace.graph.versions()] == [NEW.digest]
+
+
+def test_batches_recorded_as_done_are_not_believed_when_the_graph_was_emptied(workspace: Workspace) -> None:
+    with pytest.raises(Stop):
+        register(workspace, "trees", OLD, progress=stop_at("counts", 0))
+    workspace.graph.drop_version(OLD.digest)
+    register(workspace, "trees", OLD)
+    assert_serves(workspace, OLD)
+
+
+def test_the_loser_of_two_ingests_learns_who_holds_the_name(workspace: Workspace) -> None:
+    register(workspace, "trees", OLD)
+    with holding(workspace, "trees") as lease, pytest.raises(ConflictError, match=lease.owner):
+        register(workspace, "trees", NEW)
+    assert_serves(workspace, OLD)
+    register(workspace, "trees", NEW)
+    assert_serves(workspace, NEW)
+
+
+@pytest.mark.parametrize("step", ["version", "batches", "counts", "commit"])
+def test_an_ingest_that_was_taken_over_commits_nothing(workspace: Workspace, step: str) -> None:
+    register(workspace, "trees", OLD)
+
+    def progress(name: str, done: int, total: int) -> None:
+        if (name, done) == (step, 0):
+            with writing(workspace.engine) as connection:
+                connection.execute(text("UPDATE ontology SET lease_until = 1"))
+            workspace.catalog.release(workspace.catalog.acquire("trees"))
+
+    with pytest.raises(LeaseLostError):
+        register(workspace, "trees", NEW, progress=progress)
+    assert_serves(workspace, OLD)
+
+
+def test_a_graph_out_of_reach_is_met_before_anything_is_written(tmp_path: Path) -> None:
+    env = {"GROVE_HOME": str(tmp_path), "GROVE_GRAPH_URL": "bolt://neo4j:hunter2@127.0.0.1:1"}
+    with Workspace.open(Settings.from_env(env)) as workspace:
+        with pytest.raises(ServiceError) as caught:
+            register(workspace, "trees", OLD)
+        assert "hunter2" not in str(caught.value)
+        assert workspace.catalog.currents() == {}
+        assert list(workspace.artifacts.digests()) == []
+
+
+def test_a_lease_is_renewed_while_it_is_held(embedded: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ontology.lease, "LEASE_SECONDS", 0.03)
+
+    def until() -> float:
+        with reading(embedded.engine) as connection:
+            return float(connection.execute(text("SELECT lease_until FROM ontology")).scalar_one())
+
+    with holding(embedded, "trees"):
+        first = until()
+        waiting = threading.Event()
+        while until() == first:
+            waiting.wait(0.01)
+    assert "lease of trees" not in {thread.name for thread in threading.enumerate()}
+
+
+# ---- repair and rebuild --------------------------------------------------------------------------------
+
+
+def test_opening_repairs_graph_and_index(settings: Settings) -> None:
+    with Workspace.open(settings) as workspace:
+        register(workspace, "trees", OLD)
+        register(workspace, "trees", NEW)
+        register(workspace, "plants", GRID)
+        workspace.graph.drop_ontology("trees")
+        workspace.graph.drop_version(NEW.digest)
+        workspace.artifacts.delete_index("plants")
+        assert not all(found["same"] for found in verify_graph(workspace))
+    with Workspace.open(settings) as workspace:
+        assert_serves(workspace, NEW)
+        assert_serves(workspace, GRID, "plants")
+        assert workspace.repair() == []
+
+
+def test_a_damaged_index_file_is_rewritten(embedded: Workspace) -> None:
+    register(embedded, "trees", OLD)
+    (embedded.settings.home / "artifacts/index/trees.json").write_text("{")
+    assert embedded.repair() == ["trees"]
+    assert_serves(embedded, OLD)
+
+
+def test_a_damaged_snapshot_of_one_name_does_not_close_the_graph_to_others(embedded: Workspace) -> None:
+    register(embedded, "trees", OLD)
+    register(embedded, "plants", GRID)
+    path = embedded.artifacts.local_path(embedded.catalog.version("trees").snapshot_sha256)
+    assert path is not None
+    path.write_bytes(b"damaged")
+    shutil.rmtree(embedded.settings.home / "graph")
+    embedded.close()
+    assert embedded.graph.current("plants") == GRID.digest
+    assert embedded.graph.current("trees") is None
+    (found,) = (f for f in verify_graph(embedded) if f["ontology"] == "trees")
+    assert any("snapshot" in problem for problem in found["problems"])
+
+
+@pytest.mark.parametrize("damage", ["removed", "emptied", "garbage", "pointer"])
+def test_a_damaged_embedded_graph_is_rebuilt_when_opened(embedded: Workspace, damage: str) -> None:
+    register(embedded, "trees", OLD)
+    register(embedded, "trees", NEW)
+    embedded.close()
+    folder = embedded.settings.home / "graph"
+    files = list(folder.glob("g*.lbug"))
+    if damage == "removed":
+        shutil.rmtree(folder)
+    elif damage == "pointer":
+        (folder / "CURRENT").write_text("nonsense")
+    else:
+        for path in files:
+            path.write_bytes(b"" if damage == "emptied" else b"garbage" * 1000)
+    assert_serves(embedded, NEW)
+    assert embedded.graph.counts(OLD.digest) == (OLD.n_labels, OLD.n_edges)
+
+
+def test_rebuilding_makes_every_version_anew(workspace: Workspace) -> None:
+    for name, graph in (("trees", OLD), ("trees", NEW), ("plants", OLD)):
+        register(workspace, name, graph)
+    assert rebuild_graph(workspace) == sorted([OLD.digest, NEW.digest])
+    assert_serves(workspace, NEW)
+    assert_serves(workspace, OLD, "plants")
+
+
+def test_a_graph_that_outlived_its_catalogue_follows_the_new_one(settings: Settings) -> None:
+    with Workspace.open(settings) as workspace:
+        for graph in (OLD, NEW, OLD, NEW):
+            register(workspace, "trees", graph)
+    for path in settings.home.glob("catalog.db*"):
+        path.unlink()
+    with Workspace.open(settings) as workspace:
+        register(workspace, "trees", OLD)
+        assert_serves(workspace, OLD)
+
+
+# ---- deleting, exporting, bundles ----------------------------------------------------------------------
+
+
+def test_a_deleted_ontology_is_gone_everywhere_and_can_come_back(workspace: Workspace) -> None:
+    register(workspace, "trees", OLD)
+    register(workspace, "trees", NEW)
+    assert delete_ontology(workspace, "trees") == [OLD.digest, NEW.digest]
+    assert answers(workspace) == {None}
+    assert workspace.graph.versions() == []
+    for ask in (workspace.label_graph, workspace.definitions):
+        with pytest.raises(NotFoundError, match="trees"):
+            ask("trees")
+    with pytest.raises(NotFoundError, match="trees"):
+        delete_ontology(workspace, "trees")
+    assert register(workspace, "trees", OLD).created
+    assert_serves(workspace, OLD)
+
+
+def test_a_deletion_cut_short_is_completed_on_opening(settings: Settings) -> None:
+    with Workspace.open(settings) as workspace:
+        register(workspace, "trees", OLD)
+        with holding(workspace, "trees") as lease:
+            workspace.catalog.forget_ontology(lease)
+    with Workspace.open(settings) as workspace:
+        assert answers(workspace) == {None}
+        assert workspace.graph.versions() == []
+
+
+def test_an_old_version_can_be_deleted_the_current_one_cannot(workspace: Workspace) -> None:
+    register(workspace, "trees", OLD)
+    register(workspace, "trees", NEW)
+    with pytest.raises(ConflictError, match="current"):
+        delete_ontology(workspace, "trees", version=NEW.digest)
+    assert delete_ontology(workspace, "trees", version=OLD.digest[:10]) == [OLD.digest]
+    assert [row["digest"] for row in workspace.graph.versions()] == [NEW.digest]
+    assert_serves(workspace, NEW)
+
+
+def test_a_bundle_is_named_in_the_index(embedded: Workspace) -> None:
+    register(embedded, "trees", OLD)
+    sha256 = embedded.artifacts.put_bytes(b"bundle")
+    embedded.name_bundle("trees", "forest", sha256=sha256, version=OLD.digest)
+    document = embedded.artifacts.read_index("trees") or {}
+    assert document["bundles"] == {"forest": {"sha256": sha256, "version": OLD.digest}}
+    register(embedded, "trees", NEW)
+    document = embedded.artifacts.read_index("trees") or {}
+    assert (document["version"], document["bundles"]["forest"]["version"]) == (NEW.digest, OLD.digest)
+
+
+def test_export_as_json_holds_everything(embedded: Workspace) -> None:
+    register(embedded, "trees", Result(NEW, {"fir": "evergreen"}))
+    document = json.loads(export_ontology(embedded, "trees", format="json"))
+    again = LabelGraph.from_edges(
+        [(edge["child"], edge["parent"]) for edge in document["edges"]],
+        weights=[edge["weight"] for edge in document["edges"]],
+        ranks=[edge["rank"] for edge in document["edges"]],
+        names={label["key"]: label["name"] for label in document["labels"]},
+        labels=[label["key"] for label in document["labels"]],
+    )
+    assert document["digest"] == again.digest == NEW.digest
+    assert {label["key"]: label["definition"] for label in document["labels"]}["fir"] == "evergreen"
+
+
+@pytest.mark.parametrize("graph", [OLD, LabelGraph.from_edges([("b", "a"), ("c", "a")], weights=[0.25, 2])])
+def test_export_as_tsv_reads_back(embedded: Workspace, tmp_path: Path, graph: LabelGraph) -> None:
+    from ontology.readers import read
+
+    register(embedded, "trees", graph)
+    path = tmp_path / "trees.tsv"
+    path.write_text(export_ontology(embedded, "trees"), encoding="utf-8")
+    found = read(path, direction="child-parent").graph
+    assert found is not None
+    assert found.digest == graph.digest
+
+
+@pytest.mark.parametrize(
+    ("graph", "said"),
+    [
+        (LabelGraph.from_edges([("a\tb", "c")]), "tab"),
+        (LabelGraph.from_edges([("a", "c")], labels=["alone"]), "1 labels have no edge"),
+    ],
+)
+def test_what_tsv_cannot_hold_is_refused(embedded: Workspace, graph: LabelGraph, said: str) -> None:
+    register(embedded, "trees", graph)
+    with pytest.raises(InputError, match=said):
+        export_ontology(embedded, "trees")
+
+
+def test_what_was_edited_in_the_graph_becomes_a_version(neo4j_clean_url: str, tmp_path: Path) -> None:
+    import neo4j
+
+    settings = Settings.from_env({"GROVE_HOME": str(tmp_path), "GROVE_GRAPH_URL": neo4j_clean_url})
+    with Workspace.open(settings) as workspace:
+        register(workspace, "trees", Result(OLD, {"oak": "hard wood"}))
+        assert snapshot_graph(workspace, "trees").created is False
+        address, _, password = neo4j_clean_url.partition("@")
+        user, _, secret = address.partition("://")[2].partition(":")
+        with neo4j.GraphDatabase.driver(f"bolt://{password}", auth=(user, secret)) as driver:
+            driver.execute_query("MATCH (l:Label {key: 'elm'}) SET l.name = 'Elm'", database_="neo4j")
+        assert [found["same"] for found in verify_graph(workspace)] == [False]
+        result = snapshot_graph(workspace, "trees")
+        edited = workspace.label_graph("trees")
+        assert result.created
+        assert edited.names[edited.keys.index("elm")] == "Elm"
+        assert list(workspace.definitions("trees") or ()) == ["", "", "", "hard wood"]
+        assert_serves(workspace, edited)
+        assert workspace.label_graph("trees", OLD.digest).names[2] == "elm"
+
+
+def test_the_catalogue_may_be_postgresql(tmp_path: Path, postgres_url: str) -> None:
+    settings = Settings.from_env({"GROVE_HOME": str(tmp_path), "GROVE_DATABASE_URL": postgres_url})
+    engine = create_engine(postgres_url)
+    upgrade(engine)
+    engine.dispose()
+    with Workspace.open(settings) as workspace:
+        register(workspace, "trees", OLD)
+        with pytest.raises(Stop):
+            register(workspace, "trees", NEW, progress=stop_at("commit", 1))
+        assert isinstance(workspace.catalog, Catalog)
+        assert workspace.repair() == ["trees"]
+        assert_serves(workspace, NEW)
+
+
+def test_the_artifacts_may_be_elsewhere(tmp_path: Path) -> None:
+    settings = Settings.from_env({"GROVE_HOME": str(tmp_path)})
+    settings = replace(settings, artifacts_url=f"memory://{tmp_path.name}-ingest")
+    with Workspace.open(settings) as workspace:
+        register(workspace, "trees", NEW)
+        assert_serves(workspace, NEW)

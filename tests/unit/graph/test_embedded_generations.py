@@ -1,0 +1,364 @@
+"""The embedded store under damage, death and company: old or new, never a mixture, and never in silence."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ontology.errors import (
+    ConflictError,
+    GroveError,
+    MigrationError,
+    QueryFailedError,
+    ServiceError,
+    SettingsError,
+)
+from ontology.graph import GraphDamagedError, open_graph, sandbox
+from ontology.graph.embedded import EmbeddedStore
+from ontology.graph.generations import Generations
+from ontology.labelgraph import LabelGraph
+from ontology.settings import Settings
+
+GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
+OTHER = LabelGraph.from_edges([("cat", "animal")])
+
+
+def load(store: EmbeddedStore, graph: LabelGraph, fence: int = 1) -> None:
+    store.begin_version("plants", graph)
+    store.load_batch(graph, 0)
+    store.mark_ready(graph.digest)
+    store.publish("plants", graph.digest, fence)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
+    with EmbeddedStore(tmp_path / "graph") as store:
+        yield store
+
+
+@pytest.fixture
+def loaded(store: EmbeddedStore) -> EmbeddedStore:
+    load(store, GRAPH)
+    return store
+
+
+def newest_file(store: EmbeddedStore) -> Path:
+    return store.folder / (store.folder / "CURRENT").read_text().strip()
+
+
+# ---- the folder ----------------------------------------------------------------------------------------
+
+
+def test_the_folder_holds_one_generation_and_nothing_else(loaded: EmbeddedStore) -> None:
+    loaded.run_user("RETURN 1 AS one")
+    assert {p.name for p in loaded.folder.iterdir()} == {"CURRENT", "LOCK", newest_file(loaded).name}
+
+
+def test_a_generation_is_never_written_again(loaded: EmbeddedStore) -> None:
+    first = newest_file(loaded)
+    kept = loaded.folder.parent / "kept"
+    os.link(first, kept)
+    before = kept.read_bytes()
+    load(loaded, OTHER, fence=2)
+    assert newest_file(loaded) != first
+    assert not first.exists()
+    assert kept.read_bytes() == before
+
+
+def test_a_repeated_publication_makes_no_generation(loaded: EmbeddedStore) -> None:
+    before = newest_file(loaded)
+    load(loaded, GRAPH)
+    loaded.migrate()
+    assert newest_file(loaded) == before
+
+
+def test_an_open_reader_follows_the_writers_of_other_stores(loaded: EmbeddedStore) -> None:
+    assert loaded.current("plants") == GRAPH.digest
+    with EmbeddedStore(loaded.folder) as second:
+        load(second, OTHER, fence=2)
+    assert loaded.current("plants") == OTHER.digest
+
+
+def test_what_dead_processes_left_is_cleared_and_what_the_living_use_is_kept(loaded: EmbeddedStore) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    for name in (f"reading-{dead.pid}-abc", f"writing-{dead.pid}-abc", f"reading-{os.getpid()}-abc"):
+        (loaded.folder / name).mkdir()
+        (loaded.folder / name / "next.lbug").write_bytes(b"x")
+    (loaded.folder / "g99.lbug").write_bytes(b"a generation that nothing points to")
+    load(loaded, OTHER, fence=2)
+    names = {p.name for p in loaded.folder.iterdir()}
+    assert names == {"CURRENT", "LOCK", newest_file(loaded).name, f"reading-{os.getpid()}-abc"}
+
+
+def test_wipe_begins_anew(loaded: EmbeddedStore) -> None:
+    loaded.wipe()
+    assert loaded.current("plants") is None
+    assert loaded.versions() == []
+    load(loaded, GRAPH)
+    assert loaded.read_back(GRAPH.digest) == GRAPH
+
+
+def test_folders_with_awkward_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = tmp_path / "a [b] {c,d} *? \\ 'e' ü"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with EmbeddedStore(tmp_path / "it's a [graph] {1,2} *\\ ü") as store:
+        load(store, GRAPH)
+        assert store.read_back(GRAPH.digest) == GRAPH
+        assert store.run_user("MATCH (l:Label) RETURN count(l) AS n").rows == [(4,)]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with EmbeddedStore(tmp_path / "file" / "graph") as store, pytest.raises(GroveError, match="graph"):
+        store.migrate()
+
+
+# ---- damage --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", [b"", b"no generation", b"../../etc/passwd", b"\xff\xfe"])
+def test_a_pointer_that_names_no_generation_is_damage(loaded: EmbeddedStore, content: bytes) -> None:
+    (loaded.folder / "CURRENT").write_bytes(content)
+    with pytest.raises(GraphDamagedError, match="graph rebuild"):
+        loaded.current("plants")
+    loaded.wipe()
+    load(loaded, GRAPH)
+    assert loaded.current("plants") == GRAPH.digest
+
+
+def test_a_generation_that_is_gone_is_damage(loaded: EmbeddedStore) -> None:
+    loaded.close()
+    newest_file(loaded).unlink()
+    with pytest.raises(GraphDamagedError, match="is gone"):
+        loaded.current("plants")
+    with pytest.raises(GraphDamagedError):
+        loaded.run_user("RETURN 1")
+
+
+@pytest.mark.parametrize("damage", ["garbage", "empty", "short", "other"])
+def test_a_damaged_file_is_damage_for_readers_and_writers(loaded: EmbeddedStore, damage: str) -> None:
+    loaded.close()
+    path = newest_file(loaded)
+    if damage == "garbage":
+        path.write_bytes(os.urandom(4096))
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "short":
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 3])
+    else:
+        path.write_bytes(b"SQLite format 3\0" + bytes(4096))
+    with pytest.raises(GraphDamagedError, match="graph rebuild"):
+        loaded.current("plants")
+    with pytest.raises(GraphDamagedError):
+        load(loaded, OTHER, fence=2)
+
+
+def test_a_changed_migration_means_rebuild_and_a_newer_one_is_refused(
+    loaded: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def record(version: str, checksum: str) -> None:
+        def work(run: object) -> None:
+            with_text = {"version": version, "name": "x", "checksum": checksum}
+            run("record_migration", **with_text)  # type: ignore[operator]
+
+        loaded._transact(work)
+
+    record("0042", "of a newer labelgrove")
+    with pytest.raises(MigrationError, match="0042"):
+        loaded.current("plants")
+    with pytest.raises(MigrationError, match="0042"):
+        load(loaded, OTHER, fence=2)
+    loaded.wipe()
+    load(loaded, GRAPH)
+    loaded.close()
+    monkeypatch.setattr("ontology.graph.embedded.changed_versions", lambda dialect, recorded: ["0001"])
+    with pytest.raises(GraphDamagedError, match="another form of migration 0001"):
+        loaded.current("plants")
+
+
+def test_a_partial_version_is_damage(loaded: EmbeddedStore) -> None:
+    loaded._transact(lambda run: run("drop_labels", version=GRAPH.digest))
+    loaded.begin_version("plants", GRAPH)
+    loaded.load_batch(GRAPH, 0)  # none of it there: loaded again
+    assert loaded.read_back(GRAPH.digest) == GRAPH
+
+
+# ---- company -------------------------------------------------------------------------------------------
+
+
+def test_a_second_writer_waits_and_names_the_first(loaded: EmbeddedStore) -> None:
+    impatient = Generations(loaded.folder, wait_s=0.1)
+    with (
+        loaded.generations.writing(),
+        pytest.raises(ConflictError, match=str(os.getpid())),
+        impatient.writing(),
+    ):
+        pass
+
+
+def test_writers_in_threads_follow_one_another(store: EmbeddedStore) -> None:
+    graphs = [LabelGraph.from_edges([(f"c{i}", f"p{i}")]) for i in range(6)]
+    failures: list[BaseException] = []
+
+    def write(i: int) -> None:
+        try:
+            with EmbeddedStore(store.folder) as own:
+                own.begin_version(f"n{i}", graphs[i])
+                own.load_batch(graphs[i], 0)
+                own.mark_ready(graphs[i].digest)
+                own.publish(f"n{i}", graphs[i].digest, 1)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert {store.current(f"n{i}") for i in range(6)} == {g.digest for g in graphs}
+    assert all(store.read_back(g.digest) == g for g in graphs)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from ontology.graph.embedded import EmbeddedStore
+from ontology.labelgraph import LabelGraph
+store = EmbeddedStore(Path(sys.argv[1]))
+first = int(sys.argv[2])
+for fence in range(first, first + 10_000):
+    graph = LabelGraph.from_edges([(f"{fence}-{i}", str(fence)) for i in range(300)])
+    store.begin_version("plants", graph)
+    store.load_batch(graph, 0)
+    store.mark_ready(graph.digest)
+    store.publish("plants", graph.digest, fence)
+    if fence == first:
+        print("going", flush=True)
+"""
+
+
+@pytest.mark.faults
+def test_a_reader_sees_whole_versions_while_writers_are_killed(loaded: EmbeddedStore) -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    seen = set()
+    for attempt in range(5):
+        command = [sys.executable, "-c", WRITER, str(loaded.folder), str(20_000 * (attempt + 1))]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as writer:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"going\n"
+            deadline = time.monotonic() + 0.4 + 0.13 * attempt
+            while time.monotonic() < deadline:
+                digest = loaded.current("plants")
+                assert digest is not None
+                assert loaded.read_back(digest).digest == digest
+                seen.add(digest)
+            writer.send_signal(signal.SIGKILL)
+        digest = loaded.current("plants")
+        assert digest is not None
+        assert loaded.read_back(digest).digest == digest
+        for version in loaded.versions():
+            expected = (version["n_labels"], version["n_edges"])
+            assert loaded.counts(version["digest"]) in (expected, (0, 0))
+    assert len(seen) > 1
+    load(loaded, OTHER, fence=1_000_000)
+    assert {p.name for p in loaded.folder.iterdir()} == {"CURRENT", "LOCK", newest_file(loaded).name}
+
+
+def _child(store: EmbeddedStore, answer: multiprocessing.Queue[object]) -> None:
+    answer.put(store.current("plants"))
+    load(store, OTHER, fence=2)
+    answer.put(store.current("plants"))
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_uses_the_store_and_so_does_its_parent(loaded: EmbeddedStore) -> None:
+    assert loaded.current("plants") == GRAPH.digest  # a database is open
+    context = multiprocessing.get_context("fork")
+    answer: multiprocessing.Queue[object] = context.Queue()
+    child = context.Process(target=_child, args=(loaded, answer))
+    child.start()
+    assert [answer.get(timeout=60), answer.get(timeout=60)] == [GRAPH.digest, OTHER.digest]
+    child.join(timeout=60)
+    assert child.exitcode == 0
+    assert loaded.current("plants") == OTHER.digest
+
+
+# ---- the sandbox ---------------------------------------------------------------------------------------
+
+
+def test_a_query_that_needs_too_much_memory_fails_alone(loaded: EmbeddedStore) -> None:
+    with pytest.raises(QueryFailedError):
+        loaded.run_user("RETURN repeat('a', 3000000000) AS a")
+    assert loaded.current("plants") == GRAPH.digest
+
+
+def test_an_answer_that_is_too_large_fails(loaded: EmbeddedStore) -> None:
+    with pytest.raises(QueryFailedError, match="64 MiB"):
+        loaded.run_user("UNWIND range(1, 100) AS x RETURN repeat('a', 1000000) AS a")
+
+
+def test_the_child_writes_no_file_and_knows_no_password(
+    loaded: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROVE_DATABASE_URL", "postgresql://u:canary@h/d")
+    script = tmp_path / "bin"
+    script.write_text(f'#!/bin/sh\nenv > {tmp_path}/env\nexec {sys.executable} "$@"\n')
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    assert loaded.run_user("RETURN 1 AS one").rows == [(1,)]
+    assert "canary" not in (tmp_path / "env").read_text()
+    monkeypatch.undo()
+    stolen = tmp_path / "stolen.csv"
+    statement = f"COPY (MATCH (l:Label) RETURN l.key) TO '{stolen}'"
+    with loaded.generations.reading() as held:
+        assert held is not None
+        with pytest.raises(QueryFailedError, match="File too large"):
+            sandbox.run(held[1], statement, {}, timeout_s=10, max_rows=10)
+    assert not stolen.exists() or stolen.stat().st_size == 0
+
+
+def test_a_child_that_dies_is_a_typed_error(loaded: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with pytest.raises(QueryFailedError, match="status 1"):
+        loaded.run_user("RETURN 1")
+
+
+# ---- opening -------------------------------------------------------------------------------------------
+
+
+def test_a_url_without_a_place_is_refused(tmp_path: Path) -> None:
+    for url in ("embedded:", "bolt://"):
+        with pytest.raises(SettingsError, match="GROVE_GRAPH_URL"):
+            open_graph(Settings(tmp_path, url, "sqlite:///x", "x"))
+
+
+def test_opening_reaches_nothing(tmp_path: Path) -> None:
+    open_graph(Settings(tmp_path, f"embedded:{tmp_path}/graph", "sqlite:///x", "x")).close()
+    open_graph(Settings(tmp_path, "bolt://u:p@127.0.0.1:1", "sqlite:///x", "x")).close()
+    assert list(tmp_path.iterdir()) == [tmp_path / "home"] or not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_a_service_error(store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: object, target: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    load(store, GRAPH)
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(ServiceError, match="No space left"):
+        load(store, OTHER, fence=2)
+    monkeypatch.undo()
+    assert store.current("plants") == GRAPH.digest

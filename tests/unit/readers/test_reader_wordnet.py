@@ -1,0 +1,100 @@
+"""The installed WordNet, against the facts known about it."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ontology.readers import ReadResult, read
+
+
+@pytest.fixture(scope="session")
+def folder(wordnet_dir: Path) -> Path:
+    return wordnet_dir
+
+
+@pytest.fixture(scope="session")
+def nouns(folder: Path) -> ReadResult:
+    return read(folder)
+
+
+def test_counts(nouns):
+    graph = nouns.graph
+    assert (graph.n_labels, graph.n_edges) == (82_115, 75_850 + 8_577)
+    assert graph.roots == ("n00001740",)
+    assert graph.names[0] == "entity"
+    assert len(nouns.definitions) == 82_115
+    assert int((np.bincount(graph.edge_child) > 1).sum()) == 2_213
+
+
+def test_defects(nouns):
+    counts = {d.code: d.count for d in nouns.report.defects}
+    assert counts.pop("duplicate-name") > 10_000
+    assert counts == {"transitive-edge": 61}
+
+
+def test_the_primary_tree(nouns):
+    graph = nouns.graph
+    parent = graph.primary_parent
+    children = np.bincount(parent[parent >= 0], minlength=graph.n_labels)
+    assert int((children == 0).sum()) == 65_216
+    assert int(graph.depth.max()) <= 19
+    assert diameter(parent) == 34
+
+
+def diameter(parent: np.ndarray) -> int:
+    """Longest path of the tree, by two sweeps."""
+    neighbours: list[list[int]] = [[] for _ in parent]
+    for i, p in enumerate(parent.tolist()):
+        if p >= 0:
+            neighbours[i].append(p)
+            neighbours[p].append(i)
+
+    def farthest(start: int) -> tuple[int, int]:
+        distance = {start: 0}
+        queue = [start]
+        for v in queue:
+            for u in neighbours[v]:
+                if u not in distance:
+                    distance[u] = distance[v] + 1
+                    queue.append(u)
+        return queue[-1], distance[queue[-1]]
+
+    return farthest(farthest(0)[0])[1]
+
+
+def test_hypernyms_rank_before_instances(nouns):
+    graph = nouns.graph
+    several = Counter(graph.edge_child.tolist())
+    assert max(graph.edge_rank) == max(several.values()) - 1
+
+
+def test_the_digest_is_that_of_the_content(folder, nouns, tmp_path):
+    lines = (folder / "data.noun").read_bytes().splitlines()
+    random.Random(0).shuffle(lines)
+    source = tmp_path / "data.noun.gz"
+    source.write_bytes(gzip.compress(b"\xef\xbb\xbf" + b"\r\n".join(lines), compresslevel=1))
+    again = read(source)
+    assert again.graph.digest == nouns.graph.digest
+    assert again.definitions == nouns.definitions
+
+
+def test_verbs_have_many_roots(folder):
+    result = read(folder, part="verb", strict=False)
+    assert result.graph is None
+    assert {d.code: d.count for d in result.report.errors} == {"roots": 559}
+    graph = read(folder, part="verb", policies={"roots": "virtual"}).graph
+    assert (graph.n_labels, graph.roots) == (13_768, ("root",))
+
+
+@pytest.mark.bench
+def test_time(folder):
+    begin = time.perf_counter()
+    read(folder)
+    assert time.perf_counter() - begin < 4
