@@ -92,8 +92,9 @@ def embedded(tmp_path: Path) -> Iterator[Workspace]:
 
 def answers(workspace: Workspace, name: str = "trees") -> set[str | None]:
     """Return what catalogue, graph and index say is current."""
+    graph = workspace.graph.current(name)  # first: opening it repairs the others
     document = workspace.artifacts.read_index(name) or {"version": None}
-    return {workspace.catalog.current(name), workspace.graph.current(name), document["version"]}
+    return {workspace.catalog.current(name), graph, document["version"]}
 
 
 def assert_serves(workspace: Workspace, graph: LabelGraph, name: str = "trees") -> None:

@@ -1,8 +1,8 @@
-"""The job protocol under every fault a broker, a clock and kill -9 can produce, over the real SQL.
+"""The job protocol over the real SQL, under every fault that a broker, a clock and kill -9 can produce.
 
 One history is up to 50 steps of a virtual world: messages get lost, doubled and late, workers die or freeze,
-jobs are cancelled and asked for again. The laws hold after every step; when the faults stop, everything wanted
-is done. The same machine must catch each broken ledger below, or it proves nothing.
+jobs are cancelled and asked for again. The laws hold after every step; when the faults stop, what is wanted
+gets done. The same machine must catch each broken ledger below, or it proves nothing.
 """
 
 from __future__ import annotations
