@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
+from ontology.errors import InputError, NotFoundError
 
 __all__ = ["read_outputs", "read_truth"]
 
@@ -30,14 +30,13 @@ def read_outputs(path: Path) -> tuple[NDArray[Any], list[str] | None]:
 
     Raises
     ------
+    NotFoundError
+        When there is no such file.
     InputError
         Naming file and, for ``.csv``, line and column of the first cell that is not a number.
     """
     if path.suffix == ".npy":
-        try:
-            outputs = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise InputError(f"{path}: not a .npy file of numbers ({error})") from error
+        outputs = _npy(path, mmap_mode="r")
         if outputs.ndim != 2 or outputs.dtype.kind not in "fiu":
             raise InputError(
                 f"{path}: holds {outputs.dtype} of shape {outputs.shape}; give a row of numbers per sample"
@@ -64,16 +63,24 @@ def read_outputs(path: Path) -> tuple[NDArray[Any], list[str] | None]:
 def read_truth(path: Path) -> list[str]:
     """Read one label key per sample: lines of a text or ``.csv`` file (first column), or ``.npy`` strings."""
     if path.suffix == ".npy":
-        try:
-            truth = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise InputError(f"{path}: not a .npy file of strings ({error})") from error
+        truth = _npy(path)
         if truth.ndim != 1 or truth.dtype.kind != "U":
             raise InputError(
                 f"{path}: holds {truth.dtype} of shape {truth.shape}; one label key per sample is needed"
             )
         return [str(k) for k in truth]
     return [row[0] for _, row in _csv_rows(path)]
+
+
+def _npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
+    """Load an array, never unpickling."""
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: there is no such file; check the path") from None
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path}: not a .npy file of numbers or strings ({error})") from error
+    return array
 
 
 def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
@@ -83,6 +90,6 @@ def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
             reader = csv.reader(file)
             return [(reader.line_num, [c.strip() for c in row]) for row in reader if any(row)]
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
+        raise NotFoundError(f"{path}: there is no such file; check the path") from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read as UTF-8 text with commas ({error})") from error

@@ -1,0 +1,246 @@
+"""The commands on the embedded default, from ingest to evaluation, with their exit codes and streams."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from labelgrove.cli import COMMANDS, EXIT_CODES, LazyGroup, grove
+from ontology import errors
+
+EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, code: int = 0, text: str | None = None):
+        result = CliRunner().invoke(grove, list(arguments), input=text)
+        assert result.exit_code == code, (arguments, result.output, result.exception)
+        return result
+
+    return run
+
+
+@pytest.fixture
+def garden(call):
+    Path("garden.csv").write_text(EDGES)
+    call("ingest", "garden", "garden.csv")
+    return call
+
+
+@pytest.fixture
+def bundled(garden):
+    garden("bundle", "build", "garden", "all", "--observed", "oak,elm,moss", "--out", "garden.safetensors")
+    Path("p.csv").write_text("moss,oak,elm\n0.0,0.5,0.5\n0.9,0.05,0.05\n")
+    Path("truth.txt").write_text("tree\nmoss\n")
+    return garden
+
+
+def test_ingest_says_what_it_did_and_a_second_run_changes_nothing(garden):
+    first = json.loads(garden("ontology", "list", "--json").stdout)
+    again = json.loads(garden("ingest", "garden", "garden.csv", "--json").stdout)
+    assert again["created"] is False
+    assert [(v["ontology"], v["n_labels"], v["n_edges"]) for v in first] == [("garden", 5, 4)]
+    assert again["digest"] == first[0]["digest"]
+    assert set(again["seconds"]) >= {"snapshot", "batches", "commit"}
+
+
+def test_defects_are_listed_with_file_and_line_and_stop_it(call):
+    Path("bad.csv").write_text("parent,child\na,b\nb,a\n")
+    result = call("ingest", "bad", "bad.csv", code=3)
+    assert result.stdout == ""
+    assert "bad.csv:" in result.stderr
+    assert "cycle" in result.stderr
+    assert json.loads(call("ontology", "list", "--json").stdout) == []
+    report = json.loads(call("ontology", "validate", "bad.csv", "--json", code=3).stdout)
+    assert report["accepted"] is False
+
+
+def test_policies_repair_on_request(call):
+    Path("forest.csv").write_text("parent,child\na,b\nc,d\n")
+    call("ingest", "forest", "forest.csv", code=3)
+    call("ingest", "forest", "forest.csv", "--policy", "roots=virtual")
+    assert json.loads(call("ontology", "show", "forest", "--json").stdout)["n_roots"] == 1
+    assert "write DEFECT=POLICY" in call("ingest", "x", "forest.csv", "--policy", "roots", code=2).stderr
+
+
+def test_ontology_show_export_and_delete(garden):
+    shown = json.loads(garden("ontology", "show", "garden", "--json").stdout)
+    assert (shown["roots"], shown["n_leaves"], shown["depth"], shown["is_tree"]) == (["plant"], 3, 2, True)
+    assert "n_leaves" in garden("ontology", "show", "garden").stdout
+    Path("copy.tsv").write_text(garden("ontology", "export", "garden").stdout)
+    garden("ingest", "copy", "copy.tsv")
+    digests = {v["ontology"]: v["digest"] for v in json.loads(garden("ontology", "list", "--json").stdout)}
+    assert digests["copy"] == digests["garden"]
+    garden("ontology", "delete", "copy", text="n\n", code=1)
+    garden("ontology", "delete", "copy", "--yes")
+    garden("ontology", "show", "copy", code=4)
+    assert garden("ontology", "show", "garden").exit_code == 0
+
+
+def test_labels(garden):
+    def keys(*arguments):
+        return [row["key"] for row in json.loads(garden("labels", *arguments, "--json").stdout)]
+
+    assert keys("search", "garden", "OA") == ["oak"]
+    assert keys("children", "garden", "tree") == ["elm", "oak"]
+    assert keys("ancestors", "garden", "oak") == ["plant", "tree"]
+    assert keys("lca", "garden", "oak", "moss") == ["plant"]
+    assert keys("path", "garden", "oak", "moss") == ["oak", "tree", "plant", "moss"]
+    assert "'ash'" in garden("labels", "path", "garden", "oak", "ash", code=4).stderr
+
+
+def test_bundle_and_job(bundled):
+    job = json.loads(bundled("jobs", "list", "--json").stdout)[0]
+    assert (job["kind"], job["state"]) == ("bundle", "done")
+    assert json.loads(bundled("jobs", "show", job["id"][:8], "--json").stdout)["id"] == job["id"]
+    by_name = json.loads(bundled("bundle", "inspect", "garden/all", "--json").stdout)
+    by_path = json.loads(bundled("bundle", "inspect", "./garden.safetensors", "--json").stdout)
+    assert by_name["digest"] == by_path["digest"] == job["result_sha256"]
+    again = json.loads(
+        bundled("bundle", "build", "garden", "all", "--observed", "oak,elm,moss", "--json").stdout
+    )
+    assert again["job"] == job["id"]
+    assert "moos" in bundled("bundle", "build", "garden", "x", "--observed", "oak,moos", code=1).stderr
+    bundled("jobs", "show", "00000000", code=4)
+
+
+def test_score_binds_columns_by_name_and_never_by_position_unasked(bundled):
+    rows = json.loads(bundled("score", "garden/all", "p.csv", "--json").stdout)
+    assert [row["key"] for row in rows] == ["tree", "moss"]
+    np.save("p.npy", np.array([[0.5, 0.5, 0.0], [0.05, 0.05, 0.9]], dtype=np.float32))
+    assert "--columns" in bundled("score", "garden/all", "p.npy", code=2).stderr
+    for columns in ("bundle", "oak,elm,moss"):
+        found = json.loads(bundled("score", "garden/all", "p.npy", "--columns", columns, "--json").stdout)
+        assert [row["key"] for row in found] == ["tree", "moss"]
+    bundled("score", "garden/all", "p.csv", "--top", "2", "--out", "answers.csv")
+    assert len(Path("answers.csv").read_text().splitlines()) == 5
+    assert "ash" in bundled("score", "garden/all", "p.npy", "--columns", "oak,ash,moss", code=2).stderr
+
+
+def test_evaluate_shows_every_baseline(bundled):
+    result = json.loads(bundled("evaluate", "garden/all", "p.csv", "truth.txt", "--json").stdout)
+    assert set(result["rules"]) == {
+        "loki",
+        "argmax",
+        "constant",
+        "observed_only",
+        "crm",
+        "nearest_observed",
+    }
+    assert result["rules"]["loki"]["all"]["mean_squared_distance"] == 0
+    assert "argmax" in bundled("evaluate", "garden/all", "p.csv", "truth.txt").stdout
+
+
+def test_evaluate_measures_block_bundles_in_their_ontology(garden):
+    garden("bundle", "build", "garden", "graph", "--observed", "oak,elm,moss", "--metric", "graph")
+    Path("p.csv").write_text("moss,oak,elm\n0.0,0.5,0.5\n")
+    Path("truth.txt").write_text("plant\n")
+    result = json.loads(
+        garden("evaluate", "garden/graph", "p.csv", "truth.txt", "--ontology", "garden", "--json").stdout
+    )
+    assert result["rules"]["loki"]["all"]["mean_squared_distance"] == 1
+
+
+def test_cypher_prints_table_json_and_csv_and_binds_the_version(garden):
+    statement = (
+        "MATCH (l:Label {version: $version}) WHERE l.depth = $depth RETURN l.key AS key ORDER BY l.idx"
+    )
+    arguments = ("cypher", statement, "--ontology", "garden", "-p", "depth=2")
+    assert json.loads(garden(*arguments, "--json").stdout)["rows"] == [["elm"], ["oak"]]
+    assert garden(*arguments, "--csv").stdout == "key\nelm\noak\n"
+    assert garden(*arguments).stdout.split() == ["key", "---", "elm", "oak"]
+    assert "--max-rows" in garden(*arguments, "--max-rows", "1").stderr
+    assert "error" in garden("cypher", "MATCH (n) DETACH DELETE n", code=2).stderr
+    garden("cypher", "RETURN $version AS v", "--ontology", "nothing", code=4)
+    assert "NAME=VALUE" in garden("cypher", "RETURN 1", "-p", "depth", code=2).stderr
+
+
+def test_graph_verify_and_rebuild(garden):
+    checked = json.loads(garden("graph", "verify", "--json").stdout)
+    assert [c["same"] for c in checked] == [True]
+    assert len(json.loads(garden("graph", "rebuild", "--json").stdout)["versions"]) == 1
+    assert garden("graph", "verify").exit_code == 0
+
+
+def test_db_upgrade_and_doctor(call, monkeypatch):
+    assert call("db", "upgrade").stdout == call("db", "upgrade").stdout
+    found = json.loads(call("doctor", "--json").stdout)
+    assert found["ok"] is True
+    monkeypatch.setenv("GROVE_GRAPH_URL", "bolt://neo4j:canary-secret@127.0.0.1:9")
+    result = call("doctor", code=5)
+    assert "WRONG" in result.stdout
+    assert "canary" not in result.output
+    monkeypatch.setenv("GROVE_GRAPH_URL", "ftp://nowhere")
+    assert "GROVE_GRAPH_URL" in call("doctor", code=2).stderr
+
+
+def test_doctor_refuses_celery_beside_the_embedded_graph(call, monkeypatch):
+    monkeypatch.setenv("GROVE_BROKER_URL", "redis://127.0.0.1:9/0")
+    assert "GROVE_GRAPH_URL" in call("doctor", code=1).stdout
+    assert "GROVE_GRAPH_URL" in call("worker", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.csv", "", "is empty"),
+        ("text.csv", "oak,elm,moss\n1,2,x\n", "text.csv:2: column 'moss' holds 'x'"),
+        ("ragged.csv", "oak,elm,moss\n1,2\n", "ragged.csv:2: 2 cells under a header of 3"),
+        ("negative.csv", "oak,elm,moss\n1,-2,0\n", "row"),
+        ("nan.csv", "oak,elm,moss\n1,nan,0\n", "row"),
+        ("zero.csv", "oak,elm,moss\n0,0,0\n", "row"),
+        ("wide.csv", "oak,elm,moss,fern\n1,0,0,0\n", "fern"),
+        ("bytes.npy", "not numpy", "not a .npy file"),
+    ],
+)
+def test_outputs_that_break_a_rule_name_it(bundled, name, content, message):
+    Path(name).write_text(content)
+    columns = ("--columns", "bundle") if name.endswith(".npy") else ()
+    assert message in bundled("score", "garden/all", name, *columns, code=2).stderr
+
+
+def test_usage_and_missing_files(call):
+    call("nonsense", code=2)
+    call("ingest", "only-a-name", code=2)
+    assert "no-such-file" in call("ingest", "x", "no-such-file.csv", code=4).stderr
+    Path("garden.csv").write_text(EDGES)
+    assert "Bad Name" in call("ingest", "Bad Name", "garden.csv", code=2).stderr
+
+
+def test_exit_codes_follow_the_error_tree():
+    codes = {kind: code for kind, code in EXIT_CODES}
+    assert codes[errors.GroveError] == 1
+    kinds = [kind for kind, _ in EXIT_CODES]
+    for earlier, kind in enumerate(kinds):
+        assert not any(issubclass(kind, above) for above in kinds[:earlier]), (
+            "a row that can never be reached"
+        )
+
+
+def test_the_table_of_commands_is_the_commands():
+    context = click.Context(grove)
+    assert isinstance(grove, LazyGroup)
+    for name, (_, summary) in COMMANDS.items():
+        command = grove.get_command(context, name)
+        assert command is not None
+        assert command.name == name
+        assert summary.endswith(".")
+
+
+def test_help_starts_without_any_driver():
+    code = (
+        "import sys\nsys.argv = ['grove', '--help']\nfrom labelgrove.__main__ import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'neo4j', 'ladybug', 'celery', 'redis', 'sqlalchemy', 'numpy', 'scipy'} & set(sys.modules)\n"
+        "sys.exit(', '.join(sorted(heavy)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
