@@ -35,8 +35,7 @@ def bundle() -> None:
     "allowed",
     default="all",
     show_default=True,
-    metavar="all|leaves",
-    type=click.Choice(["all", "leaves"]),
+    metavar="all|leaves|FILE|KEYS",
     help="The labels it may answer with.",
 )
 @click.option(
@@ -61,9 +60,10 @@ def build(
     from ontology.errors import JobFailedError
     from workers.client import build_bundle_job
 
+    labels = allowed if allowed in ("all", "leaves") else read_keys(allowed)
     progress = Progress(f"bundle {ontology}/{name}")
     with progress.shown():
-        job = build_bundle_job(workspace, ontology, name, read_keys(observed), metric=metric, labels=allowed)
+        job = build_bundle_job(workspace, ontology, name, read_keys(observed), metric=metric, labels=labels)
     if job.result_sha256 is None:
         raise JobFailedError(
             f"job {job.id[:12]} is {job.state}: {job.error}; see `grove jobs show {job.id[:12]}`"

@@ -13,6 +13,7 @@ from labelgrove.cli.common import Progress, emit, json_option, note, table, when
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ontology.readers import ReadResult
     from ontology.workspace import Workspace
 
 __all__ = ["ingest", "ontology"]
@@ -35,16 +36,19 @@ def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="What to do about a kind of defect, e.g. roots=virtual or cycle=fix (docs/formats.md).",
         ),
         click.option("--labels", metavar="FILE", help="LSHTC: the file that names the classes."),
-        click.option("--part", metavar="noun|verb", help="WordNet: which part of speech."),
+        click.option("--part", type=click.Choice(["noun", "verb"]), help="WordNet: which part of speech."),
+        click.option("--root", default="root", show_default=True, help="Key of a root that has to be added."),
+        click.option(
+            "--header/--no-header", default=None, help="Edge lists: whether the first line is a header."
+        ),
+        click.option("--delimiter", help="Edge lists: what stands between columns."),
     )
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def _read(
-    source: str, format_: str | None, direction: str | None, policies: tuple[str, ...], **rest: Any
-) -> Any:
+def _read(source: str, *, format_: str | None, policies: tuple[str, ...], **rest: Any) -> ReadResult:
     from ontology import read
     from ontology.errors import InputError
 
@@ -54,7 +58,7 @@ def _read(
         if not equals:
             raise InputError(f"--policy {entry!r}: write DEFECT=POLICY, for example roots=virtual")
         chosen[code] = policy
-    return read(source, format=format_, direction=direction, policies=chosen, **rest)
+    return read(source, format=format_, policies=chosen, **rest)
 
 
 @click.command()
@@ -63,17 +67,7 @@ def _read(
 @_reading_options
 @json_option
 @with_workspace
-def ingest(
-    workspace: Workspace,
-    name: str,
-    source: str,
-    format_: str | None,
-    direction: str | None,
-    policies: tuple[str, ...],
-    labels: str | None,
-    part: str | None,
-    as_json: bool,
-) -> None:
+def ingest(workspace: Workspace, /, name: str, source: str, as_json: bool, **reading: Any) -> None:
     """Read the hierarchy at SOURCE and make it the current version of NAME.
 
     \b
@@ -87,7 +81,7 @@ def ingest(
     progress = Progress(f"ingest {name}")
     with progress.shown():
         progress("reading")
-        result = _read(source, format_, direction, policies, labels=labels, part=part)
+        result = _read(source, **reading)
         if result.report.defects:
             note(result.report.render())
         registered = register(workspace, name, result, source=str(source), progress=progress)
@@ -150,17 +144,9 @@ def show(workspace: Workspace, name: str, as_json: bool) -> None:
 @click.argument("source", type=click.Path())
 @_reading_options
 @json_option
-def validate(
-    source: str,
-    format_: str | None,
-    direction: str | None,
-    policies: tuple[str, ...],
-    labels: str | None,
-    part: str | None,
-    as_json: bool,
-) -> None:
+def validate(source: str, as_json: bool, **reading: Any) -> None:
     """Report every defect of the file at SOURCE and register nothing; exit code 3 if it would be refused."""
-    result = _read(source, format_, direction, policies, labels=labels, part=part, strict=False)
+    result = _read(source, strict=False, **reading)
     document = result.report.to_dict() | {"accepted": result.graph is not None}
     if result.graph is not None:
         document |= {"n_labels": result.graph.n_labels, "n_edges": result.graph.n_edges}

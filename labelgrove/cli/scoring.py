@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -134,7 +134,7 @@ def evaluate(
 
         with Workspace.open() as workspace:
             graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
-        space = metric_space(graph, adapter.bundle.metric, list(adapter.keys))
+        space = metric_space(graph, cast("Any", adapter.bundle.metric), list(adapter.keys))
     result = measure(
         adapter,
         values,

@@ -112,32 +112,32 @@ def _damaged(source: bytes) -> bytes:
     return bytes(packed)
 
 
-FOREIGN = {
-    "zip": b"PK\x03\x04rest",
-    "bzip2": b"BZh91AY&SY",
-    "xz": b"\xfd7zXZ\x00\x00",
-    "zstandard": b"\x28\xb5\x2f\xfd\x00",
-    "7z": b"7z\xbc\xaf\x27\x1c\x00",
-    "parquet": b"PAR1\x15\x04",
-    "hdf5": b"\x89HDF\r\n\x1a\n",
-    "sqlite": b"SQLite format 3\x00",
-    "numpy": b"\x93NUMPY\x01\x00",
-    "pdf": b"%PDF-1.7",
-    "utf-16-little": "a b\n".encode("utf-16"),
-    "utf-16-big": b"\xfe\xff" + "a b\n".encode("utf-16-be"),
-    "utf-32-little": "a b\n".encode("utf-32"),
-    "utf-32-big": b"\x00\x00\xfe\xff" + "a b\n".encode("utf-32-be"),
-    "git-lfs": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
-    "doctype": b"\n<!DOCTYPE HTML><title>404</title>",
-    "html": b"<HTML><body>404</body>",
-    "xml": b'<?xml version="1.0"?><a/>',
-    "turtle": b"@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n",
-    "obo": b"format-version: 1.4\n",
+FOREIGN: dict[str, tuple[bytes, str]] = {
+    "zip": (b"PK\x03\x04rest", "zip"),
+    "bzip2": (b"BZh91AY&SY", "bzip2"),
+    "xz": (b"\xfd7zXZ\x00\x00", "xz"),
+    "zstandard": (b"\x28\xb5\x2f\xfd\x00", "zstandard"),
+    "7z": (b"7z\xbc\xaf\x27\x1c\x00", "7z"),
+    "parquet": (b"PAR1\x15\x04", "parquet"),
+    "hdf5": (b"\x89HDF\r\n\x1a\n", "HDF5"),
+    "sqlite": (b"SQLite format 3\x00", "SQLite"),
+    "numpy": (b"\x93NUMPY\x01\x00", "numpy"),
+    "pdf": (b"%PDF-1.7", "PDF"),
+    "utf-16-little": ("a b\n".encode("utf-16"), "UTF-16"),
+    "utf-16-big": (b"\xfe\xff" + "a b\n".encode("utf-16-be"), "UTF-16"),
+    "utf-32-little": ("a b\n".encode("utf-32"), "UTF-32"),
+    "utf-32-big": (b"\x00\x00\xfe\xff" + "a b\n".encode("utf-32-be"), "UTF-32"),
+    "git-lfs": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS"),
+    "doctype": (b"\n<!DOCTYPE HTML><title>404</title>", "HTML"),
+    "html": (b"<HTML><body>404</body>", "HTML"),
+    "xml": (b'<?xml version="1.0"?><a/>', "XML"),
+    "turtle": (b"@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n", "Turtle"),
+    "obo": (b"format-version: 1.4\n", "OBO"),
 }
 
 
 def _foreign_cases() -> list[Case]:
-    return [Case("edges", "foreign-file", 1, content, note=note) for note, content in FOREIGN.items()]
+    return [Case("edges", "foreign-file", 1, content, note=note) for note, (content, _) in FOREIGN.items()]
 
 
 def _edge_cases() -> list[Case]:
@@ -254,6 +254,7 @@ def _wordnet_cases() -> list[Case]:
         grown("self-loop", 4, pointing(2, [("@", 1), ("@", 2), ("~i", 4)])),
         grown("duplicate-edge", 4, pointing(2, [("@", 1), ("@i", 1), ("~i", 4)])),
         grown("cycle", 3, pointing(1, [("@", 0), ("@", 4), ("~", 2), ("~", 3)])),
+        grown("one-sided-pointer", 3, pointing(3, []), "hypernym missing"),
         grown("roots", 5, pointing(3, [])),
         grown("transitive-edge", 6, pointing(4, [("@i", 2), ("@i", 1)])),
         grown("duplicate-name", 6, [(w if w != "Rex" else "cat", p, g) for w, p, g in NOUNS]),

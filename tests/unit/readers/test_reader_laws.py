@@ -11,7 +11,7 @@ from typing import Any
 import hypothesis.strategies as st
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from ontology.errors import GroveError
 from ontology.labelgraph import LabelGraph
@@ -122,24 +122,19 @@ def check(content: bytes, name: str | None) -> None:
 formats = st.sampled_from([None, *SOUND])
 
 
-@settings(max_examples=150)
 @given(content=st.binary(max_size=200), name=formats)
 def test_no_bytes_bring_a_reader_down(content, name):
     check(content, name)
 
 
-alphabet = st.sampled_from(
-    list('ab01 \t,\n\n-#"{}[]:|~@\r\0') + ["\ufeff", "parent", "name", "children", " n 01 "]
-)
+alphabet = st.sampled_from([*'ab01 \t,\n\n-#"{}[]:|~@\r\0', "\ufeff", "parent", "name", "children", " n 01 "])
 
 
-@settings(max_examples=150)
 @given(text=st.lists(alphabet, max_size=60).map("".join), name=formats)
 def test_no_text_brings_a_reader_down(text, name):
     check(text.encode(), name)
 
 
-@settings(max_examples=150)
 @given(data=st.data(), name=st.sampled_from(list(SOUND)))
 def test_no_damage_to_a_sound_source_brings_its_reader_down(data, name):
     content = bytearray(SOUND[name])

@@ -12,7 +12,7 @@ import pytest
 from ontology.errors import DefectsError, InputError, NotFoundError
 from ontology.readers import RULES, ReadResult, read, structure
 from ontology.readers import lines as lines_module
-from tests.unit.readers.reader_corpus import CASES, LABELS, SOUND, Case, as_json, nested
+from tests.unit.readers.reader_corpus import CASES, FOREIGN, LABELS, SOUND, Case, as_json, nested
 
 
 def place(case: Case, folder: Path) -> tuple[Path, dict[str, object]]:
@@ -101,6 +101,15 @@ def test_a_sound_source_has_no_defect(name, tmp_path):
     result = read_case(case, tmp_path)
     assert {d.code for d in result.report.defects} <= {"roots", "class-not-leaf"}
     assert result.graph is not None
+
+
+@pytest.mark.parametrize("note", FOREIGN)
+def test_a_file_of_another_kind_is_called_by_its_name(note, tmp_path):
+    content, kind = FOREIGN[note]
+    (tmp_path / "source").write_bytes(content)
+    (defect,) = read(tmp_path / "source", strict=False).report.errors
+    assert defect.code == "foreign-file"
+    assert kind in defect.examples[0][2]
 
 
 def test_every_defect_is_listed_not_only_the_first(tmp_path):
