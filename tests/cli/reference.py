@@ -56,7 +56,13 @@ def render() -> str:
     """Return the page."""
     parts = [_HEADER]
     for path, command in walk(grove):
-        context = click.Context(command, info_name=" ".join(path), max_content_width=110, terminal_width=110)
+        context = click.Context(
+            command,
+            info_name=" ".join(path),
+            terminal_width=110,
+            max_content_width=110,
+            **grove.context_settings,
+        )
         parts.append(f"## {' '.join(path)}\n\n```text\n{command.get_help(context).strip()}\n```\n")
     return "\n".join(parts)
 
