@@ -26,7 +26,8 @@ __all__ = [
     "check_weights",
     "plain_sums",
     "powers",
-    "read_weights",
+    "refuse_bad_rows",
+    "shaped_weights",
     "tied",
 ]
 
@@ -78,11 +79,15 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
     >>> check_weights([1, 3], 2)
     array([[1., 3.]])
     """
-    return np.ascontiguousarray(read_weights(weights, n_observed), dtype=np.float64)
+    rows = shaped_weights(weights, n_observed).astype(np.float64, order="C")
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = rows.sum(axis=1)
+    refuse_bad_rows(rows, total)
+    return rows
 
 
-def read_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
-    """Return what `check_weights` does in the dtype given, without a copy."""
+def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
+    """Return `weights` with one row for each sample, in the dtype given, the values unchecked."""
     given = np.asarray(weights)
     if given.dtype.kind not in "buif":
         raise WeightError(f"weights: dtype {given.dtype} given; weights are real numbers")
@@ -91,16 +96,22 @@ def read_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
             f"weights: shape {given.shape} given; expected ({n_observed},) or (n_samples, {n_observed}), "
             "one column for each observed label"
         )
-    rows = np.atleast_2d(given)
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = rows.sum(axis=1, dtype=np.float64)
+    return np.atleast_2d(given)
+
+
+def refuse_bad_rows(rows: NDArray[Any], total: NDArray[np.float64], first: int = 0) -> None:
+    """Raise `WeightError` for rows that break the rule of `check_weights`; `first` is the number of row 0.
+
+    A sum that is a fair number leaves only negative values to look for: NaN and infinity would show in it.
+    """
     fair = (total >= _SMALLEST_TOTAL) & (total <= _LARGEST_TOTAL)
     if not (fair.all() and rows.min(initial=0) >= 0):
-        raise WeightError(_complaint(rows.astype(np.float64), total))
-    return rows
+        raise WeightError(_complaint(rows.astype(np.float64), first))
 
 
-def _complaint(rows: NDArray[np.float64], total: NDArray[np.float64]) -> str:
+def _complaint(rows: NDArray[np.float64], first: int) -> str:
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = rows.sum(axis=1)
     faults = (
         ("hold NaN or infinity", ~np.isfinite(rows).all(axis=1)),
         ("hold a negative value", (rows < 0).any(axis=1)),
@@ -109,10 +120,10 @@ def _complaint(rows: NDArray[np.float64], total: NDArray[np.float64]) -> str:
         ("sum to more than 1e150; scale them", total > _LARGEST_TOTAL),
     )
     reason, bad = next(fault for fault in faults if fault[1].any())
-    found = np.flatnonzero(bad)
+    found = np.flatnonzero(bad) + first
     shown = ", ".join(map(str, found[:5].tolist())) + (", ..." if len(found) > 5 else "")
     return (
-        f"weights: {len(found)} of {len(rows)} rows {reason} (rows {shown}); "
+        f"weights: {len(found)} rows {reason} (rows {shown}); "
         "a row holds finite, non-negative numbers, at least one of them positive"
     )
 
@@ -182,7 +193,8 @@ def plain_sums(
     for start in range(0, n_observed, step):
         stop = min(start + step, n_observed)
         block = terms[1 : stop - start + 1, :n_pairs]
-        np.multiply(powered[start:stop].take(which, axis=1), weights[start:stop], out=block)
+        powered[start:stop].take(which, axis=1, out=block, mode="clip")  # the other modes copy once more
+        np.multiply(block, weights[start:stop], out=block)
         terms[0] = np.add.reduce(terms[: stop - start + 1], axis=0)
     return terms[0, :n_pairs].copy()
 

@@ -5,6 +5,7 @@
 The graph is the tree of primary parents of WordNet's nouns where WordNet is installed, else a seeded
 synthetic tree of the same size. The fused dense path is a float32 matrix product over blocks of rows of uint8
 distances, squared as they are read, with a running argmin. Answers are checked before anything is timed.
+OPENBLAS_CORETYPE chooses the kernels of the dense path; unset, OpenBLAS takes the best the processor has.
 Prints one JSON document.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import statistics
 import sys
@@ -162,6 +164,7 @@ def main() -> None:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "blas": blas,
+        "blas_kernels_pinned_to": os.environ.get("OPENBLAS_CORETYPE"),
         "settings": settings,
     }
     json.dump(document, sys.stdout, indent=2)

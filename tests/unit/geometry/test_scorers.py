@@ -121,8 +121,9 @@ def test_the_filter_keeps_what_float32_cannot_tell_apart() -> None:
     assert int(result.value[0]) == exact[17] == min(exact)
 
 
-def test_near_ties_within_the_tolerance_go_to_the_lowest_index() -> None:
-    distances = np.array([[1.0 + 1e-13], [1.0], [1.0 + 1e-11]])
+@pytest.mark.parametrize("scale", [1.0, 1e16])  # squares of the latter are beyond float32: another filter
+def test_near_ties_within_the_tolerance_go_to_the_lowest_index(scale: float) -> None:
+    distances = scale * np.array([[1.0 + 1e-13], [1.0], [1.0 + 1e-11]])
     result = DenseScorer(distances).score([1.0])
     assert (result.index[0], result.n_tied[0]) == (0, 2)
     assert DenseScorer(distances).score([1.0], top=3).index.tolist() == [[0, 1, 2]]
@@ -149,7 +150,7 @@ def test_whole_powers_are_exact(dtype: type, beta: int) -> None:
 
 def test_fractional_powers() -> None:
     for values in (np.arange(9, dtype=np.uint8), np.linspace(0, 3, 7)):
-        np.testing.assert_allclose(powers(values, 0.5), np.sqrt(values), rtol=1e-15)
+        np.testing.assert_allclose(powers(values, 0.5), np.sqrt(values.astype(float)), rtol=1e-15)
         np.testing.assert_allclose(powers(values, 2.5), values.astype(float) ** 2.5, rtol=1e-15)
 
 

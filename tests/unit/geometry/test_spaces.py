@@ -122,7 +122,7 @@ def test_bad_arguments_are_named(arguments: dict, error: type[Exception], text: 
 
 @pytest.mark.parametrize("bad", [[-1], [4], [[0]], [0.5], ["a"]])
 def test_indices_out_of_place_are_refused(bad: list) -> None:
-    for space in (metric_space(DIAMOND), metric_space(DIAMOND, "tree"), CompleteSpace("abcd")):
+    for space in (metric_space(DIAMOND), metric_space(DIAMOND, "tree"), CompleteSpace(list("abcd"))):
         with pytest.raises(InputError):
             space.distances(rows=bad)
         with pytest.raises(InputError):
@@ -137,7 +137,7 @@ def test_a_string_is_not_a_list_of_keys() -> None:
             call("a")
 
 
-# ---- dtypes ------------------------------------------------------------------------------------------------
+# ---- dtypes ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_the_smallest_exact_dtype(n: int, length: float, dtype: type) -> None:
         assert (table == abs(np.subtract.outer(np.arange(n), np.arange(n))) * length).all()
 
 
-# ---- trees from arrays -------------------------------------------------------------------------------------
+# ---- trees from arrays -----------------------------------------------------------------------------------
 
 
 @given(cases(["tree", "undirected tree", "weighted tree", "polytree", "primary tree"]))
@@ -194,13 +194,12 @@ def test_arrays_that_are_no_tree_are_refused(parent: list, length: list | None, 
         TreeSpace.from_arrays(Keys.from_strings("abc"), parent, length)
 
 
-# ---- matrices ------------------------------------------------------------------------------------------------
+# ---- matrices --------------------------------------------------------------------------------------------
 
 
 def test_matrix_of_some_points() -> None:
-    space = MatrixSpace(
-        np.array([[0, 2], [2, 0], [1, 1]], dtype=np.uint8), ["a", "b", "c"], points=["a", "b"]
-    )
+    matrix = np.array([[0, 2], [2, 0], [1, 1]], dtype=np.uint8)
+    space = MatrixSpace(matrix, ["a", "b", "c"], points=["a", "b"])
     assert (space.n_labels, space.n_points) == (3, 2)
     assert space.distances([2], [1]).tolist() == [[1]]
     with pytest.raises(SpaceError, match=r"1 labels have no column, 'c'"):
@@ -223,7 +222,7 @@ def test_matrices_that_are_no_distances_are_refused(matrix: np.ndarray, text: st
         MatrixSpace(matrix, ["a", "b"])
 
 
-# ---- imports -------------------------------------------------------------------------------------------------
+# ---- imports ---------------------------------------------------------------------------------------------
 
 NUMPY_ALONE = """
 import sys
