@@ -237,6 +237,8 @@ class _Sieve:
         self._top = top
         self._share = (weights / weights.sum(axis=1, keepdims=True)).T
         self._single_share = self._share.astype(np.float32)
+        # shares below the normal range slow every product down; `absolute` in `add` makes up for losing them
+        self._single_share[self._single_share < np.finfo(np.float32).tiny] = 0
         # the tie rule itself, and what rounding may do to the two plain sums it compares
         self._tolerance = 1 + TIE_RELATIVE + 8 * (weights.shape[1] + 8) * 2.0**-53
         self._best = np.full((top, len(weights)), np.inf)  # upper bounds of the smallest values

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ontology.errors import MissingExtraError, SettingsError
 from ontology.graph.errors import GraphDamagedError
-from ontology.graph.store import GraphStore, Rows
+from ontology.graph.rows import Rows
+from ontology.graph.store import GraphStore
 from ontology.settings import Settings
 
 __all__ = ["GraphDamagedError", "GraphStore", "Rows", "open_graph"]

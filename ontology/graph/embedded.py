@@ -30,7 +30,8 @@ from ontology.graph.generations import Generations
 from ontology.graph.migrate import Migration, changed_versions, migrations, pending
 from ontology.graph.named import check_parameters, named_query
 from ontology.graph.records import edge_columns, label_columns
-from ontology.graph.store import GraphStore, Rows, Run, plain_value
+from ontology.graph.rows import Rows, plain_value
+from ontology.graph.store import GraphStore, Run
 from ontology.labelgraph import LabelGraph
 
 __all__ = ["EmbeddedStore", "fetch", "limited_connection", "open_database", "reserved_bytes"]

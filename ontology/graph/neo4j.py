@@ -18,6 +18,7 @@ import neo4j.exceptions
 import neo4j.graph
 
 from ontology.errors import (
+    GroveError,
     MigrationError,
     QueryFailedError,
     QueryTimeoutError,
@@ -28,7 +29,8 @@ from ontology.errors import (
 from ontology.graph.migrate import Migration, changed_versions, pending
 from ontology.graph.named import check_parameters, named_query
 from ontology.graph.records import edge_columns, label_columns
-from ontology.graph.store import GraphStore, Rows, Run, plain_value
+from ontology.graph.rows import Rows, plain_value
+from ontology.graph.store import GraphStore, Run
 from ontology.labelgraph import LabelGraph
 from ontology.settings import masked
 
@@ -219,6 +221,8 @@ class Neo4jStore(GraphStore):
         where = f"graph {self._where}"
         try:
             yield
+        except GroveError:  # ours already; a ServiceError is an OSError too
+            raise
         except neo4j.exceptions.AuthError as error:
             raise ServiceError(f"{where}: user or password is wrong; GROVE_GRAPH_URL holds both") from error
         except neo4j.exceptions.ConfigurationError as error:

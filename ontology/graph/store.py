@@ -7,53 +7,25 @@ come out plain: strings, numbers, lists and dictionaries, never a driver's own o
 from __future__ import annotations
 
 import abc
+import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from decimal import Decimal
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
-
-import numpy as np
 
 from ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
 from ontology.graph.errors import GraphDamagedError
 from ontology.graph.guard import check_statement
 from ontology.graph.named import check_parameters, named_query
+from ontology.graph.paths import shortest_path
 from ontology.graph.records import check_keys, fold, graph_from_columns, uid
+from ontology.graph.rows import Rows
 from ontology.graph.tokens import parameters
 from ontology.labelgraph import LabelGraph
 
-__all__ = ["GraphStore", "Rows", "Run", "plain_value"]
+__all__ = ["GraphStore", "Run"]
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The answer to a query.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Names in the order of the RETURN.
-    rows : list of tuple
-        Plain values.
-    truncated : bool
-        Whether the row cap cut the answer short.
-    """
-
-    columns: tuple[str, ...]
-    rows: list[tuple[Any, ...]]
-    truncated: bool = False
-
-    def dicts(self) -> list[dict[str, Any]]:
-        """Return each row as a dictionary.
-
-        >>> Rows(("key", "depth"), [("oak", 2)]).dicts()
-        [{'key': 'oak', 'depth': 2}]
-        """
-        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
 Run = Callable[..., Rows]
@@ -309,7 +281,7 @@ class GraphStore(abc.ABC):
         Reads the version and searches it as arrays: O(n_edges log n_labels).
         """
         graph = self.read_back(digest)
-        steps = _shortest_path(graph, graph.keys.index(a), graph.keys.index(b))
+        steps = shortest_path(graph, graph.keys.index(a), graph.keys.index(b))
         if not steps:
             return []
         uids = [uid(digest, key) for key in graph.keys.take([i for i, _ in steps])]
@@ -377,7 +349,9 @@ class GraphStore(abc.ABC):
         given = params or {}
         used = parameters(cypher)
         check_parameters(used, given.keys() & used, where="the statement")
-        return self._run_guarded(cypher, {n: given[n] for n in used}, timeout_s, max_rows)
+        bound = {n: given[n] for n in used}
+        _check_plain(bound)
+        return self._run_guarded(cypher, bound, timeout_s, max_rows)
 
     # ---- helpers -----------------------------------------------------------------------------------
 
@@ -415,48 +389,14 @@ class GraphStore(abc.ABC):
         self.close()
 
 
-def plain_value(value: Any) -> Any:
-    r"""Return `value` as JSON can hold it: dates and other objects as text, NaN and infinities by name.
-
-    >>> plain_value([float("inf"), b"\x01", (1, None)])
-    ['Infinity', '01', [1, None]]
-    """
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        if math.isfinite(value):
-            return value
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, Decimal):  # how the embedded engine gives the sum of integers
-        return int(value) if value.as_tuple().exponent == 0 else float(value)
-    if isinstance(value, Mapping):
-        return {str(k): plain_value(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain_value(v) for v in value]
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value).hex()
-    formatter = getattr(value, "isoformat", None) or getattr(value, "iso_format", None)
-    return formatter() if formatter else str(value)
-
-
-def _shortest_path(graph: LabelGraph, start: int, end: int) -> list[tuple[int, float]]:
-    """Return (index, distance from `start`) along the first shortest path; empty without one."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
-    ends = np.concatenate([graph.edge_child, graph.edge_parent])
-    others = np.concatenate([graph.edge_parent, graph.edge_child])
-    lengths = np.concatenate([graph.edge_weight, graph.edge_weight])
-    links = csr_array((lengths, (ends, others)), shape=(graph.n_labels, graph.n_labels))
-    left = dijkstra(links, indices=end)  # distances to `end`, so that the walk can choose its way greedily
-    if not np.isfinite(left[start]):
-        return []
-    at, steps = start, [(start, 0.0)]
-    while at != end:
-        row = slice(links.indptr[at], links.indptr[at + 1])
-        near, length = links.indices[row], links.data[row]
-        closer = np.flatnonzero(left[near] + length == left[at])
-        choice = closer[np.argmin(near[closer])]
-        at = int(near[choice])
-        steps.append((at, steps[-1][1] + float(length[choice])))
-    return steps
+def _check_plain(params: Mapping[str, Any]) -> None:
+    """Refuse parameter values that the engines would not take alike."""
+    for name, value in params.items():
+        try:
+            json.dumps(value, allow_nan=False).encode("ascii")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InputError(
+                f"parameter ${name}: {error}; give text, numbers, true, false, null, and lists of them"
+            ) from error
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise InputError(f"parameter ${name}: {value} does not fit into 64 bits")

@@ -394,6 +394,13 @@ class GraphStoreContract:
         with pytest.raises(InputError, match=r"misses \$version"):
             store.run_user("MATCH (l:Label {version: $version}) RETURN l.key")
 
+    @pytest.mark.parametrize(
+        "value", [object(), {1, 2}, b"x", float("nan"), 2**63], ids=["object", "set", "bytes", "nan", "huge"]
+    )
+    def test_a_parameter_that_is_not_plain_is_refused(self, store: GraphStore, value: object) -> None:
+        with pytest.raises(InputError, match=r"parameter \$x"):
+            store.run_user("RETURN $x AS x", {"x": value})
+
     def test_a_wrong_query_is_a_typed_error(self, store: GraphStore, pets: str) -> None:
         for statement in ("RETURN 1 +", "RETURN nothing", "MATCH (l:Label) RETURN checksum(l.key)"):
             with pytest.raises(QueryFailedError):

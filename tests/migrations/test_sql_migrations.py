@@ -48,7 +48,9 @@ def described(engine: Engine) -> dict[str, Any]:
         for table in looking.get_table_names():
             if table != "alembic_version":
                 found[table] = {
-                    "columns": [(c["name"], str(c["type"]), c["nullable"]) for c in looking.get_columns(table)],
+                    "columns": [
+                        (c["name"], str(c["type"]), c["nullable"]) for c in looking.get_columns(table)
+                    ],
                     "primary": looking.get_pk_constraint(table),
                     "foreign": sorted(looking.get_foreign_keys(table), key=str),
                     "unique": sorted(looking.get_unique_constraints(table), key=str),
@@ -125,7 +127,7 @@ def test_sqlite_is_brought_up_to_date_when_opened(sqlite_url: str) -> None:
 
 def test_postgresql_asks_for_the_command(postgres_url: str) -> None:
     engine = create_engine(postgres_url)
-    with pytest.raises(MigrationError, match="empty.*grove db upgrade"):
+    with pytest.raises(MigrationError, match=r"empty.*grove db upgrade"):
         check_schema(engine)
     assert described(engine) == {}
     engine.dispose()

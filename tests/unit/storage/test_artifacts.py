@@ -104,7 +104,23 @@ def test_index_documents_are_replaced_listed_and_deleted(store: ArtifactStore) -
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".", "..", "../up", "a/b", "a\\b", "/etc/passwd", ".hidden", "A", "é", "a\n", "a\0", "x" * 65, "-a", None],
+    [
+        "",
+        ".",
+        "..",
+        "../up",
+        "a/b",
+        "a\\b",
+        "/etc/passwd",
+        ".hidden",
+        "A",
+        "é",
+        "a\n",
+        "a\0",
+        "x" * 65,
+        "-a",
+        None,
+    ],
 )
 def test_no_index_name_leaves_the_store(store: ArtifactStore, name: Any) -> None:
     for ask in (store.read_index, store.delete_index, lambda n: store.write_index(n, {})):
@@ -216,20 +232,43 @@ def test_a_fault_at_any_call_leaves_all_or_nothing(tmp_path: Path, code: int) ->
         store = open_store(str(root))
         with pytest.MonkeyPatch.context() as patch:
             counter = FailAt(patch, n, code)
+            said = None
             try:
                 store.put_bytes(data)
-                failed = False
             except ServiceError as error:
-                failed = True
-                assert os.strerror(code) in str(error)
-                assert str(root) in str(error)
+                said = str(error)
+        assert said is None or all(part in said for part in (os.strerror(code), str(root)))
         left = files_under(root) if root.exists() else []
         assert left in ([], [store.local_path(hashlib.sha256(data).hexdigest())])
         assert all(path.read_bytes() == data for path in left)
         assert store.put_bytes(data) in store.digests()
-        if not failed:
+        if said is None:
             break
     assert n > 8, f"only {counter.calls} calls were seen; the loop tested nothing"
+
+
+def test_a_file_has_its_name_only_when_it_is_on_the_disk(
+    local: ArtifactStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = path_of(local, hashlib.sha256(b"oak").hexdigest())
+    calls: list[tuple[str, str, bool]] = []
+
+    def fsync(handle: int) -> None:
+        calls.append(("fsync", Path(os.readlink(f"/proc/self/fd/{handle}")).name, target.exists()))
+
+    def rename(old: Path, new: Path, *, real: Callable[..., None] = os.replace) -> None:
+        calls.append(("replace", Path(old).name, target.exists()))
+        real(old, new)
+
+    monkeypatch.setattr(artifacts.os, "fsync", fsync)
+    monkeypatch.setattr(artifacts.os, "replace", rename)
+    local.put_bytes(b"oak")
+    *folders, content, renamed, last = calls
+    assert [name for _, name, _ in folders] == [target.parents[3].name, "artifacts", "sha256"]
+    assert content == ("fsync", renamed[1], False)
+    assert renamed[0] == "replace"
+    assert renamed[1].startswith(".tmp-")
+    assert last == ("fsync", target.parent.name, True)
 
 
 def test_a_disk_that_fills_up_while_writing_leaves_nothing(tmp_path: Path) -> None:
@@ -296,5 +335,7 @@ def test_importing_needs_numpy_alone() -> None:
         "print(sorted({'sqlalchemy', 'fsspec', 'scipy', 'safetensors', 'neo4j'} & sys.modules.keys()))\n"
     )
     root = Path(artifacts.__file__).parent.parent
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root
+    )
     assert done.stdout == "[]\n"

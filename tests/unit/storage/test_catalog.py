@@ -77,7 +77,9 @@ def test_the_loser_learns_who_holds_the_name_and_since_when(catalog: Catalog) ->
     assert catalog.acquire("trees").fence == 2
 
 
-def test_a_lease_that_ran_out_is_taken_over_and_its_holder_can_write_nothing(catalog: Catalog, engine: Engine) -> None:
+def test_a_lease_that_ran_out_is_taken_over_and_its_holder_can_write_nothing(
+    catalog: Catalog, engine: Engine
+) -> None:
     old = catalog.acquire("trees")
     version = open_version(catalog, old, A)
     held_by(engine, old.owner, seconds=-1)

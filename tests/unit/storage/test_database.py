@@ -58,9 +58,14 @@ def test_the_clock_is_the_servers(engine: Engine) -> None:
 
 def test_a_failed_transaction_leaves_nothing(engine: Engine) -> None:
     TABLE.create(engine)
-    with pytest.raises(ZeroDivisionError), writing(engine) as connection:
-        connection.execute(TABLE.insert().values(name="a", value=1))
-        _ = 1 / 0
+
+    def fail() -> None:
+        with writing(engine) as connection:
+            connection.execute(TABLE.insert().values(name="a", value=1))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     with reading(engine) as connection:
         assert connection.execute(TABLE.select()).all() == []
 
@@ -120,7 +125,10 @@ def test_a_lock_that_does_not_end_is_worth_another_try(sqlite: Engine) -> None:
 
 def test_a_server_that_does_not_answer_is_named_without_its_password() -> None:
     engine = create_engine("postgresql://grove:hunter2@127.0.0.1:1/grove")
-    with pytest.raises(ServiceError, match=r"127\.0\.0\.1:1/grove.*GROVE_DATABASE_URL") as caught, reading(engine):
+    with (
+        pytest.raises(ServiceError, match=r"127\.0\.0\.1:1/grove.*GROVE_DATABASE_URL") as caught,
+        reading(engine),
+    ):
         pass
     assert "hunter2" not in str(caught.value)
 
@@ -145,7 +153,9 @@ def test_a_broken_constraint_keeps_sqlalchemys_error(engine: Engine) -> None:
         connection.execute(TABLE.insert(), [{"name": "a", "value": 1}, {"name": "a", "value": 2}])
 
 
-@pytest.mark.parametrize("url", ["", "catalog.db", "sqlite://", "sqlite:///:memory:", "mysql://u:hunter2@h/d"])
+@pytest.mark.parametrize(
+    "url", ["", "catalog.db", "sqlite://", "sqlite:///:memory:", "mysql://u:hunter2@h/d"]
+)
 def test_urls_that_name_no_database_are_refused(url: str) -> None:
     with pytest.raises(SettingsError, match="GROVE_DATABASE_URL") as caught:
         create_engine(url)

@@ -44,7 +44,9 @@ def test_what_is_written_is_read(arrays: Arrays, metadata: dict[str, str]) -> No
 
 
 @given(any_arrays, any_metadata, st.randoms(use_true_random=False))
-def test_bytes_do_not_depend_on_the_order_of_names(arrays: Arrays, metadata: dict[str, str], draw: Any) -> None:
+def test_bytes_do_not_depend_on_the_order_of_names(
+    arrays: Arrays, metadata: dict[str, str], draw: Any
+) -> None:
     names, words = list(arrays), list(metadata)
     draw.shuffle(names)
     draw.shuffle(words)
@@ -54,9 +56,15 @@ def test_bytes_do_not_depend_on_the_order_of_names(arrays: Arrays, metadata: dic
 
 def test_bytes_are_what_they_were() -> None:
     """Artifacts are named by these bytes: another digest here is a new format, to be decided on, not met."""
-    arrays = {"b": np.arange(5, dtype=np.float64), "a": np.eye(3, dtype=bool), "c": np.zeros((0, 4), np.int32)}
+    arrays = {
+        "b": np.arange(5, dtype=np.float64),
+        "a": np.eye(3, dtype=bool),
+        "c": np.zeros((0, 4), np.int32),
+    }
     data = write_safetensors(arrays, {"unit": "edges", "format": "é"})
-    assert hashlib.sha256(data).hexdigest() == "a8d774e5980421e70901136ebd189a228177ec79b833ef6c983a7f6f0d47c0ea"
+    assert (
+        hashlib.sha256(data).hexdigest() == "a8d774e5980421e70901136ebd189a228177ec79b833ef6c983a7f6f0d47c0ea"
+    )
 
 
 @given(any_arrays)
