@@ -163,7 +163,7 @@ def validate(source: str, as_json: bool, **reading: Any) -> None:
 @click.option("--format", "format_", type=click.Choice(["tsv", "json"]), default="tsv", show_default=True)
 @with_workspace
 def export(workspace: Workspace, name: str, out: Path | None, format_: str) -> None:
-    """Write the current version of NAME as an edge list (child, parent, weight, rank) or as JSON."""
+    """Write the current version of NAME as an edge list, or as JSON with names and ranks too."""
     from ontology.ingest import export_ontology
 
     text = export_ontology(workspace, name, format=format_)

@@ -76,8 +76,8 @@ def scoring_page(document: dict[str, Any]) -> str:
     return (
         "## Tree scoring against the fused dense path\n\n"
         "`python -m tests.benchmarks.bench_tree_scoring`: numpy alone, one thread. The dense path is a "
-        "float32 matrix product over blocks of rows of uint8 distances, squared as they are read, with a running "
-        "argmin. Goal at K = 1000: ratio 180.\n\n"
+        "float32 matrix product over blocks of rows of uint8 distances, squared as they are read, "
+        "with a running argmin. Goal at K = 1000: ratio 180.\n\n"
         f"{graph['graph']}: {graph['n_labels']:,} labels, digest `{graph['digest'][:16]}`; "
         f"seed {document['seed']}; "
         f"{'; '.join(document['blas'])}.\n\n{table(columns, rows)}\n"
