@@ -1,0 +1,32 @@
+"""What a classifier hands over: probabilities with names on the columns, and the truth to compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Predicted"]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What one trained classifier says about its test samples.
+
+    Attributes
+    ----------
+    columns : tuple of str, length n_observed
+        Label key of each column of `probabilities`.
+    probabilities : ndarray of shape (n_samples, n_observed), dtype=float64
+        Rows sum to one.
+    truth : tuple of str, length n_samples
+        True label key of each sample; most of them no column knows.
+    train_labels : tuple of str, length n_train
+        Label key of each training sample, all of them observed.
+    """
+
+    columns: tuple[str, ...]
+    probabilities: NDArray[np.float64]
+    truth: tuple[str, ...]
+    train_labels: tuple[str, ...]

@@ -1,0 +1,241 @@
+"""What the quickstart found, as records and as text for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adapter.evaluation import Evaluation
+from ontology.ingest import RegisterResult
+
+__all__ = ["RULE_NAMES", "Answer", "Part", "QuickstartResult", "render"]
+
+RULE_NAMES = {
+    "argmax": "argmax",
+    "loki": "Fréchet mean",
+    "constant": "constant",
+    "observed_only": "Fréchet mean, observed only",
+    "crm": "CRM (least expected distance)",
+    "nearest_observed": "nearest observed (oracle)",
+}
+"""What each rule of an evaluation is called here, in the order in which they are shown."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One classifier, trained and tested once for each seed.
+
+    Attributes
+    ----------
+    title : str
+    ontology : str
+        Name under which its labels are registered.
+    constant : str
+        Name of the label that the constant rule answers with, under the first seed.
+    seeds : tuple of int
+    evaluations : tuple of Evaluation
+        One for each seed.
+    """
+
+    title: str
+    ontology: str
+    constant: str
+    seeds: tuple[int, ...]
+    evaluations: tuple[Evaluation, ...]
+
+    def mean(self, rule: str, score: str = "mean_squared_distance") -> float:
+        """Return the mean over the seeds of one score of one rule."""
+        values = self._values(rule, score)
+        return sum(values) / len(values)
+
+    def standard_error(self, rule: str, score: str = "mean_squared_distance") -> float | None:
+        """Return the standard error of that mean; None for a single seed."""
+        values = self._values(rule, score)
+        if len(values) < 2:
+            return None
+        mean = sum(values) / len(values)
+        return math.sqrt(sum((v - mean) ** 2 for v in values) / (len(values) - 1) / len(values))
+
+    def distance_counts(self, rule: str) -> list[int]:
+        """Return the number of samples, over all seeds, at distance 0, 1, 2, ... from the truth."""
+        columns = zip(*(e[rule].severity for e in self.evaluations), strict=True)
+        return [sum(column) for column in columns]
+
+    def _values(self, rule: str, score: str) -> list[float]:
+        return [float(getattr(e[rule].all, score)) for e in self.evaluations]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: the scores over seeds, and every evaluation."""
+        return {
+            "title": self.title,
+            "ontology": self.ontology,
+            "constant": self.constant,
+            "seeds": list(self.seeds),
+            "rules": {
+                rule: {
+                    "mean_squared_distance": self.mean(rule),
+                    "standard_error": self.standard_error(rule),
+                    "normalized": self.mean(rule, "normalized"),
+                    "accuracy": self.mean(rule, "accuracy"),
+                }
+                for rule in RULE_NAMES
+            },
+            "evaluations": [e.to_dict() for e in self.evaluations],
+        }
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question to the graph, as Cypher, and its rows."""
+
+    question: str
+    ontology: str
+    cypher: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "question": self.question,
+            "ontology": self.ontology,
+            "cypher": self.cypher,
+            "columns": list(self.columns),
+            "rows": [list(row) for row in self.rows],
+        }
+
+
+@dataclass(frozen=True)
+class QuickstartResult:
+    """What `run` did and found.
+
+    Attributes
+    ----------
+    digits : Part
+    animals : Part or None
+        None where WordNet was not found or not asked for.
+    registered : tuple of RegisterResult
+        The ontologies that are now in the workspace.
+    answers : tuple of Answer
+        Rows of the graph; empty without WordNet.
+    pictures : tuple of Path
+    report : Path
+        The JSON file with this record.
+    graph : str
+        Engine and version of the graph store.
+    seconds : mapping of str to float
+        Wall-clock seconds of each step, and of the whole.
+    """
+
+    digits: Part
+    animals: Part | None
+    registered: tuple[RegisterResult, ...]
+    answers: tuple[Answer, ...]
+    pictures: tuple[Path, ...]
+    report: Path
+    graph: str
+    seconds: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "digits": self.digits.to_dict(),
+            "animals": None if self.animals is None else self.animals.to_dict(),
+            "registered": [
+                {"name": r.name, "digest": r.digest, "n_labels": r.n_labels, "n_edges": r.n_edges}
+                for r in self.registered
+            ],
+            "answers": [answer.to_dict() for answer in self.answers],
+            "pictures": [str(path) for path in self.pictures],
+            "report": str(self.report),
+            "graph": self.graph,
+            "seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()},
+        }
+
+
+def render(result: QuickstartResult) -> str:
+    """Return the result as text: a table for each part, what it means, the graph's rows, the files."""
+    blocks = [_part(result.digits)]
+    if result.animals is not None:
+        blocks += [_part(result.animals), *map(_answer, result.answers)]
+    else:
+        blocks.append(
+            "WordNet was not found, so the second part was left out. Install it with\n"
+            "  apt-get install wordnet-base\n"
+            "or set WNHOME to its folder, and run this again."
+        )
+    held = [[r.name, f"{r.n_labels:,}", f"{r.n_edges:,}", r.digest[:12]] for r in result.registered]
+    blocks.append(
+        f"In the graph ({result.graph}):\n" + _table(["ontology", "labels", "edges", "version"], held)
+    )
+    files = "\n".join(f"  {path}" for path in (*result.pictures, result.report))
+    blocks.append(f"Pictures and report ({result.seconds['total']:.0f} s in all):\n{files}")
+    return "\n\n".join(blocks)
+
+
+def _part(part: Part) -> str:
+    first = part.evaluations[0]
+    observed = sorted({e.n_observed for e in part.evaluations})
+    shown = f"{observed[0]}" if len(observed) == 1 else f"{observed[0]} to {observed[-1]}"
+    head = (
+        f"{part.title}\n"
+        f"{shown} of {first.n_labels:,} labels observed; {first.n_samples:,} test samples for each of "
+        f"{len(part.seeds)} seeds; diameter {first.diameter:g} hops"
+    )
+    rows = []
+    for rule, name in RULE_NAMES.items():
+        error = part.standard_error(rule)
+        spread = "" if error is None else f" ± {error:.2f}"
+        rows.append(
+            [
+                name,
+                f"{part.mean(rule):.2f}{spread}",
+                f"{part.mean(rule, 'normalized'):.4f}",
+                f"{part.mean(rule, 'accuracy'):.4f}",
+            ]
+        )
+    table = _table(["rule", "E[d²] (hops²)", "E[d²]/diam²", "accuracy"], rows)
+    return f"{head}\n{table}\n{_meaning(part)}"
+
+
+def _meaning(part: Part) -> str:
+    """Say in words what the table shows, the unflattering part included."""
+    argmax, mean, constant = (part.mean(rule) for rule in ("argmax", "loki", "constant"))
+    before, after = (part.mean(rule, "accuracy") for rule in ("argmax", "loki"))
+    accuracy = f"exact accuracy {'falls' if after < before else 'rises'} from {before:.4f} to {after:.4f}"
+    if after < before:
+        accuracy += ": it hedges, so fewer answers are exactly right and fewer are far off"
+    oracle = part.mean("nearest_observed")
+    side = "below" if mean < oracle else "above"
+    return (
+        f"Against argmax the Fréchet mean {_moves(argmax, mean)}; {accuracy}.\n"
+        f"Against argmax a constant answer, {part.constant}, {_moves(argmax, constant)}; "
+        f"against the constant the Fréchet mean {_moves(constant, mean)}.\n"
+        f"It is {side} {oracle:.2f}, the least E[d²] that any rule answering with observed labels can reach."
+    )
+
+
+def _moves(before: float, after: float) -> str:
+    return f"{'lowers' if after < before else 'raises'} E[d²] by {abs(after - before) / before:.0%}"
+
+
+def _answer(answer: Answer) -> str:
+    """Show a question, the command that asks it (quotes keep ``$version`` from the shell), and the rows."""
+    rows = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in answer.rows]
+    return f"{answer.question}\n  grove cypher --ontology {answer.ontology} '{answer.cypher}'\n" + _table(
+        answer.columns, rows
+    )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Align cells in columns: numbers to the right, everything else to the left."""
+    columns = list(zip(head, *rows, strict=True))
+    aligned = []
+    for title, *cells in columns:
+        width = max(map(len, (title, *cells)))
+        right = all(cell[:1].isdigit() for cell in cells)
+        aligned.append([cell.rjust(width) if right else cell.ljust(width) for cell in (title, *cells)])
+    return "\n".join(f"  {'  '.join(line)}".rstrip() for line in zip(*aligned, strict=True))

@@ -1,0 +1,256 @@
+"""The main job on real input, from an empty home to numbers, rows and pictures.
+
+Everything goes the way a user's own labels would: registered in the workspace, made into a bundle by a job,
+and scored through an adapter that loads the bundle by its name.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from adapter.evaluation import Evaluation, evaluate
+from adapter.scorer import Adapter
+from labelgrove.plots import Figure, error_histogram, grid_errors, prediction_regions, save
+from labelgrove.quickstart import digits, wordnet
+from labelgrove.quickstart.predicted import Predicted
+from labelgrove.quickstart.result import RULE_NAMES, Answer, Part, QuickstartResult
+from ontology.errors import GroveError, MissingExtraError
+from ontology.geometry import CompleteSpace, MetricSpace, frechet_mean, metric_space
+from ontology.ingest import RegisterResult, register
+from ontology.labelgraph import LabelGraph
+from ontology.readers import ReadResult, find_wordnet, read
+from ontology.readers.wordnet import data_file
+from ontology.settings import Settings
+from ontology.workspace import Workspace
+from workers.client import build_bundle_job
+from workers.states import State
+
+__all__ = ["run"]
+
+_DIGITS, _NOUNS, _ANIMALS = "quickstart-digits", "quickstart-wordnet", "quickstart-animals"
+_DIGITS_SEEDS = (0, 1, 2, 3, 4)
+_ANIMALS_SEEDS = (0, 1, 2)
+_N_OBSERVED = 100
+_PETS = LabelGraph.from_edges(
+    [
+        ("dog", "canine"),
+        ("cat", "feline"),
+        ("canine", "carnivore"),
+        ("feline", "carnivore"),
+        ("carnivore", "mammal"),
+        ("mammal", "vertebrate"),
+        ("trout", "fish"),
+        ("fish", "vertebrate"),
+    ]
+)
+_QUESTIONS = (
+    (
+        "Which nouns have the most kinds directly below them?",
+        _NOUNS,
+        "MATCH (child:Label)-[:IS_A]->(parent:Label) WHERE parent.version = $version "
+        "RETURN parent.key AS key, parent.name AS name, count(child) AS children "
+        "ORDER BY children DESC, key LIMIT 5",
+    ),
+    (
+        "How many animals stand at each depth below animal?",
+        _ANIMALS,
+        "MATCH (label:Label) WHERE label.version = $version "
+        "RETURN label.depth AS depth, count(label) AS labels ORDER BY depth",
+    ),
+)
+
+
+def run(
+    out: Path,
+    *,
+    settings: Settings | None = None,
+    progress: Callable[[str], None] = lambda message: None,
+    wordnet: Path | Literal["find"] | None = "find",
+) -> QuickstartResult:
+    """Train classifiers, let them answer with labels they never saw, measure, and draw.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the pictures and of ``result.json``; made if missing.
+    settings : Settings, optional
+        The workspace to work in, by default that of the environment. Its ontologies ``quickstart-digits``,
+        ``quickstart-wordnet`` and ``quickstart-animals`` are made, or left as they are if they hold the same
+        already.
+    progress : callable
+        Called with a line before each step.
+    wordnet : Path, "find" or None, default="find"
+        WordNet's folder; ``"find"`` looks where it is commonly installed, and None leaves that part out.
+
+    Returns
+    -------
+    QuickstartResult
+
+    Raises
+    ------
+    MissingExtraError
+        Without scikit-learn.
+    GroveError
+        For whatever the rooms below refuse, such as a server in `settings` that does not answer.
+    """
+    if importlib.util.find_spec("sklearn") is None:
+        raise MissingExtraError.of("scikit-learn", "demo", "grove quickstart")
+    folder = find_wordnet() if wordnet == "find" else wordnet
+    out.mkdir(parents=True, exist_ok=True)
+    with Workspace.open(settings) as workspace:
+        return _Run(out, workspace, progress).everything(folder)
+
+
+class _Run:
+    """One run: where it writes, how it reports, and the seconds its steps took."""
+
+    def __init__(self, out: Path, workspace: Workspace, progress: Callable[[str], None]) -> None:
+        self._out = out
+        self._workspace = workspace
+        self._progress = progress
+        self._seconds: dict[str, float] = {}
+        self._registered: list[RegisterResult] = []
+
+    def everything(self, wordnet_folder: Path | None) -> QuickstartResult:
+        """Take every step, write ``result.json`` last, and return what it says."""
+        begin = time.perf_counter()
+        digits_part, pictures = self._digits()
+        animals, answers = (None, ()) if wordnet_folder is None else self._animals(wordnet_folder)
+        with self._step("pictures", "drawing the pictures"):
+            parts = [part for part in (digits_part, animals) if part is not None]
+            pictures += (
+                save(
+                    prediction_regions(metric_space(_PETS), ("dog", "cat", "trout")),
+                    self._out / "simplex.png",
+                ),
+                save(
+                    error_histogram({part.title: _shown_counts(part) for part in parts}),
+                    self._out / "errors.png",
+                ),
+            )
+        described = self._workspace.graph.describe()
+        self._seconds["total"] = time.perf_counter() - begin
+        result = QuickstartResult(
+            digits=digits_part,
+            animals=animals,
+            registered=tuple(self._registered),
+            answers=answers,
+            pictures=pictures,
+            report=self._out / "result.json",
+            graph=f"{described['engine']} {described['version']}",
+            seconds=self._seconds,
+        )
+        result.report.write_text(
+            json.dumps(result.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+        return result
+
+    def _digits(self) -> tuple[Part, tuple[Path, ...]]:
+        graph = digits.grid()
+        space = metric_space(graph)
+        with self._step("digits: register", "digits: registering the 81 positions of a 9×9 grid"):
+            self._register(_DIGITS, graph)
+        bundle = self._bundle(_DIGITS, "corners", digits.CORNERS, metric="auto")
+        evaluations = []
+        for seed in _DIGITS_SEEDS:
+            with self._step("digits: train", f"digits: training on the four corners, seed {seed}"):
+                predicted = digits.classify(seed)
+            adapter = self._adapter(bundle, predicted)
+            evaluations.append(self._evaluate("digits", adapter, predicted, space))
+            if seed == _DIGITS_SEEDS[0]:
+                picture = save(_grid_picture(adapter, predicted), self._out / "grid.png")
+        constant = f"position {evaluations[0].constant}"
+        part = Part("Digits on a 9×9 grid", _DIGITS, constant, _DIGITS_SEEDS, tuple(evaluations))
+        return part, (picture,)
+
+    def _animals(self, folder: Path) -> tuple[Part, tuple[Answer, ...]]:
+        with self._step("wordnet: read", f"wordnet: reading the nouns in {folder}"):
+            nouns = data_file(folder, "noun")
+            source = read(nouns, format="wordnet")
+            words = wordnet.synset_words(nouns)
+        with self._step("wordnet: register", "wordnet: registering all nouns in the graph"):
+            self._register(_NOUNS, source)
+        with self._step("animals: register", "animals: registering what lies below 'animal'"):
+            graph = wordnet.subtree(self._workspace.label_graph(_NOUNS))
+            self._register(_ANIMALS, replace(source, graph=graph))
+        texts = wordnet.masked_texts(graph.keys, source.definitions, words)
+        space = metric_space(graph, metric="tree")
+        evaluations = []
+        for seed in _ANIMALS_SEEDS:
+            observed = wordnet.choose_observed(graph, _N_OBSERVED, seed)
+            with self._step("animals: train", f"animals: training a text classifier on glosses, seed {seed}"):
+                predicted = wordnet.classify(space, texts, observed, seed)
+            bundle = self._bundle(_ANIMALS, f"seed-{seed}", predicted.columns, metric="tree")
+            evaluations.append(self._evaluate("animals", self._adapter(bundle, predicted), predicted, space))
+        constant = f"'{graph.names[graph.keys.index(evaluations[0].constant)]}'"
+        part = Part("Animals of WordNet", _ANIMALS, constant, _ANIMALS_SEEDS, tuple(evaluations))
+        with self._step("cypher", "asking the graph two questions"):
+            return part, tuple(self._ask(*question) for question in _QUESTIONS)
+
+    def _register(self, name: str, source: ReadResult | LabelGraph) -> None:
+        self._registered.append(register(self._workspace, name, source))
+
+    def _bundle(
+        self, ontology: str, name: str, observed: tuple[str, ...], *, metric: Literal["auto", "tree"]
+    ) -> str:
+        """Let a job build a bundle, and return the address under which a model server finds it."""
+        with self._step("bundles", f"{ontology}: building the bundle {name!r}"):
+            job = build_bundle_job(self._workspace, ontology, name, observed, metric=metric)
+        if job.state is not State.DONE:
+            raise GroveError(
+                f"job {job.id[:12]} is {job.state}: {job.error}; see: grove jobs show {job.id[:12]}"
+            )
+        return f"{ontology}/{name}"
+
+    def _adapter(self, bundle: str, predicted: Predicted) -> Adapter:
+        artifacts_url = self._workspace.settings.artifacts_url
+        return Adapter.load(bundle, predicted.columns, artifacts_url=artifacts_url)
+
+    def _evaluate(self, part: str, adapter: Adapter, predicted: Predicted, space: MetricSpace) -> Evaluation:
+        with self._step("evaluate", f"{part}: scoring {len(predicted.truth):,} samples beside the baselines"):
+            return evaluate(
+                adapter,
+                predicted.probabilities,
+                predicted.truth,
+                space=space,
+                train_truth=predicted.train_labels,
+            )
+
+    def _ask(self, question: str, ontology: str, cypher: str) -> Answer:
+        version = self._workspace.catalog.version(ontology).digest
+        answer = self._workspace.graph.run_user(cypher, {"version": version})
+        return Answer(question, ontology, cypher, answer.columns, tuple(answer.rows))
+
+    @contextmanager
+    def _step(self, name: str, message: str) -> Iterator[None]:
+        """Report a step and add its seconds to those of its name."""
+        self._progress(message)
+        begin = time.perf_counter()
+        yield
+        self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begin
+
+
+def _grid_picture(adapter: Adapter, predicted: Predicted) -> Figure:
+    keys = adapter.keys
+    columns = CompleteSpace(predicted.columns)  # unit distances between all labels: the mean is argmax
+    argmax = frechet_mean(columns, predicted.columns, predicted.probabilities).index
+    return grid_errors(
+        digits.SHAPE,
+        keys.indices(digits.CORNERS),
+        keys.indices(predicted.truth),
+        {
+            RULE_NAMES["argmax"]: keys.indices(predicted.columns)[argmax],
+            RULE_NAMES["loki"]: adapter.predict_indices(predicted.probabilities),
+        },
+    )
+
+
+def _shown_counts(part: Part) -> dict[str, list[int]]:
+    return {RULE_NAMES[rule]: part.distance_counts(rule) for rule in ("argmax", "loki", "constant")}
