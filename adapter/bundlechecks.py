@@ -188,7 +188,7 @@ class BundleChecker:
         known_tag, _, known_version = FORMAT.rpartition("/")
         if tag != known_tag or not version.isascii() or not version.isdigit():
             raise self._fault(f"format is {found!r}, expected {FORMAT!r}; this file is not a bundle")
-        if int(version) > int(known_version):
+        if len(version) > 9 or int(version) > int(known_version):
             raise self._fault(
                 f"format is {found!r}, this version reads {FORMAT!r}; "
                 "upgrade with: pip install --upgrade labelgrove"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from adapter.bundle import Bundle
@@ -49,8 +48,8 @@ def open_bundle(uri: str | os.PathLike[str], *, artifacts_url: str | None = None
     NotFoundError
         For a file, digest, ontology or bundle that is not there; names in reach are listed.
     ArtifactError
-        For bytes that are not what their digest promises; `BundleError` where they are no bundle of this
-        format, or of another digest than the index promises.
+        For bytes that are not what their digest promises, and a file that cannot be read; `BundleError` where
+        they are no bundle of this format.
 
     Examples
     --------
@@ -71,7 +70,7 @@ def open_bundle(uri: str | os.PathLike[str], *, artifacts_url: str | None = None
             )
         return Bundle.load(unquote(parts.path))
     if uri.startswith((".", "~")) or os.path.isabs(uri) or uri.endswith(".safetensors"):
-        return Bundle.load(Path(uri).expanduser())
+        return Bundle.load(os.path.expanduser(uri))  # an unknown ~user stays as it is, and is not found
     if _DIGEST.fullmatch(uri):
         return _from_store(_store(artifacts_url), uri)
     named = _NAMED.fullmatch(uri)

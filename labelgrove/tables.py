@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Any, Literal
 
@@ -61,7 +62,10 @@ def read_outputs(path: Path) -> tuple[NDArray[Any], list[str] | None]:
 
 
 def read_truth(path: Path) -> list[str]:
-    """Read one label key per sample: lines of a text or ``.csv`` file (first column), or ``.npy`` strings."""
+    """Read one label key per sample: ``.npy`` strings, the first cells of ``.csv``, else whole lines of text.
+
+    A key may hold a comma, so only ``.csv`` is split at them; lines without text do not count.
+    """
     if path.suffix == ".npy":
         truth = _npy(path)
         if truth.ndim != 1 or truth.dtype.kind != "U":
@@ -69,27 +73,40 @@ def read_truth(path: Path) -> list[str]:
                 f"{path}: holds {truth.dtype} of shape {truth.shape}; one label key per sample is needed"
             )
         return [str(k) for k in truth]
-    return [row[0] for _, row in _csv_rows(path)]
+    if path.suffix == ".csv":
+        return [row[0] for _, row in _csv_rows(path)]
+    return [line.strip() for line in _text(path).split("\n") if line.strip()]
 
 
 def _npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
     """Load an array, never unpickling."""
     try:
-        array: NDArray[Any] = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
+        array = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file; check the path") from None
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, MemoryError) as error:  # MemoryError: what a lying header claims
         raise InputError(f"{path}: not a .npy file of numbers or strings ({error})") from error
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise InputError(f"{path}: an archive of several arrays (.npz); give one array as .npy")
     return array
 
 
 def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
     """Return (line number, cells) of every line that is not empty."""
+    reader = csv.reader(io.StringIO(_text(path), newline=""))
+    try:
+        return [(reader.line_num, [c.strip() for c in row]) for row in reader if any(row)]
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: not cells with commas between them ({error})") from error
+
+
+def _text(path: Path) -> str:
+    """Return the text of a UTF-8 file, its line ends as they are."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            return [(reader.line_num, [c.strip() for c in row]) for row in reader if any(row)]
+            return file.read()
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file; check the path") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text with commas ({error})") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error

@@ -20,7 +20,7 @@ from kombu.entity import Queue
 from ontology.errors import GroveError
 from ontology.settings import Settings
 from ontology.workspace import Workspace
-from workers.broker_check import check_deployment
+from workers.broker_check import check_deployment, for_celery
 from workers.kinds import DEFAULT_QUEUE, known_kinds
 from workers.ledger import Ledger
 from workers.pool import Pool
@@ -45,7 +45,11 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
     sweep_s : float
         Seconds between two sweeps of a worker.
     """
-    app = celery.Celery("labelgrove", broker=settings.broker_url, set_as_current=False)
+    app = celery.Celery(
+        "labelgrove",
+        broker=None if settings.broker_url is None else for_celery(settings.broker_url),
+        set_as_current=False,
+    )
     app.conf.update(
         task_serializer="json",
         result_serializer="json",

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from ontology.errors import ServiceError, SettingsError
 from ontology.settings import Settings, masked
 
-__all__ = ["check_broker", "check_deployment"]
+__all__ = ["check_broker", "check_deployment", "for_celery"]
 
 
 def check_deployment(settings: Settings) -> str:
@@ -43,13 +43,32 @@ def check_deployment(settings: Settings) -> str:
     return broker
 
 
+def for_celery(url: str) -> str:
+    """Return a broker's URL as Celery spells it: a socket file is ``redis+socket:///path?virtual_host=0``.
+
+    >>> for_celery("unix:///run/redis.sock?db=1")
+    'redis+socket:///run/redis.sock?virtual_host=1'
+    """
+    if not url.startswith("unix:"):
+        return url
+    return "redis+socket:" + url.removeprefix("unix:").replace("?db=", "?virtual_host=")
+
+
 def check_broker(url: str) -> None:
     """Make sure that the Redis at `url` answers and never evicts a message to make room."""
     import redis
 
+    spelled = url
+    if url.startswith("redis+socket:"):  # the client's own spelling of a socket file
+        spelled = "unix:" + url.removeprefix("redis+socket:").replace("?virtual_host=", "?db=")
     try:
-        with redis.Redis.from_url(url, socket_connect_timeout=5, socket_timeout=10) as client:
+        with redis.Redis.from_url(spelled, socket_connect_timeout=5, socket_timeout=10) as client:
             policy = client.info("memory")["maxmemory_policy"]
+    except ValueError as error:
+        raise SettingsError(
+            f"GROVE_BROKER_URL: {masked(url)!r} is no Redis URL ({masked(str(error))}); "
+            "write redis://:password@host:6379/0"
+        ) from None
     except redis.RedisError as error:
         raise ServiceError(
             f"broker {masked(url)}: {masked(str(error))}; check that Redis runs and GROVE_BROKER_URL is right"

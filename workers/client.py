@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ontology.artifacts import check_name
 from ontology.errors import ConflictError, InputError
 from ontology.workspace import Workspace
 from workers.kinds import find_kind, known_kinds
@@ -164,7 +165,10 @@ def build_bundle_job(
     ------
     NotFoundError
         If there is no such ontology or version.
+    InputError
+        For a name that no bundle may have; nothing is recorded.
     """
+    check_name(bundle, "bundle")
     found = workspace.catalog.version(ontology, version)
     parameters = {
         "ontology": found.digest,

@@ -100,6 +100,9 @@ def finish_jobs(ledger: Ledger, workspace: Workspace, key: str | None = None) ->
         except GroveError as error:
             logger.error("job %s: its result cannot be named: %s", publication.job_id, error)  # noqa: TRY400
             ledger.published(publication, error=str(error))
+        except Exception as error:  # a defect of the kind: left pending, it would end every sweep after this
+            logger.exception("job %s: its result cannot be named", publication.job_id)
+            ledger.published(publication, error=f"{type(error).__name__}: {error}")
         else:
             ledger.published(publication)
 

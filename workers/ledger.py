@@ -166,7 +166,6 @@ class Ledger:
                 .where(
                     _unit.key == key,
                     self._free(instant),
-                    _unit.attempts < self.max_attempts,
                     _READY,
                 )
                 .returning(_unit.fence, _unit.attempts, _unit.spec_json)
@@ -422,8 +421,13 @@ class Ledger:
         return now() if self._clock is None else self._clock()
 
     def _free(self, instant: Any) -> sa.ColumnElement[bool]:
-        """Condition under which a unit may be claimed: nobody works on it, or the lease has ended."""
-        return sa.or_(_unit.state == State.PENDING, _unit.lease_until < instant)
+        """Condition under which a unit may be claimed: nobody works on it, or the lease has ended.
+
+        The cap holds where a claim ends. A pending unit may be claimed above it: a process with a higher cap
+        gave it back, and nobody else would ever take it or fail it.
+        """
+        ended = sa.and_(_unit.lease_until < instant, _unit.attempts < self.max_attempts)
+        return sa.or_(_unit.state == State.PENDING, ended)
 
     def _held(self, claim: Claim) -> tuple[sa.ColumnElement[bool], ...]:
         """Condition under which a claim is still good: the fence."""

@@ -108,6 +108,7 @@ def _check(value: Any, where: str) -> None:
         for name, entry in value.items():
             if not isinstance(name, str):
                 raise InputError(f"{where}: key {name!r} is of type {type(name).__name__}; keys are strings")
+            _check(name, f"{where}: key")
             _check(entry, f"{where}.{name}")
     elif isinstance(value, list | tuple):
         for i, entry in enumerate(value):

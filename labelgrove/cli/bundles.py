@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, read_keys, table, with_workspace
+from labelgrove.cli.common import (
+    Progress,
+    emit,
+    json_option,
+    read_keys,
+    table,
+    with_workspace,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
+    from workers.states import Job
 
 __all__ = ["bundle"]
 
@@ -59,18 +68,29 @@ def build(
     """
     from ontology.errors import JobFailedError
     from workers.client import build_bundle_job
+    from workers.states import State
 
     labels = allowed if allowed in ("all", "leaves") else read_keys(allowed)
     progress = Progress(f"bundle {ontology}/{name}")
+
+    def told(job: Job) -> None:
+        progress(f"job {job.id[:12]} is {job.state}", job.units.get(State.DONE, 0), sum(job.units.values()))
+
     with progress.shown():
-        job = build_bundle_job(workspace, ontology, name, read_keys(observed), metric=metric, labels=labels)
+        job = build_bundle_job(
+            workspace, ontology, name, read_keys(observed), metric=metric, labels=labels, progress=told
+        )
     if job.result_sha256 is None:
         raise JobFailedError(
             f"job {job.id[:12]} is {job.state}: {job.error}; see `grove jobs show {job.id[:12]}`"
         )
+    named = {b.name: b.sha256 for b in workspace.catalog.bundles(ontology)}
+    if job.error is not None and named.get(name) != job.result_sha256:
+        raise JobFailedError(
+            f"job {job.id[:12]} is done, but {ontology}/{name} does not name it: {job.error}"
+        )
     if out is not None:
-        out.write_bytes(workspace.artifacts.read_bytes(job.result_sha256))
-        note(f"wrote {out}")
+        write_file(out, workspace.artifacts.read_bytes(job.result_sha256), "the bundle")
     document = {
         "bundle": f"{ontology}/{name}",
         "sha256": job.result_sha256,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import functools
 import io
 import json
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
@@ -28,10 +30,13 @@ __all__ = [
     "table",
     "when",
     "with_workspace",
+    "write_file",
 ]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 
@@ -105,14 +110,27 @@ def read_keys(source: str) -> list[str]:
         try:
             with open(source, encoding="utf-8-sig") as file:
                 lines = file.read().splitlines()
-        except FileNotFoundError:
-            lines = source.split(",")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read label keys from {source!r}: {error}") from error
+            if not isinstance(error, OSError) or error.errno not in _NO_SUCH_NAME:
+                raise InputError(f"cannot read label keys from {source!r}: {error}") from error
+            lines = source.split(",")
     keys = [k.strip() for k in lines if k.strip() and not k.startswith("#")]
     if not keys:
         raise InputError(f"{source!r} names no label; give a file with one key per line, or key,key,...")
     return keys
+
+
+def write_file(path: Path, data: bytes, what: str) -> None:
+    """Write the file that ``--out`` names, and say so on stderr."""
+    from ontology.errors import InputError
+
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise InputError(
+            f"--out {path}: cannot be written ({error.strerror}); name a file in a folder that you may write"
+        ) from error
+    note(f"wrote {what} to {path}")
 
 
 class Progress:

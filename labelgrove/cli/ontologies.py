@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, table, when, with_workspace
+from labelgrove.cli.common import Progress, emit, json_option, note, table, when, with_workspace, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,8 +170,7 @@ def export(workspace: Workspace, name: str, out: Path | None, format_: str) -> N
     if out is None:
         click.echo(text, nl=False)
     else:
-        out.write_text(text, encoding="utf-8")
-        note(f"wrote {out}")
+        write_file(out, text.encode(), name)
 
 
 @ontology.command()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from labelgrove.cli.common import as_csv, emit, json_option, note, read_keys
+from labelgrove.cli.common import as_csv, emit, json_option, read_keys, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,8 +88,7 @@ def score(
         for k, (key, index, value) in enumerate(zip(keys, indices, variances, strict=True))
     ]
     if out is not None:
-        out.write_text(as_csv(header, rows) + "\n", encoding="utf-8")
-        note(f"wrote {len(rows):,} answers to {out}")
+        write_file(out, (as_csv(header, rows) + "\n").encode(), f"{len(rows):,} answers")
     else:
         emit([dict(zip(header, row, strict=True)) for row in rows], as_json, lambda: as_csv(header, rows))
 

@@ -15,7 +15,8 @@ __all__ = ["worker"]
 def worker(concurrency: int | None, log_level: str) -> None:
     """Serve background jobs until told to stop: from GROVE_BROKER_URL, or in this process without a broker.
 
-    SIGTERM lets running units finish or hands them back; SIGKILL loses nothing either.
+    With a broker, SIGTERM lets the running units finish first; without one it ends them at once. Whatever is
+    cut off, by SIGKILL too, is taken up again when its lease has ended.
     """
     from ontology.settings import Settings
     from workers.app import run_worker

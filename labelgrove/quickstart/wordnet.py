@@ -13,19 +13,24 @@ from pathlib import Path
 import numpy as np
 
 from labelgrove.quickstart.predicted import Predicted
+from ontology.errors import NotFoundError
 from ontology.geometry import MetricSpace
 from ontology.labelgraph import LabelGraph
 
 __all__ = ["ANIMAL", "choose_observed", "classify", "masked_texts", "subtree", "synset_words"]
 
-ANIMAL = "n00015388"
+ANIMAL = "animal"
+"""First word of the synset whose subtree it is; the offset differs from one release to the next."""
 _TEST_SAMPLES = 1500
 _REGULARISATION = 10.0
 
 
 def subtree(nouns: LabelGraph) -> LabelGraph:
     """Return the graph of *animal* and everything below it."""
-    return nouns.subgraph(nouns.descendants(ANIMAL))
+    for key, name in zip(nouns.keys, nouns.names, strict=True):
+        if name == ANIMAL:
+            return nouns.subgraph(nouns.descendants(key))
+    raise NotFoundError(f"these nouns hold no synset {ANIMAL!r}; is data.noun that of WordNet 3?")
 
 
 def synset_words(data_noun: Path) -> dict[str, tuple[str, ...]]:
@@ -48,7 +53,7 @@ def masked_texts(
     >>> masked_texts(["n1"], {"n1": "a tree from which oaks (Oak trees) drop"}, {"n1": ("oak", "oak tree")})
     ('a tree from which ( ) drop',)
     """
-    return tuple(_mask(definitions[key], words[key]) for key in keys)
+    return tuple(_mask(definitions.get(key, ""), words[key]) for key in keys)
 
 
 def choose_observed(graph: LabelGraph, n_observed: int, seed: int) -> tuple[str, ...]:

@@ -244,3 +244,29 @@ def test_help_starts_without_any_driver():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_long_list_of_keys_is_a_list_and_no_file_name(call):
+    leaves = [f"leaf-{i:03}" for i in range(100)]
+    Path("wide.csv").write_text("parent,child\n" + "".join(f"top,{leaf}\n" for leaf in leaves))
+    call("ingest", "wide", "wide.csv")
+    call("bundle", "build", "wide", "all", "--observed", ",".join(leaves))
+    assert json.loads(call("bundle", "inspect", "wide/all", "--json").stdout)["n_observed"] == 100
+
+
+def test_a_bundle_name_that_may_not_be_is_refused(garden):
+    assert (
+        "bundle name" in garden("bundle", "build", "garden", "My Model", "--observed", "oak", code=2).stderr
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("bundle", "build", "garden", "all", "--observed", "oak,elm,moss"),
+        ("ontology", "export", "garden"),
+        ("score", "garden/all", "p.csv"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_told(bundled, command):
+    assert "cannot be written" in bundled(*command, "--out", "absent/file", code=2).stderr

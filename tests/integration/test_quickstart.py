@@ -115,6 +115,12 @@ class TestAnimals:
             map(list, enumerate(np.bincount(animals.depth).tolist()))
         )
 
+    def test_animals_are_found_in_every_release_by_name(self):
+        nouns = LabelGraph.from_edges(
+            [("n2", "n1"), ("n3", "n2"), ("n4", "n1")], names={"n2": "animal", "n4": "plant"}
+        )
+        assert list(wordnet.subtree(nouns).keys) == ["n2", "n3"]
+
     def test_every_word_of_a_synset_is_masked_in_its_own_gloss(self, wordnet_dir):
         words = wordnet.synset_words(wordnet_dir / "data.noun")
         assert len(words) == 82_115

@@ -156,6 +156,7 @@ def _set(index, value):
 FAULTS = {
     "foreign format": ("tree", _saying("format", "safetensors/model"), "not a bundle"),
     "newer format": ("tree", _saying("format", "labelgrove/bundle/2"), "upgrade"),
+    "far newer format": ("tree", _saying("format", "labelgrove/bundle/" + "9" * 5000), "upgrade"),
     "older format": ("tree", _saying("format", "labelgrove/bundle/0"), "build the bundle again"),
     "unknown kind": ("tree", _saying("kind", "forest"), "kind is 'forest'"),
     "other unit": ("tree", _saying("unit", "miles"), "unit is 'miles'"),
@@ -252,6 +253,9 @@ def test_cut_and_foreign_files_are_artifact_errors(tmp_path):
         Bundle.load(path)
     with pytest.raises(ArtifactError, match="folder"):
         Bundle.load(tmp_path)
+    for unreadable in (path / "below-a-file", tmp_path / ("n" * 300), f"{path}\0"):
+        with pytest.raises(ArtifactError, match="cannot be read"):
+            Bundle.load(unreadable)
     with pytest.raises(NotFoundError):
         Bundle.load(tmp_path / "absent.safetensors")
     with pytest.raises(NotFoundError, match="folder"):

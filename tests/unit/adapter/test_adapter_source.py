@@ -73,6 +73,8 @@ def test_what_is_not_there_names_what_is(store, tmp_path):
         open_bundle("0" * 64, artifacts_url=store.where)
     with pytest.raises(NotFoundError):
         open_bundle(tmp_path / "absent.safetensors")
+    with pytest.raises(NotFoundError):
+        open_bundle("~nobody-of-that-name/plants.safetensors")
 
 
 def test_damaged_bytes_are_found_out(store):

@@ -9,7 +9,7 @@ import pytest
 
 from ontology.errors import ServiceError, SettingsError
 from tests.integration.workers_support import settings_in
-from workers.app import run_worker
+from workers.app import make_app, run_worker
 from workers.broker_check import check_deployment
 
 NOBODY = "redis://:hunter2@127.0.0.1:1/0"
@@ -32,9 +32,28 @@ def test_unfit_settings_are_refused(tmp_path: Path, change, message):
 
 
 @pytest.mark.parametrize(
-    "url", [NOBODY, "redis://localhost:1/0", "redis://[::1]:1/0", "unix:///nowhere.sock"]
+    "url",
+    [
+        NOBODY,
+        "redis://localhost:1/0",
+        "redis://[::1]:1/0",
+        "unix:///nowhere.sock",
+        "redis+socket:///nowhere.sock",
+    ],
 )
 def test_a_broker_of_this_host_may_be_used_with_sqlite_but_must_answer(tmp_path: Path, url):
     with pytest.raises(ServiceError, match=r"check that Redis runs") as refusal:
         run_worker(settings_in(tmp_path, broker_url=url))
+    assert "hunter2" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("url", ["unix:///nowhere.sock?db=1", "redis+socket:///nowhere.sock?virtual_host=1"])
+def test_celery_knows_every_spelling_of_a_socket_file(tmp_path: Path, url):
+    with make_app(settings_in(tmp_path, broker_url=url)) as app, app.connection_for_write() as connection:
+        assert connection.transport.driver_type == "redis"
+
+
+def test_a_broker_url_that_is_none_names_the_variable(tmp_path: Path):
+    with pytest.raises(SettingsError, match="GROVE_BROKER_URL") as refusal:
+        check_deployment(settings_in(tmp_path, broker_url="redis://:hunter2@127.0.0.1:port/0"))
     assert "hunter2" not in str(refusal.value)

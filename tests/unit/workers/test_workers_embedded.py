@@ -130,6 +130,13 @@ def test_a_bundle_is_built_and_named(workspace):
     assert workspace.artifacts.read_index("grid")["bundles"]["corners"]["sha256"] == job.result_sha256
 
 
+def test_a_name_that_no_bundle_may_have_is_refused_before_anything_is_recorded(workspace):
+    add_version(workspace, "grid", LabelGraph.grid((3, 3)))
+    with pytest.raises(InputError, match="bundle name 'Bad Name'"):
+        client.build_bundle_job(workspace, "grid", "Bad Name", ["0,0"])
+    assert client.list_jobs(workspace) == []
+
+
 def test_one_job_can_have_two_names_and_a_name_can_move(workspace):
     add_version(workspace, "grid", LabelGraph.grid((3, 3)))
     one = client.build_bundle_job(workspace, "grid", "a", ["0,0", "2,2"])

@@ -178,6 +178,8 @@ def test_a_failed_publication_is_repeated_and_a_hopeless_one_recorded(workspace,
             raise ServiceError("the index is away")
         if publication.target["name"] == "hopeless":
             raise NotFoundError("no such shelf")
+        if publication.target["name"] == "defect":
+            raise KeyError("shelf")
 
     named = JobKind("named", 1, PARTS.normalise, PARTS.plan, PARTS.execute, publish=publish)
     with registered(named):
@@ -195,6 +197,11 @@ def test_a_failed_publication_is_repeated_and_a_hopeless_one_recorded(workspace,
         finish_jobs(ledger, workspace)
         assert notes(log) == ["good", "good", "hopeless"]
         assert ledger.job(plan.id).error == "no such shelf"
+        ledger.submit(plan, target={"name": "defect"})
+        finish_jobs(ledger, workspace)  # a kind at fault does not end the sweep that calls this
+        finish_jobs(ledger, workspace)
+        assert notes(log) == ["good", "good", "hopeless", "defect"]
+        assert ledger.job(plan.id).finished
 
 
 def test_what_cannot_be_sent_stays_in_the_ledger(workspace, clock):

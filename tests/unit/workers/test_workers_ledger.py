@@ -207,6 +207,20 @@ def test_release_waits_and_counts_towards_the_cap(engine, clock):
     assert ledger.unit(key).error == "busy (attempt 2 of 2)"
 
 
+def test_what_a_patient_process_gave_back_an_impatient_one_takes_up(engine, clock):
+    patient = Ledger(engine, clock=clock, max_attempts=10)
+    plan = plan_parts([1])
+    patient.submit(plan)
+    (key,) = keys_of(plan)
+    for _ in range(5):
+        patient.release(patient.claim(key, lease_s=LEASE_S), "busy", delay_s=1)
+    impatient = Ledger(engine, clock=clock, max_attempts=4)
+    claim = impatient.claim(key, lease_s=LEASE_S)
+    assert claim.attempts == 6
+    impatient.release(claim, "busy", delay_s=1)
+    assert impatient.unit(key).state is State.FAILED
+
+
 def test_the_window_bounds_the_messages_that_are_out(ledger, clock):
     plan = plan_parts(list(range(10)))
     ledger.submit(plan)

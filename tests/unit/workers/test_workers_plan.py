@@ -36,6 +36,7 @@ def test_canonical_json_is_a_fixed_point(value):
         ({"a": {1: "x"}}, r"value\.a: key 1 "),
         ([{1, 2}], r"value\[0\]"),
         ("\ud800", "lone surrogate"),
+        ({"\ud800": 1}, r"value: key: .*lone surrogate"),
         (float("nan"), "nan"),
     ],
 )
