@@ -68,6 +68,8 @@ class BundleChecker:
         """Return a metadata field."""
         if field not in self._metadata:
             raise self._fault(f"metadata: {field!r} is missing")
+        if not self._metadata[field].isprintable():  # it is shown on terminals
+            raise self._fault(f"metadata: {field!r} is {self._metadata[field]!r}; it must be printable text")
         return self._metadata[field]
 
     def rule(self) -> str:

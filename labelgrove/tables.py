@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import tokenize
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from ontology.errors import InputError, NotFoundError
 
 __all__ = ["read_outputs", "read_truth"]
+
+_HEADER_FAULTS = (MemoryError, OverflowError, RecursionError, SyntaxError, TypeError, tokenize.TokenError)
+"""What numpy lets through from a .npy header that lies about its shape or is no literal."""
 
 
 def read_outputs(path: Path) -> tuple[NDArray[Any], list[str] | None]:
@@ -84,7 +88,7 @@ def _npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
         array = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file; check the path") from None
-    except (OSError, ValueError, EOFError, MemoryError) as error:  # MemoryError: what a lying header claims
+    except (OSError, ValueError, EOFError, *_HEADER_FAULTS) as error:
         raise InputError(f"{path}: not a .npy file of numbers or strings ({error})") from error
     if not isinstance(array, np.ndarray):
         array.close()

@@ -401,10 +401,13 @@ class Catalog:
         """Let ``name/bundle`` mean the artifact `sha256`, made from the version with digest `version`."""
         check_name(bundle, "bundle")
         values = {"sha256": sha256, "version": version, "created_at": now()}
-        found = self.version(name, version)
         with writing(self.engine) as connection:
+            if not _versions(connection, _version.c.ontology == name, _version.c.digest == version):
+                raise NotFoundError(
+                    f"ontology {name!r} has no version {version[:12]} any more; build it again"
+                )
             _record(connection, sha256, size, "bundle")
-            insertion = upsert(connection, _bundle).values(ontology=found.ontology, name=bundle, **values)
+            insertion = upsert(connection, _bundle).values(ontology=name, name=bundle, **values)
             connection.execute(
                 insertion.on_conflict_do_update(index_elements=["ontology", "name"], set_=values)
             )

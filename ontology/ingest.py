@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -179,15 +180,16 @@ def rebuild_graph(workspace: Workspace, *, progress: Progress | None = None) -> 
     What a user edited in the graph by hand is lost unless `snapshot_graph` kept it before. A name that
     somebody is changing raises `ConflictError`.
     """
-    versions = [version for version in workspace.catalog.versions() if version.state == "ready"]
-    if workspace.graph.dialect == "embedded":
-        _wipe(workspace)
-    else:
-        for version in versions:
-            with holding(workspace, version.ontology):
+    with ExitStack() as leases:  # every name is held before anything is dropped: all of the graph, or none
+        held = [leases.enter_context(holding(workspace, name)) for name in workspace.catalog.names()]
+        versions = [version for version in workspace.catalog.versions() if version.state == "ready"]
+        if workspace.graph.dialect == "embedded":
+            _wipe(workspace)
+        else:
+            for version in versions:
                 drop_from_graph(workspace, version.digest)
-    for name in workspace.catalog.names():
-        _mend(workspace, name, Steps(progress))
+        for lease in held:
+            _restore(workspace, lease, Steps(progress))
     return sorted({version.digest for version in versions})
 
 
@@ -374,16 +376,21 @@ def _in_line(workspace: Workspace, name: str) -> bool:
 
 
 def _mend(workspace: Workspace, name: str, steps: Steps) -> None:
-    """Bring graph and index in line for one name, its lease held."""
+    """Bring graph and index in line for one name."""
     with holding(workspace, name) as lease:
-        versions = [v for v in workspace.catalog.versions(name) if v.state == "ready"]
-        for version in versions:
-            load(workspace, lease, version, steps)
-        for version in versions:
-            if version.current:
-                go_live(workspace, lease, version, steps)
-        if not any(version.current for version in versions):
-            _clear(workspace, name)
+        _restore(workspace, lease, steps)
+
+
+def _restore(workspace: Workspace, lease: Lease, steps: Steps) -> None:
+    """Load what the graph lacks of a name that is held, and let it go live."""
+    versions = [v for v in workspace.catalog.versions(lease.name) if v.state == "ready"]
+    for version in versions:
+        load(workspace, lease, version, steps)
+    for version in versions:
+        if version.current:
+            go_live(workspace, lease, version, steps)
+    if not any(version.current for version in versions):
+        _clear(workspace, lease.name)
 
 
 def _wipe(workspace: Workspace) -> None:

@@ -35,8 +35,8 @@ class Settings:
         ``sqlite:////path/catalog.db`` or ``postgresql+psycopg://...``.
     artifacts_url : str
         A folder, ``file://`` or any fsspec URL such as ``s3://bucket/prefix``.
-    broker_url, cache_url : str or None
-        Redis of the Celery workers and of the block cache; None: no server, work runs in this process.
+    broker_url : str or None
+        Redis of the Celery workers; None: no server, work runs in this process.
 
     Examples
     --------
@@ -49,13 +49,12 @@ class Settings:
     database_url: str
     artifacts_url: str
     broker_url: str | None = None
-    cache_url: str | None = None
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
         """Read the settings; a malformed one raises `SettingsError` naming the variable and the rule."""
         env = os.environ if env is None else env
-        home = Path(_read(env, "GROVE_HOME") or _default_home(env)).expanduser().absolute()
+        home = Path(os.path.expanduser(_read(env, "GROVE_HOME") or _default_home(env))).absolute()
         return cls(
             home=home,
             graph_url=_url(env, "GROVE_GRAPH_URL", _GRAPH_SCHEMES) or f"embedded:{home / 'graph'}",
@@ -63,7 +62,6 @@ class Settings:
             or f"sqlite:///{home / 'catalog.db'}",
             artifacts_url=_read(env, "GROVE_ARTIFACTS_URL") or str(home / "artifacts"),
             broker_url=_url(env, "GROVE_BROKER_URL", _REDIS_SCHEMES),
-            cache_url=_url(env, "GROVE_CACHE_URL", _REDIS_SCHEMES),
         )
 
     @property
@@ -77,12 +75,16 @@ class Settings:
 
 
 def masked(text: str) -> str:
-    """Return `text` with the password of every URL in it replaced by ``***``.
+    """Return `text` with the secrets of every URL in it replaced by ``***``.
 
     >>> masked("cannot reach bolt://neo4j:hunter2@db:7687")
     'cannot reach bolt://neo4j:***@db:7687'
+    >>> masked("postgresql://u@db/grove?sslmode=require&password=hunter2")
+    'postgresql://u@db/grove?sslmode=require&password=***'
     """
-    return re.sub(r"(?<=://)([^:/@\s]*):[^@\s]*@(?=[^@\s]*)", r"\1:***@", text)
+    # up to the last @ of the word: a password that nobody percent-encoded may hold one itself
+    hidden = re.sub(r"(?<=://)([^:/@\s]*):\S*@", r"\1:***@", text)
+    return re.sub(r"([?&](?:password|passwd|pwd|secret|token|key)=)[^&\s'\"]*", r"\1***", hidden, flags=re.I)
 
 
 def _read(env: Mapping[str, str], name: str) -> str | None:
@@ -94,7 +96,15 @@ def _read(env: Mapping[str, str], name: str) -> str | None:
             value = Path(file).read_text(encoding="utf-8").strip()
         except OSError as error:
             raise SettingsError(f"{name}_FILE: cannot read {file!r} ({error.strerror})") from error
+        except UnicodeDecodeError as error:  # the text of `error` would show what the file holds
+            raise SettingsError(f"{name}_FILE: {file!r} holds bytes that are not UTF-8") from error
+    if value and not _is_utf8(value):
+        raise SettingsError(f"{name}: {masked(value)!r} holds bytes that are not UTF-8; choose another name")
     return value or None
+
+
+def _is_utf8(text: str) -> bool:
+    return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | None:
@@ -106,8 +116,22 @@ def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | N
     except ValueError as error:
         raise SettingsError(f"{name}: {masked(value)!r} is not a URL ({error})") from None
     if scheme not in schemes:
-        raise SettingsError(f"{name}: {masked(value)!r} must start with one of {', '.join(schemes)}")
+        # the whole of a secrets file may be a password
+        shown = repr(masked(value)) if env.get(name) else f"what {env.get(f'{name}_FILE')!r} holds"
+        raise SettingsError(f"{name}: {shown} must start with one of {', '.join(schemes)}")
+    if _is_ambiguous(value):
+        raise SettingsError(
+            f"{name}: {masked(value)!r} holds an @ besides the one before the host; in user and password "
+            "write %40 for @, %2F for /, %3F for ? and %23 for #"
+        )
     return value
+
+
+def _is_ambiguous(url: str) -> bool:
+    """Whether parsers would disagree where the host of `url` begins."""
+    rest = url.partition("://")[2]
+    authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    return bool(authority) and rest.count("@") > ("@" in authority)
 
 
 def _default_home(env: Mapping[str, str]) -> str:

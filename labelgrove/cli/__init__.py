@@ -19,6 +19,7 @@ from ontology.errors import (
     MissingExtraError,
     NotFoundError,
     ServiceError,
+    SettingsError,
     UnknownLabelError,
 )
 
@@ -113,4 +114,7 @@ def grove() -> None:
     """
     from dotenv import load_dotenv
 
-    load_dotenv(".env")
+    try:
+        load_dotenv(".env")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f".env: cannot be read as UTF-8 text ({type(error).__name__})") from error

@@ -11,6 +11,7 @@ from labelgrove.cli.common import (
     Progress,
     emit,
     json_option,
+    note,
     read_keys,
     table,
     with_workspace,
@@ -67,9 +68,13 @@ def build(
     Building is a background job: without a broker it runs here, with one on the workers.
     """
     from ontology.errors import JobFailedError
-    from workers.client import build_bundle_job
+    from workers.broker_check import check_broker
+    from workers.client import build_bundle_job, wait
     from workers.states import State
 
+    broker = workspace.settings.broker_url
+    if broker is not None:  # a broker that is away would only let the job wait, and the user with it
+        check_broker(broker)
     labels = allowed if allowed in ("all", "leaves") else read_keys(allowed)
     progress = Progress(f"bundle {ontology}/{name}")
 
@@ -78,8 +83,18 @@ def build(
 
     with progress.shown():
         job = build_bundle_job(
-            workspace, ontology, name, read_keys(observed), metric=metric, labels=labels, progress=told
+            workspace,
+            ontology,
+            name,
+            read_keys(observed),
+            metric=metric,
+            labels=labels,
+            wait=broker is None,
+            progress=told,
         )
+        if broker is not None and not job.finished:
+            note(f"the workers have it; Ctrl-C leaves it with them: grove jobs show {job.id[:12]}")
+        job = wait(workspace, job.id, progress=told)
     if job.result_sha256 is None:
         raise JobFailedError(
             f"job {job.id[:12]} is {job.state}: {job.error}; see `grove jobs show {job.id[:12]}`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,6 +62,11 @@ def _read(source: str, *, format_: str | None, policies: tuple[str, ...], **rest
     return read(source, format=format_, policies=chosen, **rest)
 
 
+def _recorded(source: str) -> str:
+    """Return a path as the catalogue can hold it: bytes that are not UTF-8 become ``\\xNN``."""
+    return os.fsencode(source).decode(errors="backslashreplace")
+
+
 @click.command()
 @click.argument("name")
 @click.argument("source", type=click.Path())
@@ -84,7 +90,7 @@ def ingest(workspace: Workspace, /, name: str, source: str, as_json: bool, **rea
         result = _read(source, **reading)
         if result.report.defects:
             note(result.report.render())
-        registered = register(workspace, name, result, source=str(source), progress=progress)
+        registered = register(workspace, name, result, source=_recorded(source), progress=progress)
     document = {
         "ontology": registered.name,
         "digest": registered.digest,

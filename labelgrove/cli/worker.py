@@ -15,9 +15,12 @@ __all__ = ["worker"]
 def worker(concurrency: int | None, log_level: str) -> None:
     """Serve background jobs until told to stop: from GROVE_BROKER_URL, or in this process without a broker.
 
-    With a broker, SIGTERM lets the running units finish first; without one it ends them at once. Whatever is
+    With a broker, SIGTERM gives the running units 20 s to finish; without one it ends them at once. What is
     cut off, by SIGKILL too, is taken up again when its lease has ended.
     """
+    import os
+
+    os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")  # Celery reads it when imported: soft, bounded shutdown
     from ontology.settings import Settings
     from workers.app import run_worker
 

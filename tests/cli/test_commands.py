@@ -182,6 +182,13 @@ def test_db_upgrade_and_doctor(call, monkeypatch):
     assert "GROVE_GRAPH_URL" in call("doctor", code=2).stderr
 
 
+def test_a_broker_that_is_away_ends_a_build_before_it_waits(garden, monkeypatch):
+    monkeypatch.setenv("GROVE_BROKER_URL", "redis://:canary-secret@127.0.0.1:9/0")
+    result = garden("bundle", "build", "garden", "all", "--observed", "oak", code=5)
+    assert "GROVE_BROKER_URL" in result.stderr
+    assert "canary" not in result.stderr
+
+
 def test_doctor_refuses_celery_beside_the_embedded_graph(call, monkeypatch):
     monkeypatch.setenv("GROVE_BROKER_URL", "redis://127.0.0.1:9/0")
     assert "GROVE_GRAPH_URL" in call("doctor", code=1).stdout
@@ -205,6 +212,23 @@ def test_outputs_that_break_a_rule_name_it(bundled, name, content, message):
     Path(name).write_text(content)
     columns = ("--columns", "bundle") if name.endswith(".npy") else ()
     assert message in bundled("score", "garden/all", name, *columns, code=2).stderr
+
+
+def test_a_source_whose_name_is_not_utf8_is_taken_in(call):
+    Path("b\udcff.csv").write_text(EDGES)
+    call("ingest", "garden", "b\udcff.csv")
+    shown = json.loads(call("ontology", "show", "garden", "--json").stdout)
+    assert shown["versions"][0]["source"] == "b\\xff.csv"
+
+
+def test_an_env_file_that_is_no_text_is_named(call):
+    Path(".env").write_bytes(b"\xff\xfe\x00")
+    assert ".env" in call("ontology", "list", code=2).stderr
+
+
+@pytest.mark.parametrize("value", ["[" * 50_000, "9" * 5000])
+def test_a_parameter_too_large_for_json_is_refused(garden, value):
+    assert "--param x" in garden("cypher", "-p", f"x={value}", "RETURN $x AS x", code=2).stderr
 
 
 def test_usage_and_missing_files(call):

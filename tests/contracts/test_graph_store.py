@@ -395,7 +395,9 @@ class GraphStoreContract:
             store.run_user("MATCH (l:Label {version: $version}) RETURN l.key")
 
     @pytest.mark.parametrize(
-        "value", [object(), {1, 2}, b"x", float("nan"), 2**63], ids=["object", "set", "bytes", "nan", "huge"]
+        "value",
+        [object(), {1, 2}, b"x", float("nan"), 2**63, [1, {"a": [2**63]}], ["\ud800"]],
+        ids=["object", "set", "bytes", "nan", "huge", "huge-inside", "half-a-pair"],
     )
     def test_a_parameter_that_is_not_plain_is_refused(self, store: GraphStore, value: object) -> None:
         with pytest.raises(InputError, match=r"parameter \$x"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,7 +20,7 @@ from tests.services.process import find_program
 
 ROOT = Path(__file__).parents[2]
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-CORE = ["neo4j", "postgres", "redis-broker", "redis-cache"]
+CORE = ["neo4j", "postgres", "redis-broker"]
 
 each_service = pytest.mark.parametrize("name", sorted(SERVICES))
 
@@ -144,7 +143,6 @@ class ComposeRedis(RedisServer):
     ("name", "expected"),
     [
         ("redis-broker", {"maxmemory-policy": "noeviction", "appendonly": "yes", "appendfsync": "everysec"}),
-        ("redis-cache", {"maxmemory-policy": "allkeys-lru", "appendonly": "no"}),
     ],
 )
 def test_redis_service(name: str, expected: dict[str, str]) -> None:
@@ -218,31 +216,14 @@ def test_neo4j_service() -> None:
 
 
 def test_worker_environment_is_understood() -> None:
-    passwords = {
-        f"{name}_PASSWORD": name.lower() for name in ("NEO4J", "POSTGRES", "REDIS_BROKER", "REDIS_CACHE")
-    }
+    passwords = {f"{name}_PASSWORD": name.lower() for name in ("NEO4J", "POSTGRES", "REDIS_BROKER")}
     settings = Settings.from_env(environment("worker", passwords))
     assert not settings.graph_is_embedded
-    reached = [settings.graph_url, settings.database_url, settings.broker_url or "", settings.cache_url or ""]
+    reached = [settings.graph_url, settings.database_url, settings.broker_url or ""]
     assert [urlsplit(url).hostname for url in reached] == CORE
     assert all(urlsplit(url).password for url in reached)
     mounts = [volume.rpartition(":")[2] for volume in SERVICES["worker"]["volumes"]]
     assert settings.artifacts_url in mounts
-
-
-def test_worker_command() -> None:
-    program, *arguments = SERVICES["worker"]["command"]
-    assert program == "grove"
-    for words in (arguments, SERVICES["worker"]["healthcheck"]["test"][2:]):
-        done = subprocess.run(
-            [sys.executable, "-m", "labelgrove", *words, "--help"],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=ROOT,
-        )
-        assert done.returncode == 0, done.stderr
-        assert words[-1] in done.stdout
 
 
 def test_worker_image_ends_as_an_ordinary_user() -> None:

@@ -11,15 +11,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
+
+from tests.services import wait_until
 
 pytestmark = pytest.mark.services
 
+COMPOSE = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yml").read_text(encoding="utf-8"))
+WORKER = COMPOSE["services"]["worker"]
 EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
 
 
 @pytest.fixture
 def deployment(tmp_path: Path, neo4j_clean_url: str, postgres_url: str, redis_url: str) -> dict[str, str]:
     return os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # where grove is
         "GROVE_HOME": str(tmp_path / "home"),
         "GROVE_GRAPH_URL": neo4j_clean_url,
         "GROVE_DATABASE_URL": postgres_url,
@@ -40,17 +46,19 @@ def grove(environment: dict[str, str], *arguments: str, cwd: Path, code: int = 0
 
 @pytest.fixture
 def worker(deployment: dict[str, str], tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    grove(deployment, "db", "upgrade", cwd=tmp_path)
+    """The worker of docker-compose.yml: its command with its signal setting, on an empty database."""
+    environment = deployment | {"REMAP_SIGTERM": WORKER["environment"]["REMAP_SIGTERM"]}
     with (
         (tmp_path / "worker.log").open("wb") as log,
         subprocess.Popen(
-            [sys.executable, "-m", "labelgrove", "worker", "-c", "1"],
-            env=deployment,
-            cwd=tmp_path,
-            stdout=log,
-            stderr=subprocess.STDOUT,
+            WORKER["command"], env=environment, cwd=tmp_path, stdout=log, stderr=subprocess.STDOUT
         ) as process,
     ):
+        wait_until(
+            lambda: b" ready." in (tmp_path / "worker.log").read_bytes() or process.poll() is not None,
+            deadline_s=90,
+            what="the worker",
+        )
         yield process
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0, (tmp_path / "worker.log").read_text()
@@ -68,6 +76,9 @@ def test_ingest_build_score_and_query_on_servers(deployment, worker, tmp_path):
     assert "neo4j" in parts["graph"]["detail"].lower()
     assert parts["database"]["detail"].startswith("postgresql")
     assert all(p["ok"] is not False for p in parts.values())
+    health_check = WORKER["healthcheck"]["test"]
+    assert health_check[0] == "CMD"
+    assert subprocess.run(health_check[1:], env=deployment, capture_output=True, check=False).returncode == 0
 
     digest = json.loads(call("ingest", "garden", "garden.csv", "--json"))["digest"]
     built = json.loads(call("bundle", "build", "garden", "all", "--observed", "oak,elm,moss", "--json"))

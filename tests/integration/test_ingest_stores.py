@@ -339,6 +339,16 @@ def test_rebuilding_makes_every_version_anew(workspace: Workspace) -> None:
     assert_serves(workspace, OLD, "plants")
 
 
+def test_a_rebuild_that_meets_a_holder_drops_nothing(workspace: Workspace) -> None:
+    for name, graph in (("plants", OLD), ("trees", NEW)):
+        register(workspace, name, graph)
+    with holding(workspace, "trees"), pytest.raises(ConflictError, match="trees"):
+        rebuild_graph(workspace)
+    assert_serves(workspace, NEW)
+    assert_serves(workspace, OLD, "plants")
+    rebuild_graph(workspace)  # the leases taken before the holder was met were given back
+
+
 def test_a_graph_that_outlived_its_catalogue_follows_the_new_one(settings: Settings) -> None:
     with Workspace.open(settings) as workspace:
         for graph in (OLD, NEW, OLD, NEW):

@@ -169,6 +169,7 @@ FAULTS = {
     "miscounted points": ("tree", _saying("n_points", "6"), "n_points"),
     "miscounted observed": ("tree", _saying("n_observed", "1"), "n_observed"),
     "missing field": ("tree", lambda a, m: m.pop("metric"), "'metric' is missing"),
+    "terminal escapes": ("tree", _saying("ontology", "a\x1b[2J"), "printable"),
     "no keys": ("tree", _without("keys.blob"), "keys.blob"),
     "no parent": ("tree", _without("tree.parent"), "tree.parent"),
     "no distances": ("grid", _without("block.distances"), "block.distances"),

@@ -191,9 +191,9 @@ def test_k_out_of_range_is_refused(k):
 @pytest.mark.parametrize(
     ("bad", "match"),
     [
-        (np.nan, r"2 of 6000 rows hold NaN or infinity \(rows 7, 5001\)"),
+        (np.nan, r"2 rows hold NaN or infinity \(rows 7, 5001\)"),
         (np.inf, "hold NaN or infinity"),
-        (-0.5, r"2 of 6000 rows hold a negative value \(rows 7, 5001\).*softmax"),
+        (-0.5, r"2 rows hold a negative value \(rows 7, 5001\).*softmax"),
     ],
 )
 @pytest.mark.parametrize("columns", [None, ["moss", "oak"]])
@@ -210,7 +210,7 @@ def test_bad_rows_are_counted_over_all_chunks(bad, match, columns):
 
 
 def test_rows_of_zeros_are_refused_without_talk_of_logits():
-    with pytest.raises(WeightError, match=r"1 of 2 rows are all zero \(rows 1\)") as caught:
+    with pytest.raises(WeightError, match=r"1 rows are all zero \(rows 1\)") as caught:
         Adapter.from_graph(TREE, ["oak", "moss"]).predict([[1, 0], [0, 0]])
     assert "softmax" not in str(caught.value)
 

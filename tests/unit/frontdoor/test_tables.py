@@ -33,13 +33,18 @@ def _archive() -> bytes:
     return file.getvalue()
 
 
-def _lying() -> bytes:
-    header = b"{'descr': '<U10', 'fortran_order': False, 'shape': (1000000000000,), }"
+def _lying(
+    header: bytes = b"{'descr': '<U10', 'fortran_order': False, 'shape': (1000000000000,), }",
+) -> bytes:
     header += b" " * (-(11 + len(header)) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(400)
 
 
-@pytest.mark.parametrize("content", [_archive(), _lying(), b"", b"\x80\x04pickled"])
+_ENDLESS = _lying(b"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 99999999999999999999999), }")
+_OPEN = _lying(b"(" * 2000)
+
+
+@pytest.mark.parametrize("content", [_archive(), _lying(), _ENDLESS, _OPEN, b"", b"\x80\x04pickled"])
 @pytest.mark.parametrize("reader", [read_outputs, read_truth])
 def test_what_is_no_array_is_refused(reader, content, tmp_path):
     path = tmp_path / "p.npy"

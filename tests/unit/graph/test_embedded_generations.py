@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import shutil
@@ -137,6 +138,30 @@ def test_a_pointer_that_names_no_generation_is_damage(loaded: EmbeddedStore, con
     loaded.wipe()
     load(loaded, GRAPH)
     assert loaded.current("plants") == GRAPH.digest
+
+
+def test_a_pointer_that_the_system_will_not_read_is_no_damage(
+    loaded: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path, **options: object) -> str:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as patched, pytest.raises(ServiceError, match="Permission denied"):
+        patched.setattr(Path, "read_text", fail)
+        loaded.current("plants")
+    assert loaded.current("plants") == GRAPH.digest
+
+
+def test_a_query_that_the_engine_breaks_at_does_not_call_the_graph_damaged(loaded: EmbeddedStore) -> None:
+    statement = "MATCH (a)" + "-[:IS_A]->()" * 900 + " RETURN count(*) AS n"
+    with pytest.raises(QueryFailedError) as caught:
+        loaded.run_user(statement)
+    assert "is damaged" not in str(caught.value)
+
+
+def test_a_list_of_mixed_kinds_is_a_failed_query_that_names_the_reason(loaded: EmbeddedStore) -> None:
+    with pytest.raises(QueryFailedError, match="one kind"):
+        loaded.run_user("RETURN $x AS x", {"x": [1, "a"]})
 
 
 def test_a_generation_that_is_gone_is_damage(loaded: EmbeddedStore) -> None:

@@ -48,6 +48,8 @@ def test_absent_keys_are_named_together_with_what_is_close():
         keys.indices(["elm", "oka", "x"])
     with pytest.raises(UnknownLabelError, match="label 3 is not"):
         keys.index(3)
+    with pytest.raises(UnknownLabelError, match=r"2 of 3 labels .*: 3, None"):
+        keys.indices(["elm", 3, None])
 
 
 def test_bad_tables_are_refused():
@@ -76,14 +78,12 @@ def test_defaults_need_no_server(tmp_path):
         ({"GROVE_GRAPH_URL": "http://x"}, "GROVE_GRAPH_URL: 'http://x' must start with"),
         ({"GROVE_DATABASE_URL": "mysql://u:pw@h/d"}, "u:\\*\\*\\*@h"),
         ({"GROVE_BROKER_URL": "amqp://x"}, "GROVE_BROKER_URL"),
-        ({"GROVE_CACHE_URL": "redis:://["}, "GROVE_CACHE_URL"),
+        ({"GROVE_BROKER_URL": "redis://[half"}, "GROVE_BROKER_URL: 'redis://\\[half' is not a URL"),
         ({"GROVE_GRAPH_URL": "bolt://a", "GROVE_GRAPH_URL_FILE": "b"}, "both set"),
         ({"GROVE_GRAPH_URL_FILE": "/does/not/exist"}, "cannot read"),
     ],
 )
 def test_malformed_settings_name_variable_and_rule(env, message):
-    if "[" in env.get("GROVE_CACHE_URL", ""):
-        env = {"GROVE_CACHE_URL": "redis://[half"}
     with pytest.raises(SettingsError, match=message) as caught:
         Settings.from_env({"GROVE_HOME": "/tmp/x"} | env)
     assert "pw@" not in str(caught.value)
@@ -97,6 +97,42 @@ def test_secrets_come_from_files_and_never_show(tmp_path):
     assert "canary" not in repr(settings)
     assert "bolt://neo4j:***@db:7687" in repr(settings)
     assert masked("redis://:canary@h:1/0 and bolt://a:canary@b") == "redis://:***@h:1/0 and bolt://a:***@b"
+    assert "canary" not in masked("redis://:pa@canary@host:6379/0")
+    assert "canary" not in masked("postgresql://u@h/db?password=canary&sslmode=require")
+
+
+@pytest.mark.parametrize("password", ["pa@canary", "canary/x", "x#canary", "ca?nary", "a@b/canary#?"])
+def test_a_password_that_moves_the_host_is_refused_and_never_shows(password):
+    for name, scheme in (("GRAPH", "bolt"), ("DATABASE", "postgresql+psycopg"), ("BROKER", "redis")):
+        url = f"{scheme}://u:{password}@host:1/x"
+        with pytest.raises(SettingsError, match=rf"GROVE_{name}_URL.*%40") as caught:
+            Settings.from_env({"GROVE_HOME": "/tmp/x", f"GROVE_{name}_URL": url})
+        assert "nary" not in str(caught.value)
+
+
+def test_an_at_sign_in_a_path_is_one():
+    for url in ("sqlite:////srv/a@b/c.db", "sqlite:///a@b:c@d.db"):
+        assert Settings.from_env({"GROVE_DATABASE_URL": url}).database_url == url
+    graph = "embedded:/srv/a@b"
+    assert Settings.from_env({"GROVE_GRAPH_URL": graph}).graph_url == graph
+
+
+@pytest.mark.parametrize("content", [b"canary", b"canary\xff"])
+def test_a_file_that_holds_no_url_does_not_show_what_it_holds(content, tmp_path):
+    (tmp_path / "secret").write_bytes(content)
+    with pytest.raises(SettingsError, match="secret") as caught:
+        Settings.from_env({"GROVE_GRAPH_URL_FILE": str(tmp_path / "secret")})
+    assert "canary" not in str(caught.value)
+
+
+def test_homes_that_cannot_be_are_refused_and_unknown_users_are_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert (
+        Settings.from_env({"GROVE_HOME": "~nobody-of-that-name/x"}).home
+        == tmp_path / "~nobody-of-that-name/x"
+    )
+    with pytest.raises(SettingsError, match="GROVE_HOME.*not UTF-8"):
+        Settings.from_env({"GROVE_HOME": "/tmp/\udcff"})
 
 
 def test_every_error_is_in_the_tree_and_keeps_its_builtin():

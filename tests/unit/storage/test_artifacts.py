@@ -323,6 +323,21 @@ def test_an_unknown_scheme_is_refused_without_its_password() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+def test_a_store_that_connects_at_once_and_fails_is_a_service_error() -> None:
+    with pytest.raises(ServiceError, match=r"ftp://user:\*\*\*@127\.0\.0\.1:1"):
+        open_store("ftp://user:hunter2@127.0.0.1:1/bucket")
+
+
+def test_an_unknown_user_is_a_folder_name_and_nul_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert open_store("~nobody-of-that-name/x").where == str(tmp_path / "~nobody-of-that-name" / "x")
+    for url in ("a\0b", "file:///a%00b"):
+        with pytest.raises(InputError, match="NUL"):
+            open_store(url)
+
+
 def test_a_missing_driver_is_named() -> None:
     with pytest.raises(MissingExtraError, match="dropboxdrivefs"):
         open_store("dropbox://folder")

@@ -133,6 +133,13 @@ def test_a_server_that_does_not_answer_is_named_without_its_password() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+def test_a_password_behind_the_path_and_an_unknown_host_are_a_service_error_too() -> None:
+    engine = create_engine("postgresql://nowhere.invalid/grove?user=grove&password=hunter2")
+    with pytest.raises(ServiceError, match=r"nowhere\.invalid") as caught, reading(engine):
+        pass
+    assert "hunter2" not in str(caught.value)
+
+
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     path = tmp_path / "catalog.db"
     path.write_text("this is no database at all " * 100)
@@ -154,7 +161,15 @@ def test_a_broken_constraint_keeps_sqlalchemys_error(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "catalog.db", "sqlite://", "sqlite:///:memory:", "mysql://u:hunter2@h/d"]
+    "url",
+    [
+        "",
+        "catalog.db",
+        "sqlite://",
+        "sqlite:///:memory:",
+        "mysql://u:hunter2@h/d",
+        "postgresql://u:hunter2@h:port/d",
+    ],
 )
 def test_urls_that_name_no_database_are_refused(url: str) -> None:
     with pytest.raises(SettingsError, match="GROVE_DATABASE_URL") as caught:

@@ -155,6 +155,10 @@ LIES: dict[str, tuple[bytes, str]] = {
     "offsets backwards": (file_of({"a": entry(offsets=[8, 0])}), "[begin, end]"),
     "shape does not fill": (file_of({"a": entry(shape=[2])}), "needs 16 bytes"),
     "product beyond 64 bits": (file_of({"a": entry(shape=[2**62, 2**62])}), "needs"),
+    "empty and too long": (
+        file_of({"a": entry(shape=[0, 2**62, 2**62], offsets=[0, 0])}, b""),
+        "no array can have",
+    ),
     "4 TiB": (file_of({"a": entry(shape=[TEBI // 2], offsets=[0, 4 * TEBI])}), "the file has 8"),
     "gap at the start": (file_of({"a": entry(offsets=[4, 12])}, b"\0" * 12), "leaves a gap"),
     "overlap": (file_of({"a": entry(), "b": entry(offsets=[4, 12])}, b"\0" * 12), "overlaps"),
