@@ -56,8 +56,10 @@ def open_store(url: str) -> ArtifactStore:
     b'oak'
     """
     scheme, separator, _ = url.partition("://")
+    if "\0" in unquote(url):
+        raise InputError(f"artifact store {masked(url)!r}: holds a NUL character, which no path has")
     if not separator:
-        return LocalStore(Path(url).expanduser().absolute())
+        return LocalStore(Path(os.path.expanduser(url)).absolute())
     if scheme == "file":
         parts = urlsplit(url)
         if parts.netloc not in ("", "localhost"):
@@ -166,7 +168,7 @@ class ArtifactStore(ABC):
                 document = json.loads(bytes(self._read(path)))
         except NotFoundError:
             return None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ArtifactError(
                 f"{shown}: not JSON ({error}); any opening of the ontology on the ingest side rewrites it"
             ) from None
@@ -235,7 +237,9 @@ class ArtifactStore(ABC):
         except (NotFoundError, ServiceError):
             raise
         except FileNotFoundError as error:
-            raise NotFoundError(f"{shown}: no such file in the artifact store") from error
+            raise NotFoundError(
+                f"{shown}: no such file in the artifact store; ingest or build again what it held"
+            ) from error
         except OSError as error:
             advice = _ADVICE.get(
                 error.errno or 0, "check that GROVE_ARTIFACTS_URL can be reached and written"
@@ -340,6 +344,11 @@ class RemoteStore(ArtifactStore):
             raise MissingExtraError(f"the artifact store {self.where}: {error}") from error
         except ValueError as error:
             raise InputError(f"artifact store {self.where}: {error}") from error
+        except OSError as error:  # some systems connect at once
+            raise ServiceError(
+                f"artifact store {self.where}: {masked(str(error))}; "
+                "check that GROVE_ARTIFACTS_URL can be reached"
+            ) from error
 
     def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
         self._system.pipe_file(f"{self._root}/{path}", b"".join(chunks))

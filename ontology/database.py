@@ -123,8 +123,11 @@ def reading(engine: Engine) -> Iterator[Connection]:
 def _parsed(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except sqlalchemy.exc.ArgumentError as error:
-        raise SettingsError(f"GROVE_DATABASE_URL: {masked(url)!r} is not a database URL") from error
+    except (sqlalchemy.exc.ArgumentError, ValueError) as error:  # ValueError: a port that is no number
+        raise SettingsError(
+            f"GROVE_DATABASE_URL: {masked(url)!r} is not a database URL; "
+            "write postgresql+psycopg://user:password@host:5432/name"
+        ) from error
     backend = parsed.get_backend_name()
     if backend == "sqlite":
         if not parsed.database or ":memory:" in parsed.database:
@@ -150,7 +153,8 @@ _TRANSIENT = re.compile(
 )
 _UNUSABLE = re.compile(
     r"readonly database|disk I/O error|disk is full|unable to open database|not a database|malformed"
-    r"|No space left|connection|server closed|could not connect|terminat|starting up|shutting down",
+    r"|No space left|connection|server closed|could not connect|resolve host|terminat|starting up"
+    r"|shutting down",
     re.I,
 )
 
@@ -232,7 +236,7 @@ def _refuse_newer(engine: Engine, found: str | None, head: str) -> None:
 
 
 def _shown(engine: Engine) -> str:
-    return engine.url.render_as_string(hide_password=True)
+    return masked(engine.url.render_as_string(hide_password=True))
 
 
 def _revisions() -> list[str]:

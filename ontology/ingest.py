@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from ontology.artifacts import check_name
-from ontology.errors import ArtifactError, ConflictError, DefectsError, NotFoundError
+from ontology.errors import ArtifactError, ConflictError, DefectsError, NotFoundError, ServiceError
 from ontology.export import export_ontology
 from ontology.graph.errors import GraphDamagedError
 from ontology.keys import Texts
@@ -178,11 +178,14 @@ def rebuild_graph(workspace: Workspace, *, progress: Progress | None = None) -> 
     """Make the graph anew from the snapshots and return the digests of the versions in it.
 
     What a user edited in the graph by hand is lost unless `snapshot_graph` kept it before. A name that
-    somebody is changing raises `ConflictError`.
+    somebody is changing raises `ConflictError`, a snapshot that is damaged or gone `ArtifactError` or
+    `NotFoundError`, before anything is dropped: the graph may hold the last copy.
     """
     with ExitStack() as leases:  # every name is held before anything is dropped: all of the graph, or none
         held = [leases.enter_context(holding(workspace, name)) for name in workspace.catalog.names()]
         versions = [version for version in workspace.catalog.versions() if version.state == "ready"]
+        for version in versions:
+            workspace.snapshot(version)
         if workspace.graph.dialect == "embedded":
             _wipe(workspace)
         else:
@@ -358,9 +361,12 @@ def _repair_names(workspace: Workspace) -> list[str]:
             _mend(workspace, name, Steps())
         except ConflictError:
             continue  # somebody is changing it, and brings it in line
-        except ArtifactError as error:  # one damaged snapshot must not close the graph to every other name
+        except (ArtifactError, NotFoundError) as error:  # one snapshot must not close the graph to all names
             _log.warning("the graph of %s stays out of date: %s", name, error)
             continue
+        except ServiceError as error:  # a full disk: what the graph holds can be read all the same
+            _log.warning("the graph of %s and of names after it may be out of date: %s", name, error)
+            break
         repaired.append(name)
     return repaired
 

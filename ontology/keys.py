@@ -161,7 +161,9 @@ class Keys(Texts):
         wanted = list(keys)
         if self._index is None and len(wanted) > 2048:
             self._index = {k: i for i, k in enumerate(self)}
-        found = np.fromiter((self.find(k) for k in wanted), dtype=np.int64, count=len(wanted))
+        found = np.fromiter(
+            (self.find(k) if isinstance(k, str) else -1 for k in wanted), dtype=np.int64, count=len(wanted)
+        )
         absent = [k for k, i in zip(wanted, found.tolist(), strict=True) if i < 0]
         if absent:
             shown = ", ".join(repr(k) for k in absent[:5]) + (", ..." if len(absent) > 5 else "")

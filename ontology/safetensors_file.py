@@ -9,6 +9,7 @@ size. The ``safetensors`` library reads them; `read_safetensors` reads what that
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import struct
 from collections.abc import Mapping
@@ -199,6 +200,8 @@ def _entry(name: str, key: str, value: Any) -> tuple[str, np.dtype[Any], tuple[i
             f"{name}: array {key!r} of shape {shape} and dtype {value['dtype']} needs {size} bytes, "
             f"its offsets hold {offsets[1] - offsets[0]}"
         )
+    if math.prod((dtype.itemsize, *(max(length, 1) for length in shape))) >= 2**63:  # empty, yet too long
+        raise ArtifactError(f"{name}: array {key!r} has shape {shape}, which no array can have")
     return key, dtype, tuple(shape), offsets[0], offsets[1]
 
 

@@ -86,10 +86,20 @@ def _database(settings: Settings) -> str:
 
 
 def _graph(settings: Settings) -> str:
+    from ontology.graph.errors import GraphDamagedError
     from ontology.workspace import Workspace
 
     with Workspace.open(settings) as workspace:
-        return ", ".join(f"{k} {v}" for k, v in workspace.graph.describe().items())
+        described = ", ".join(f"{k} {v}" for k, v in workspace.graph.describe().items())
+        for version in workspace.catalog.versions():
+            if version.state == "ready":
+                workspace.artifacts.size(version.snapshot_sha256)  # NotFoundError: nothing could make it anew
+            if version.current and workspace.graph.current(version.ontology) != version.digest:
+                raise GraphDamagedError(
+                    f"the graph of {version.ontology!r} is out of date; see the warnings, then run: "
+                    "grove graph rebuild"
+                )
+        return described
 
 
 def _workers(settings: Settings) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ontology.errors import MissingExtraError, SettingsError
@@ -39,7 +40,7 @@ def open_graph(settings: Settings) -> GraphStore:
             from ontology.graph.embedded import EmbeddedStore
         except ModuleNotFoundError as error:
             raise _missing(error, "ladybug", "the embedded graph") from error
-        return EmbeddedStore(Path(folder).expanduser().absolute())
+        return EmbeddedStore(Path(os.path.expanduser(folder)).absolute())
     try:
         from ontology.graph.neo4j import Neo4jStore
     except ModuleNotFoundError as error:

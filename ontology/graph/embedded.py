@@ -337,7 +337,12 @@ def _result(
 ) -> Iterator[ladybug.QueryResult]:
     """Run one statement; turn the engine's plain errors, which differ only by their text, into ours."""
     try:
-        result = connection.execute(cypher, dict(params))
+        try:
+            result = connection.execute(cypher, dict(params))
+        except (ValueError, TypeError, OverflowError) as error:  # its conversion of parameters
+            raise QueryFailedError(
+                f"a parameter does not fit ({error}); the entries of a list are of one kind"
+            ) from error
         if isinstance(result, list):
             raise QueryFailedError(f"{len(result)} statements stand where one is expected: {cypher[:80]!r}")
         with closing(result):

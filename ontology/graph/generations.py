@@ -57,15 +57,19 @@ class Generations:
         ------
         GraphDamagedError
             When CURRENT does not name a generation.
+        ServiceError
+            When the folder is none, or may not be read.
         """
         try:
             text = (self.folder / "CURRENT").read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
-        except (OSError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
             raise GraphDamagedError(
                 f"graph {self.folder}: CURRENT cannot be read ({error}); {_REBUILD}"
             ) from error
+        except OSError as error:  # no damage: a rebuild would drop a graph that is whole
+            raise self._unusable(error) from error
         match = _GENERATION.fullmatch(text.strip())
         if not match:
             raise GraphDamagedError(

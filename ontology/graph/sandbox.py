@@ -125,7 +125,13 @@ def _outcome(query: Callable[[], Rows]) -> dict[str, Any]:
         rows = query()
     except QueryTimeoutError as error:
         return {"error": "timeout", "message": str(error)}
-    except GroveError as error:  # what a query says in its error text is no sign of a damaged file
+    except GraphDamagedError as error:  # the file was opened, and the same words come from a query too large
+        return {
+            "error": "failed",
+            "message": f"the engine failed at the query: {error.__cause__}; make it smaller, and if small "
+            "ones fail too, run: grove graph verify",
+        }
+    except GroveError as error:
         return {"error": "failed", "message": str(error)}
     return {"columns": rows.columns, "rows": rows.rows, "truncated": rows.truncated}
 

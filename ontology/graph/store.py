@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -393,10 +393,24 @@ def _check_plain(params: Mapping[str, Any]) -> None:
     """Refuse parameter values that the engines would not take alike."""
     for name, value in params.items():
         try:
-            json.dumps(value, allow_nan=False).encode("ascii")
+            json.dumps(
+                value, allow_nan=False, ensure_ascii=False
+            ).encode()  # half a surrogate pair has no UTF-8
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(
                 f"parameter ${name}: {error}; give text, numbers, true, false, null, and lists of them"
             ) from error
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise InputError(f"parameter ${name}: {value} does not fit into 64 bits")
+        for number in _integers(value):
+            if not -(2**63) <= number < 2**63:
+                raise InputError(f"parameter ${name}: {number} does not fit into 64 bits")
+
+
+def _integers(value: Any) -> Iterator[int]:
+    """Yield the integers in a plain value."""
+    if isinstance(value, int):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from _integers(entry)
+    elif isinstance(value, dict):
+        yield from _integers(list(value.values()))

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from labelgrove.cli import COMMANDS, EXIT_CODES, LazyGroup, grove
 from ontology import errors
+from ontology.settings import Settings
 
 EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
 
@@ -180,6 +181,18 @@ def test_db_upgrade_and_doctor(call, monkeypatch):
     assert "canary" not in result.output
     monkeypatch.setenv("GROVE_GRAPH_URL", "ftp://nowhere")
     assert "GROVE_GRAPH_URL" in call("doctor", code=2).stderr
+
+
+def test_doctor_tells_what_is_gone(garden):
+    snapshot = json.loads(Path(Settings.from_env().home, "artifacts/index/garden.json").read_text())[
+        "snapshot"
+    ]
+    path = Path(Settings.from_env().home, "artifacts/sha256", snapshot[:2], snapshot)
+    content = path.read_bytes()
+    path.unlink()
+    assert snapshot in garden("doctor", code=1).stdout
+    path.write_bytes(content)
+    garden("doctor")
 
 
 def test_a_broker_that_is_away_ends_a_build_before_it_waits(garden, monkeypatch):

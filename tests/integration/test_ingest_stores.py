@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Never
 
 import pytest
 from sqlalchemy import text
@@ -311,6 +312,62 @@ def test_a_damaged_snapshot_of_one_name_does_not_close_the_graph_to_others(embed
     assert embedded.graph.current("trees") is None
     (found,) = (f for f in verify_graph(embedded) if f["ontology"] == "trees")
     assert any("snapshot" in problem for problem in found["problems"])
+
+
+@pytest.mark.parametrize("parts", ["one snapshot", "all artifacts"])
+def test_artifacts_that_are_gone_leave_the_graph_open_and_come_back_with_their_source(
+    embedded: Workspace, parts: str
+) -> None:
+    register(embedded, "trees", OLD)
+    register(embedded, "plants", GRID)
+    if parts == "all artifacts":
+        shutil.rmtree(embedded.settings.home / "artifacts")
+    else:
+        embedded.artifacts.delete(embedded.catalog.version("trees").snapshot_sha256)
+        embedded.artifacts.delete_index("trees")
+    embedded.close()
+    assert embedded.graph.current("plants") == GRID.digest
+    register(embedded, "trees", OLD)
+    register(embedded, "plants", GRID)
+    assert_serves(embedded, OLD)
+    assert_serves(embedded, GRID, "plants")
+
+
+@pytest.mark.parametrize("fault", ["damaged", "gone"])
+def test_a_rebuild_drops_nothing_that_it_cannot_make_anew(embedded: Workspace, fault: str) -> None:
+    register(embedded, "plants", GRID)
+    register(embedded, "trees", OLD)
+    path = embedded.artifacts.local_path(embedded.catalog.version("trees").snapshot_sha256)
+    assert path is not None
+    if fault == "damaged":
+        path.write_bytes(b"damaged")
+    else:
+        path.unlink()
+    with pytest.raises((ArtifactError, NotFoundError), match=path.name):
+        rebuild_graph(embedded)
+    assert embedded.graph.read_back(OLD.digest) == OLD
+    assert embedded.graph.current("plants") == GRID.digest
+
+
+def test_a_graph_that_cannot_be_written_can_be_read(
+    embedded: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(embedded, "trees", OLD)
+    register(embedded, "plants", GRID)
+    embedded.graph.drop_ontology("plants")
+    embedded.close()
+
+    def full(self: object) -> Never:
+        raise ServiceError("No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("ontology.graph.generations.Generations.writing", full)
+        assert embedded.graph.current("trees") == OLD.digest
+        with pytest.raises(ServiceError, match="No space left"):
+            register(embedded, "trees", NEW)
+        embedded.close()
+    assert_serves(embedded, OLD)
+    assert_serves(embedded, GRID, "plants")
 
 
 @pytest.mark.parametrize("damage", ["removed", "emptied", "garbage", "pointer"])

@@ -131,7 +131,7 @@ def test_homes_that_cannot_be_are_refused_and_unknown_users_are_names(tmp_path, 
         Settings.from_env({"GROVE_HOME": "~nobody-of-that-name/x"}).home
         == tmp_path / "~nobody-of-that-name/x"
     )
-    with pytest.raises(SettingsError, match="GROVE_HOME.*not UTF-8"):
+    with pytest.raises(SettingsError, match=r"GROVE_HOME.*not UTF-8"):
         Settings.from_env({"GROVE_HOME": "/tmp/\udcff"})
 
 

@@ -181,7 +181,7 @@ def test_arrays_outlive_the_deletion_of_their_file(local: ArtifactStore) -> None
     np.testing.assert_array_equal(arrays["a"], np.arange(10_000))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"a": NaN'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"a": NaN', "[" * 100_000])
 def test_a_damaged_index_file_is_named(local: ArtifactStore, tmp_path: Path, text: str) -> None:
     local.write_index("trees", {})
     (tmp_path / "artifacts/index/trees.json").write_text(text)
