@@ -51,6 +51,11 @@ def read_outputs(path: Path) -> tuple[NDArray[Any], list[str] | None]:
     if not rows:
         raise InputError(f"{path}: is empty; a header with the column names comes first")
     header = rows[0][1]
+    if all(_is_number(cell) for cell in header):
+        raise InputError(
+            f"{path}:{rows[0][0]}: the first line holds numbers alone; a .csv file begins with the names of "
+            "its columns (save numbers without names as .npy)"
+        )
     outputs = np.empty((len(rows) - 1, len(header)))
     for i, (line, row) in enumerate(rows[1:]):
         if len(row) != len(header):
@@ -80,6 +85,14 @@ def read_truth(path: Path) -> list[str]:
     if path.suffix == ".csv":
         return [row[0] for _, row in _csv_rows(path)]
     return [line.strip() for line in _text(path).split("\n") if line.strip()]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:

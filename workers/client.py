@@ -7,6 +7,7 @@ the Celery workers; without one they run in this process while it waits.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -163,13 +164,26 @@ def build_bundle_job(
 
     Raises
     ------
-    NotFoundError
-        If there is no such ontology or version.
+    NotFoundError, UnknownLabelError
+        If there is no such ontology or version, or a label is not in it; nothing is recorded.
+    InputError
+        For an observed label given twice, or a bundle name that breaks the rule.
     InputError
         For a name that no bundle may have; nothing is recorded.
     """
     check_name(bundle, "bundle")
     found = workspace.catalog.version(ontology, version)
+    observed = list(observed)
+    known = workspace.snapshot(found).keys
+    known.indices(observed)
+    repeated = [key for key, count in Counter(observed).items() if count > 1]
+    if repeated:
+        raise InputError(
+            f"observed: {repeated[:5]!r} are given more than once; name each column's label once"
+        )
+    if not isinstance(labels, str):
+        labels = list(labels)
+        known.indices(labels)
     parameters = {
         "ontology": found.digest,
         "snapshot": found.snapshot_sha256,

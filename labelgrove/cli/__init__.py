@@ -107,7 +107,7 @@ def grove() -> None:
     grove quickstart                              see the whole job on real input
     grove ingest wordnet /usr/share/wordnet       read a hierarchy
     grove bundle build wordnet animals --observed my-classes.txt
-    grove score wordnet/animals probabilities.npy
+    grove score wordnet/animals probabilities.npy --columns my-classes.txt
 
     Settings come from GROVE_* variables or a .env file; `grove doctor` shows them.
     Exit codes: 0 ok, 1 failure, 2 usage, 3 defects found, 4 not found, 5 service unreachable.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -39,6 +39,13 @@ def bundle() -> None:
     metavar="FILE|KEYS",
     help="The labels your model knows: a file with one key per line, - for stdin, or key,key,...",
 )
+@click.option(
+    "--by",
+    type=click.Choice(["auto", "key", "name"]),
+    default="auto",
+    show_default=True,
+    help="Whether labels are given by key or name; a name of several labels is refused with candidates.",
+)
 @click.option("--metric", type=click.Choice(["auto", "tree", "graph"]), default="auto", show_default=True)
 @click.option(
     "--labels",
@@ -58,6 +65,7 @@ def build(
     ontology: str,
     name: str,
     observed: str,
+    by: Any,
     metric: str,
     allowed: str,
     out: Path | None,
@@ -67,6 +75,7 @@ def build(
 
     Building is a background job: without a broker it runs here, with one on the workers.
     """
+    from adapter import find_labels
     from ontology.errors import JobFailedError
     from workers.broker_check import check_broker
     from workers.client import build_bundle_job, wait
@@ -75,7 +84,12 @@ def build(
     broker = workspace.settings.broker_url
     if broker is not None:  # a broker that is away would only let the job wait, and the user with it
         check_broker(broker)
-    labels = allowed if allowed in ("all", "leaves") else read_keys(allowed)
+    graph = workspace.label_graph(ontology)
+
+    def keys(given: str) -> tuple[str, ...]:
+        return graph.keys.take(find_labels(read_keys(given), graph.keys, graph.names, by=by))
+
+    labels = allowed if allowed in ("all", "leaves") else keys(allowed)
     progress = Progress(f"bundle {ontology}/{name}")
 
     def told(job: Job) -> None:
@@ -86,7 +100,7 @@ def build(
             workspace,
             ontology,
             name,
-            read_keys(observed),
+            keys(observed),
             metric=metric,
             labels=labels,
             wait=broker is None,

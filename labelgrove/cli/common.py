@@ -102,7 +102,7 @@ def as_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def read_keys(source: str) -> list[str]:
     """Return the label keys of a file with one key per line (``-``: stdin), or of a comma-separated list."""
-    from ontology.errors import InputError
+    from ontology.errors import InputError, NotFoundError
 
     if source == "-":
         lines = sys.stdin.read().splitlines()
@@ -113,6 +113,8 @@ def read_keys(source: str) -> list[str]:
         except (OSError, UnicodeDecodeError) as error:
             if not isinstance(error, OSError) or error.errno not in _NO_SUCH_NAME:
                 raise InputError(f"cannot read label keys from {source!r}: {error}") from error
+            if "," not in source and ("/" in source or "." in source):
+                raise NotFoundError(f"{source}: there is no such file; check the path") from None
             lines = source.split(",")
     keys = [k.strip() for k in lines if k.strip() and not k.startswith("#")]
     if not keys:

@@ -45,7 +45,7 @@ def cypher(
 
     \b
     grove cypher --ontology wordnet \\
-      "MATCH (l:Label {version: $version}) WHERE l.depth = 2 RETURN l.key, l.name ORDER BY l.idx LIMIT 5"
+      'MATCH (l:Label {version: $version}) WHERE l.depth = 2 RETURN l.key, l.name ORDER BY l.idx LIMIT 5'
     """
     bound = dict(_parameter(p) for p in parameters)
     if ontology is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from labelgrove.cli.common import as_csv, emit, json_option, read_keys, write_file
+from labelgrove.cli.common import as_csv, emit, json_option, note, read_keys, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +50,12 @@ def _load(bundle: str, outputs: Path, columns: str | None, by: Any) -> tuple[Ada
     from ontology.errors import BindingError
 
     values, header = read_outputs(outputs)
+    _note_sums(values)
+    if columns is not None and header is not None:
+        raise BindingError(
+            f"{outputs}: its header names the columns ({', '.join(header[:3])}, ...), and --columns does "
+            "too; leave --columns out"
+        )
     if columns == _IN_BUNDLE_ORDER:
         return Adapter.load(bundle), values
     names = header if columns is None else read_keys(columns)
@@ -59,6 +65,19 @@ def _load(bundle: str, outputs: Path, columns: str | None, by: Any) -> tuple[Ada
             "--columns FILE, or say --columns bundle if they stand as the bundle was built"
         )
     return Adapter.load(bundle, names, by=by), values
+
+
+def _note_sums(values: Any) -> None:
+    """Say so when rows do not look like probabilities; scaling a row changes no answer, logits do."""
+    import numpy as np
+
+    sums = np.asarray(values[:10_000], dtype=np.float64).sum(axis=1)
+    odd = int((~np.isclose(sums, 1.0, atol=1e-2)).sum())
+    if odd:
+        note(
+            f"note: {odd:,} of the first {len(sums):,} rows do not sum to 1 ({sums.min():.3g} to "
+            f"{sums.max():.3g}); they are taken as weights. If these are logits, apply the softmax first."
+        )
 
 
 @click.command()
@@ -103,7 +122,7 @@ def score(
 )
 @click.option(
     "--ontology",
-    help="Where BUNDLE holds distance blocks: the ontology they were built from (trees need none).",
+    help="The ontology of a bundle on a graph metric, unless BUNDLE names it (trees need none).",
 )
 @json_option
 def evaluate(
@@ -127,7 +146,9 @@ def evaluate(
 
     adapter, values = _load(bundle, outputs, columns, by)
     space = None
-    if ontology is not None:
+    if ontology is None and adapter.space is None and "/" in bundle and not Path(bundle).exists():
+        ontology = bundle.partition("/")[0]
+    if ontology is not None and adapter.space is None:
         from ontology.geometry import metric_space
         from ontology.workspace import Workspace
 

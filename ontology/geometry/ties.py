@@ -88,6 +88,8 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
 
 def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
     """Return `weights` with one row for each sample, in the dtype given, the values unchecked."""
+    if isinstance(weights, np.ma.MaskedArray):
+        raise WeightError("weights: a masked array has no number where it is masked; fill it first")
     given = np.asarray(weights)
     if given.dtype.kind not in "buif":
         raise WeightError(f"weights: dtype {given.dtype} given; weights are real numbers")

@@ -109,7 +109,14 @@ def test_bundle_and_job(bundled):
         bundled("bundle", "build", "garden", "all", "--observed", "oak,elm,moss", "--json").stdout
     )
     assert again["job"] == job["id"]
-    assert "moos" in bundled("bundle", "build", "garden", "x", "--observed", "oak,moos", code=1).stderr
+    assert "moos" in bundled("bundle", "build", "garden", "x", "--observed", "oak,moos", code=2).stderr
+    assert "'oak'" in bundled("bundle", "build", "garden", "x", "--observed", "oak,oak", code=2).stderr
+    assert (
+        "fern"
+        in bundled(
+            "bundle", "build", "garden", "x", "--observed", "oak", "--labels", "oak,fern", code=2
+        ).stderr
+    )
     bundled("jobs", "show", "00000000", code=4)
 
 
@@ -138,6 +145,29 @@ def test_evaluate_shows_every_baseline(bundled):
     }
     assert result["rules"]["loki"]["all"]["mean_squared_distance"] == 0
     assert "argmax" in bundled("evaluate", "garden/all", "p.csv", "truth.txt").stdout
+
+
+def test_what_looks_like_no_probabilities_is_said_and_a_header_rules(bundled):
+    Path("logits.csv").write_text("moss,oak,elm\n3,1,4\n")
+    assert "do not sum to 1" in bundled("score", "garden/all", "logits.csv").stderr
+    assert bundled("score", "garden/all", "p.csv").stderr == ""
+    assert (
+        "leave --columns out"
+        in bundled("score", "garden/all", "p.csv", "--columns", "oak,elm,moss", code=2).stderr
+    )
+
+
+def test_a_model_names_its_classes_by_name(call):
+    Path("named.json").write_text(
+        '{"id": "r", "name": "pet", "children": [{"id": "n1", "name": "cat"}, {"id": "n2", "name": "dog"}]}'
+    )
+    call("ingest", "pets", "named.json")
+    Path("classes.txt").write_text("dog\ncat\n")
+    call("bundle", "build", "pets", "mine", "--observed", "classes.txt")
+    np.save("p.npy", np.array([[0.9, 0.1]]))
+    rows = json.loads(call("score", "pets/mine", "p.npy", "--columns", "classes.txt", "--json").stdout)
+    assert rows[0]["key"] == "n2"
+    assert "no such file" in call("bundle", "build", "pets", "x", "--observed", "nofile.txt", code=4).stderr
 
 
 def test_evaluate_measures_block_bundles_in_their_ontology(garden):
@@ -213,6 +243,7 @@ def test_doctor_refuses_celery_beside_the_embedded_graph(call, monkeypatch):
     [
         ("empty.csv", "", "is empty"),
         ("text.csv", "oak,elm,moss\n1,2,x\n", "text.csv:2: column 'moss' holds 'x'"),
+        ("headless.csv", "0.5,0.5,0\n1,0,0\n", "headless.csv:1: the first line holds numbers alone"),
         ("ragged.csv", "oak,elm,moss\n1,2\n", "ragged.csv:2: 2 cells under a header of 3"),
         ("negative.csv", "oak,elm,moss\n1,-2,0\n", "row"),
         ("nan.csv", "oak,elm,moss\n1,nan,0\n", "row"),

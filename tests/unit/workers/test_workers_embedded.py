@@ -9,7 +9,7 @@ import pytest
 
 from adapter.bundle import Bundle
 from ontology import LabelGraph
-from ontology.errors import ConflictError, InputError, NotFoundError
+from ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
 from ontology.workspace import Workspace
 from tests.integration.workers_support import GATED, PARTS, add_version, notes, registered, settings_in
 from workers import client
@@ -173,11 +173,15 @@ def test_the_bytes_of_a_bundle_are_fixed(workspace):
     )
 
 
-def test_a_bundle_that_cannot_be_built_says_why(workspace):
+def test_a_bundle_that_cannot_be_built_is_no_job(workspace):
     add_version(workspace, "grid", LabelGraph.grid((3, 3)))
-    job = client.build_bundle_job(workspace, "grid", "corners", ["0,0", "7,7"])
-    assert job.state is State.FAILED
-    assert "'7,7'" in job.error
+    with pytest.raises(UnknownLabelError, match="'7,7'"):
+        client.build_bundle_job(workspace, "grid", "corners", ["0,0", "7,7"])
+    with pytest.raises(UnknownLabelError, match="'8,8'"):
+        client.build_bundle_job(workspace, "grid", "corners", ["0,0"], labels=["0,0", "8,8"])
+    with pytest.raises(InputError, match="more than once"):
+        client.build_bundle_job(workspace, "grid", "corners", ["0,0", "0,0"])
+    assert client.list_jobs(workspace) == []
     with pytest.raises(NotFoundError, match="'nowhere'"):
         client.build_bundle_job(workspace, "nowhere", "corners", ["0,0"])
 
