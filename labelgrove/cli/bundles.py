@@ -140,5 +140,6 @@ def inspect(uri: str, as_json: bool) -> None:
     """Show what the bundle at URI holds: a path, a 64-hex digest or ``ontology/name``."""
     from adapter.source import open_bundle
 
-    document = open_bundle(uri).inspect()
+    found = open_bundle(uri)
+    document = found.inspect() | {"observed": list(found.observed_keys)}
     emit(document, as_json, lambda: table(("property", "value"), document.items(), limit=80))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from labelgrove.cli.common import as_csv, emit, json_option, note, read_keys, write_file
+from labelgrove.cli.common import Progress, as_csv, emit, json_option, note, read_keys, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +96,8 @@ def score(
     first one the number of labels tied with it.
     """
     adapter, values = _load(bundle, outputs, columns, by)
-    found = adapter.top_k(values, top)
+    with Progress(f"score {len(values):,} rows").shown():
+        found = adapter.top_k(values, top)
     names = adapter.names
     header = ("row", "rank", "key", "name", "variance", "n_tied")
     rows = [
@@ -155,11 +156,8 @@ def evaluate(
         with Workspace.open() as workspace:
             graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
         space = metric_space(graph, cast("Any", adapter.bundle.metric), list(adapter.keys))
-    result = measure(
-        adapter,
-        values,
-        read_truth(truth),
-        space=space,
-        train_truth=None if train_truth is None else read_truth(train_truth),
-    )
+    truths = read_truth(truth)
+    training = None if train_truth is None else read_truth(train_truth)
+    with Progress(f"evaluate {len(values):,} rows").shown():
+        result = measure(adapter, values, truths, space=space, train_truth=training)
     emit(result.to_dict(), as_json, result.render)

@@ -104,6 +104,7 @@ def test_bundle_and_job(bundled):
     assert json.loads(bundled("jobs", "show", job["id"][:8], "--json").stdout)["id"] == job["id"]
     by_name = json.loads(bundled("bundle", "inspect", "garden/all", "--json").stdout)
     by_path = json.loads(bundled("bundle", "inspect", "./garden.safetensors", "--json").stdout)
+    assert by_name["observed"] == ["oak", "elm", "moss"]
     assert by_name["digest"] == by_path["digest"] == job["result_sha256"]
     again = json.loads(
         bundled("bundle", "build", "garden", "all", "--observed", "oak,elm,moss", "--json").stdout
