@@ -11,7 +11,7 @@ from tests.faults.ingest_kill import POINTS, numbered_graph, run_trials
 
 pytestmark = pytest.mark.faults
 
-RANDOM_MOMENTS = 4
+RANDOM_MOMENTS = 2
 LABELS = 5000
 
 
