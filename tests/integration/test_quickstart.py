@@ -151,8 +151,7 @@ class TestWhole:
             json.dumps(result.to_dict())
         )
 
-    def test_it_takes_less_than_a_minute_and_tells_where_it_is(self, result, messages):
-        assert result.seconds["total"] < 60
+    def test_it_tells_where_it_is_and_what_took_how_long(self, result, messages):
         assert sum(s for step, s in result.seconds.items() if step != "total") <= result.seconds["total"]
         assert messages[0].startswith("digits: registering")
         assert messages[-1] == "drawing the pictures"

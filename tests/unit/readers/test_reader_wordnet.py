@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import random
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -91,10 +90,3 @@ def test_verbs_have_many_roots(folder):
     assert {d.code: d.count for d in result.report.errors} == {"roots": 559}
     graph = read(folder, part="verb", policies={"roots": "virtual"}).graph
     assert (graph.n_labels, graph.roots) == (13_768, ("root",))
-
-
-@pytest.mark.bench
-def test_time(folder):
-    begin = time.perf_counter()
-    read(folder)
-    assert time.perf_counter() - begin < 4
