@@ -71,6 +71,8 @@ class Ledger:
         Returns the time in seconds; by default the clock of the database server, never a worker's.
     max_attempts : int, default=10
         Claims after which a unit that never finished is failed.
+    jitter : random.Random, optional
+        Keeps several sweepers apart; never part of a result. Seeded afresh by default.
 
     Notes
     -----
@@ -78,11 +80,16 @@ class Ledger:
     """
 
     def __init__(
-        self, engine: sa.Engine, *, clock: Callable[[], float] | None = None, max_attempts: int = 10
+        self,
+        engine: sa.Engine,
+        *,
+        clock: Callable[[], float] | None = None,
+        max_attempts: int = 10,
+        jitter: random.Random | None = None,
     ) -> None:
         self._engine = engine
         self._clock = clock
-        self._jitter = random.Random()  # keeps several sweepers apart; never part of a result
+        self._jitter = jitter or random.Random()
         self.max_attempts = max_attempts
 
     # ---- asking ------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ gets done. The same machine must catch each broken ledger below, or it proves no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 
 import pytest
 import sqlalchemy as sa
@@ -54,7 +55,9 @@ class Protocol(RuleBasedStateMachine):
         self.time = 1000.0
         self.engine = sa.create_engine("sqlite://", poolclass=StaticPool)
         metadata.create_all(self.engine)
-        self.ledger = self.ledger_class(self.engine, clock=lambda: self.time, max_attempts=10**6)
+        self.ledger = self.ledger_class(
+            self.engine, clock=lambda: self.time, max_attempts=10**6, jitter=Random(0)
+        )
         self.queue: list[str] = []
         self.workers: list[Worker] = []
         self.leases: dict[str, float] = {}
