@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError
 from ontology.geometry.densescorer import DenseScorer, RowsOnDemand
+from ontology.geometry.observed import observed_points
 from ontology.geometry.spaces import GraphSpace, MatrixSpace, MetricSpace, TreeSpace
 from ontology.geometry.ties import FrechetResult, check_beta
 from ontology.geometry.treescorer import TreeScorer
@@ -66,14 +66,7 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
         If `observed` names a label that is not a point of the space.
     """
     check_beta(beta)
-    keys = observed if isinstance(observed, str) else list(observed)
-    points = space.point_index(keys)
-    if not len(points):
-        raise InputError("observed: empty; name at least one observed label")
-    distinct, first = np.unique(points, return_index=True)
-    if len(distinct) < len(points):
-        again = min(set(range(len(points))) - set(first.tolist()))
-        raise InputError(f"observed: {keys[again]!r} stands twice; add up its weights and name it once")
+    points = observed_points(space, observed)
     if isinstance(space, TreeSpace) and space.allowed is None and beta == 2:
         return TreeScorer(space, points)
     if isinstance(space, GraphSpace | MatrixSpace):
