@@ -23,7 +23,7 @@ from ontology.geometry import (
     check_weights,
     make_scorer,
 )
-from ontology.geometry.densescorer import Rows, RowsOnDemand
+from ontology.geometry.scoring.densescorer import Rows, RowsOnDemand
 from ontology.keys import Keys, Texts
 from ontology.labelgraph import LabelGraph
 

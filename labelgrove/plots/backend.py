@@ -7,11 +7,14 @@ from ontology.errors import MissingExtraError
 try:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
+    from matplotlib.collections import LineCollection
     from matplotlib.colors import Normalize, to_rgb
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
-    from matplotlib.patches import Polygon
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch, Polygon
     from matplotlib.patheffects import withStroke
+    from matplotlib.ticker import MaxNLocator
 except ImportError as error:
     raise MissingExtraError.of("matplotlib", "plots", "drawing pictures") from error
 
@@ -19,7 +22,11 @@ __all__ = [
     "Axes",
     "ConstrainedLayoutEngine",
     "Figure",
+    "Line2D",
+    "LineCollection",
+    "MaxNLocator",
     "Normalize",
+    "Patch",
     "Polygon",
     "ScalarMappable",
     "to_rgb",

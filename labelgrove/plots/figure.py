@@ -21,12 +21,14 @@ PALETTE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 _DPI = 160
 
 
-def panels(n: int, *, width: float, height: float, title: str) -> tuple[Figure, Sequence[Axes]]:
-    """Return a figure of `width` by `height` inches with `n` panels side by side under one title."""
+def panels(
+    n: int, *, width: float, height: float, title: str, rows: int = 1
+) -> tuple[Figure, Sequence[Axes]]:
+    """Return a figure of `width` by `height` inches with `n` panels, in equal rows, under one title."""
     layout = ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.09, wspace=0.04)
     figure = Figure(figsize=(width, height), layout=layout, facecolor="white")
     figure.suptitle(title, fontsize=13, fontweight="bold", color=INK)
-    axes = figure.subplots(1, n, squeeze=False)[0]
+    axes = figure.subplots(rows, n // rows, squeeze=False).ravel().tolist()
     for ax in axes:
         ax.tick_params(colors=INK, labelsize=9, color=QUIET)
         ax.spines[["top", "right"]].set_visible(False)

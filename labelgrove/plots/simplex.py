@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.plots.backend import Axes, Figure, Polygon, to_rgb, withStroke
+from labelgrove.plots.backend import Axes, Figure, Line2D, Patch, Polygon, to_rgb, withStroke
 from labelgrove.plots.figure import INK, PALETTE, QUIET, panels
+from labelgrove.plots.regions import Region, exact_regions
 from ontology.errors import InputError
 from ontology.geometry import CompleteSpace, MetricSpace, frechet_mean
 
-__all__ = ["prediction_regions"]
+__all__ = ["prediction_regions", "region_panels"]
 
 _HEIGHT = math.sqrt(3) / 2
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
@@ -22,15 +23,23 @@ _CAPTION = (
     "Each point is one probability vector, each corner certainty. "
     "Bold: labels the classifier was trained on; the others need no training example."
 )
-_X_LIMITS, _Y_LIMITS = (-0.16, 1.16), (-0.19, _HEIGHT + 0.1)
+_X_LIMITS, _Y_LIMITS = (-0.16, 1.16), (-0.13, _HEIGHT + 0.1)
+_BELOW = -0.17
+"""Where the labels without a text are listed."""
 _ON_COLOUR: dict[str, Any] = {
-    "fontsize": 10,
     "zorder": 4,
     "path_effects": [withStroke(linewidth=2.5, foreground="white", alpha=0.75)],
 }
 _SMALLEST_LABELLED = 0.006
 _SMALLEST_OBSERVED = 0.04
 """Shares of the simplex below which a region holds no text; observed labels stand beside their corner too."""
+
+_CHARACTER = (0.0012, 0.0024)
+"""Half the width and half the height of a character, in sides of the simplex for each point of its size."""
+_SHARED: dict[str, Any] = {"fill": False, "hatch": "....", "linewidth": 0, "edgecolor": INK, "alpha": 0.35}
+"""Regions in which several labels tie."""
+_ONLY_TIED: dict[str, Any] = {"color": INK, "linewidth": 1.8, "solid_capstyle": "round"}
+"""Lines and points where labels tie that win nowhere alone."""
 
 
 def prediction_regions(
@@ -54,13 +63,13 @@ def prediction_regions(
     title : str
         Title of the figure.
     resolution : int, default=700
-        Pixels along the lower side; every pixel is answered by its own Fréchet mean.
+        Pixels along the lower side; every pixel is coloured by its own Fréchet mean, beneath the exact lines.
 
     Returns
     -------
     figure : Figure
         A region takes the colour that its centre mixes from the three corners and carries its label. Regions
-        of less than 0.6 % of the simplex are named below the panel; observed labels stand at their corner.
+        without room for it are named below the panel; observed labels stand at their corner.
 
     Raises
     ------
@@ -69,62 +78,126 @@ def prediction_regions(
 
     Notes
     -----
-    A label wins where its Fréchet variance, linear in the probabilities, is least: regions are convex, so
-    their centres lie inside. Ties go to the lowest canonical index.
+    Boundaries are exact (`labelgrove.plots.regions`). Where several labels tie all over a region, the lowest
+    in canonical order is written, with the number of the others; labels that tie with their neighbours on a
+    line or in a point alone are no answers, and the line or point is drawn black.
     """
-    if len(observed) != 3:
-        raise InputError(f"observed: {list(observed)!r}; prediction regions are drawn for three labels")
-    inside, weights = _raster(resolution)
     figure, axes = panels(2, width=11.6, height=5.9, title=title)
     figure.supxlabel(_CAPTION, fontsize=9.5, color=INK)
     complete = CompleteSpace(observed)  # unit distances between all labels: the Fréchet mean is argmax
     for ax, rule, answers in ((axes[0], "argmax", complete), (axes[1], "Fréchet mean", space)):
-        _frame(ax, [name(key) for key in observed])
-        n_answers = _regions(ax, answers, observed, name, inside, weights)
+        n_answers, unwritten = _panel(ax, answers, observed, name, resolution, fontsize=10)
         ax.set_title(f"{rule}: {n_answers} different answers", fontsize=11, pad=10)
+        ax.set_ylim(_BELOW - 0.02, _Y_LIMITS[1])
+        if unwritten:
+            told = f"too small to label: {', '.join(unwritten)}"
+            _write(ax, np.array([0.5, _BELOW]), told, fontsize=8, color=QUIET)
     return figure
 
 
-def _regions(
+def region_panels(
+    families: Mapping[str, tuple[MetricSpace, Sequence[str]]],
+    *,
+    title: str = "What a classifier of three classes answers, on six kinds of label spaces",
+    resolution: int = 400,
+) -> Figure:
+    """Draw the prediction regions of the Fréchet mean on several spaces, side by side in rows of three.
+
+    Parameters
+    ----------
+    families : mapping of title to (space, three observed keys)
+        A multiple of three, such as `labelgrove.plots.paper_families` makes.
+    title : str
+        Title of the figure.
+    resolution : int, default=400
+        As for `prediction_regions`.
+
+    Returns
+    -------
+    figure : Figure
+        One panel for each space, as the right-hand one of `prediction_regions`; small regions go unnamed.
+
+    Raises
+    ------
+    InputError
+        If the number of spaces is no multiple of three, or one has not three observed labels.
+    """
+    if not families or len(families) % 3:
+        raise InputError(f"families: {len(families)} given; panels are drawn in rows of three")
+    rows = len(families) // 3
+    figure, axes = panels(len(families), width=14.4, height=4.5 * rows + 0.9, title=title, rows=rows)
+    for ax, (family, (space, observed)) in zip(axes, families.items(), strict=True):
+        n_answers, _ = _panel(ax, space, observed, str, resolution, fontsize=8)
+        told = f"{family}\n{n_answers} different answers of {space.n_labels} labels"
+        ax.set_title(told, fontsize=11, pad=8)
+    shared = "a dotted region: several labels tie all over it (+ how many others)"
+    only_tied = "a black line or dot: labels that tie there and win nowhere alone"
+    handles = [
+        Patch(label=shared, **{**_SHARED, "linewidth": 0.8}),
+        Line2D([], [], label=only_tied, **_ONLY_TIED),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=10)
+    return figure
+
+
+def _panel(
     ax: Axes,
     space: MetricSpace,
     observed: Sequence[str],
     name: Callable[[str], str],
-    inside: NDArray[np.bool_],
-    weights: NDArray[np.float64],
-) -> int:
-    """Colour and label the regions of the Fréchet mean over `space`; return their number."""
-    winner = frechet_mean(space, observed, weights).index
-    found, region = np.unique(winner, return_inverse=True)
-    places = np.full(inside.shape, -1, dtype=np.int64)
-    places[inside] = region
-    picture = np.zeros((*inside.shape, 4))
-    unlabelled = []
-    for i, key in enumerate(space.keys.take(found)):
-        centre = weights[region == i].mean(axis=0)
-        picture[places == i] = (*_mixed(centre, is_observed=key in observed), 1.0)
-        share = float(np.mean(region == i))
-        if key in observed:
-            if share >= _SMALLEST_OBSERVED:
-                _write(ax, centre @ _CORNERS, name(key), fontweight="bold", **_ON_COLOUR)
-        elif share >= _SMALLEST_LABELLED:
-            _write(ax, centre @ _CORNERS, name(key), **_ON_COLOUR)
-        else:
-            unlabelled.append(name(key))
-    picture[_borders(places)] = 1.0
-    image = ax.imshow(picture, extent=(0, 1, 0, _HEIGHT), origin="lower", interpolation="antialiased")
-    image.set_clip_path(Polygon(_CORNERS, transform=ax.transData))
+    resolution: int,
+    *,
+    fontsize: float,
+) -> tuple[int, list[str]]:
+    """Draw the regions of the Fréchet mean over `space`; return their number and what found no room.
+
+    Larger regions are written first, and a text that would touch another is left out.
+    """
+    if len(observed) != 3:
+        raise InputError(f"observed: {list(observed)!r}; prediction regions are drawn for three labels")
+    _frame(ax, [name(key) for key in observed])
+    regions = exact_regions(space.distances(cols=space.point_index(observed)))
+    _fill(ax, space, observed, regions, resolution)
+    boxes: list[NDArray[np.float64]] = []
+    unwritten = []
+    for region in sorted(regions, key=lambda r: -r.area):
+        outline = region.corners @ _CORNERS
+        key = space.keys[region.labels[0]]
+        others = len(region.labels) - 1
+        if not region.area:
+            marker = "o" if len(outline) == 1 else ""
+            ax.plot(*outline.T, zorder=3, marker=marker, markersize=3.5, **_ONLY_TIED)
+            continue
+        ax.add_patch(Polygon(outline, fill=False, edgecolor="white", linewidth=1.1, zorder=2))
+        if others:
+            ax.add_patch(Polygon(outline, zorder=2, **_SHARED))
+        text = name(key) + (f" +{others}" if others else "")
+        place = region.centre @ _CORNERS
+        reach = fontsize * np.array([_CHARACTER[0] * len(text), _CHARACTER[1]])
+        least = _SMALLEST_OBSERVED if key in observed else _SMALLEST_LABELLED
+        if region.area >= least and all((abs(place - box[0]) > reach + box[1]).any() for box in boxes):
+            boxes.append(np.array([place, reach]))
+            weight = "bold" if key in observed else "normal"
+            _write(ax, place, text, fontweight=weight, fontsize=fontsize, **_ON_COLOUR)
+        elif key not in observed:
+            unwritten.append(name(key))
     ax.set_xlim(*_X_LIMITS)
     ax.set_ylim(*_Y_LIMITS)
-    if unlabelled:
-        _write(
-            ax,
-            np.array([0.5, -0.17]),
-            f"too small to label: {', '.join(unlabelled)}",
-            fontsize=8,
-            color=QUIET,
-        )
-    return len(found)
+    return sum(region.area > 0 for region in regions), unwritten
+
+
+def _fill(
+    ax: Axes, space: MetricSpace, observed: Sequence[str], regions: Sequence[Region], resolution: int
+) -> None:
+    """Colour each pixel by the region of the label that the library answers there."""
+    inside, weights = _raster(resolution)
+    found, winner = np.unique(frechet_mean(space, observed, weights).index, return_inverse=True)
+    region_of = {label: region for region in regions for label in region.labels}
+    colours = [_mixed(region_of[i].centre, is_observed=space.keys[i] in observed) for i in found.tolist()]
+    picture = np.zeros((*inside.shape, 4))
+    picture[inside] = np.column_stack([np.array(colours)[winner], np.ones(len(winner))])
+    image = ax.imshow(picture, extent=(0, 1, 0, _HEIGHT), origin="lower", interpolation="antialiased")
+    image.set_clip_path(Polygon(_CORNERS, transform=ax.transData))
 
 
 def _raster(resolution: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -134,7 +207,7 @@ def _raster(resolution: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     top = ((np.arange(rows) + 0.5) / rows)[:, None]
     right = x[None, :] - top / 2
     weights = np.stack([1 - right - top, right, np.broadcast_to(top, right.shape)], axis=-1)
-    inside = weights.min(axis=-1) > -2 / resolution  # a rim of two pixels, cut by the outline of the triangle
+    inside = weights.min(axis=-1) > -1 / resolution  # a rim of one pixel, cut by the outline of the triangle
     clipped = np.maximum(weights[inside], 0)
     return inside, clipped / clipped.sum(axis=1, keepdims=True)
 
@@ -146,20 +219,6 @@ def _mixed(centre: NDArray[np.float64], *, is_observed: bool) -> tuple[float, fl
     pale = 0.35 if is_observed else 0.45
     red, green, blue = (1 - pale) * blend + pale
     return float(red), float(green), float(blue)
-
-
-def _borders(places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Pixels on either side of a change from one region to another."""
-    border = np.zeros(places.shape, dtype=bool)
-    for axis in (0, 1):
-        first = [slice(None)] * 2
-        second = [slice(None)] * 2
-        first[axis], second[axis] = slice(0, -1), slice(1, None)
-        a, b = places[tuple(first)], places[tuple(second)]
-        change = (a != b) & (a >= 0) & (b >= 0)
-        border[tuple(first)] |= change
-        border[tuple(second)] |= change
-    return border
 
 
 def _frame(ax: Axes, names: Sequence[str]) -> None:

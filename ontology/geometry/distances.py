@@ -1,136 +1,189 @@
-"""Shortest paths and exact diameters on graphs that are not trees.
-
-scipy is loaded when the first path is measured, not before.
-"""
+"""Distances in bulk: whole matrices, blocks of columns, and how far the farthest label is from each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import MissingExtraError
-from ontology.geometry.rootedtree import check_lengths, exact_dtype
+from ontology.errors import InputError, SpaceError
+from ontology.geometry.shortestpaths import ShortestPaths, exact_eccentricities
+from ontology.geometry.spaces import CompleteSpace, GraphSpace, MatrixSpace, MetricSpace, TreeSpace
+from ontology.labelgraph import LabelGraph
 
-__all__ = ["ShortestPaths", "exact_diameter"]
+__all__ = ["distance_blocks", "eccentricities", "pairwise_distances"]
 
-_BLOCK_ENTRIES = 1 << 22
-
-
-class ShortestPaths:
-    """Shortest paths on a connected undirected graph with positive edge lengths.
-
-    Parameters
-    ----------
-    n_points : int
-        Number of vertices.
-    ends, others : ndarray of shape (n_edges,), dtype=int
-        The two ends of each edge; each edge stands once.
-    length : ndarray of shape (n_edges,), dtype=float64
-        Edge lengths, as `check_lengths` asks for.
-    """
-
-    def __init__(
-        self,
-        n_points: int,
-        ends: NDArray[np.integer],
-        others: NDArray[np.integer],
-        length: NDArray[np.float64],
-    ) -> None:
-        check_lengths(length)
-        self.n_points = n_points
-        self._ends, self._others, self._length = ends, others, length
-
-    @cached_property
-    def dtype(self) -> np.dtype[Any]:
-        """Smallest dtype that holds every distance exactly; float64 where lengths are not whole numbers.
-
-        The eccentricity e of any point bounds the diameter by e from below and 2e from above; the diameter
-        itself is computed only where the two call for different types.
-        """
-        eccentricity = float(self._measure(np.zeros(1, dtype=np.int64)).max())
-        least = exact_dtype(self._length, eccentricity)
-        if least == exact_dtype(self._length, 2 * eccentricity):
-            return least
-        return exact_dtype(self._length, exact_diameter(self.from_point, np.arange(self.n_points)))
-
-    def from_point(self, source: int) -> NDArray[np.float64]:
-        """Return the distances from one point to all; shape (n_points,)."""
-        return np.asarray(self._measure(np.array([source]))[0])
-
-    def distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the distances between two lists of points; shape (n_rows, n_cols), dtype `dtype`.
-
-        Notes
-        -----
-        One Dijkstra (breadth-first where every length is 1) from each point of the shorter list; from the
-        columns where lengths are not whole numbers, so that a column never depends on what else was asked.
-        """
-        out = np.empty((len(rows), len(cols)), dtype=self.dtype)
-        if len(rows) < len(cols) and self.dtype != np.float64:
-            sources, targets, view = rows, cols, out
-        else:
-            sources, targets, view = cols, rows, out.T
-        step = max(1, _BLOCK_ENTRIES // self.n_points)
-        for start in range(0, len(sources), step):
-            view[start : start + step] = self._measure(sources[start : start + step])[:, targets]
-        return out
-
-    def _measure(self, sources: NDArray[np.int64]) -> NDArray[np.float64]:
-        try:
-            from scipy.sparse.csgraph import dijkstra
-        except ImportError:
-            raise MissingExtraError.of(
-                "scipy", "service", "measuring paths on a graph that is no tree"
-            ) from None
-        found: NDArray[np.float64] = dijkstra(
-            self._matrix, directed=True, indices=sources, unweighted=bool((self._length == 1.0).all())
-        )
-        return found
-
-    @cached_property
-    def _matrix(self) -> Any:
-        from scipy.sparse import csr_array
-
-        row = np.concatenate([self._ends, self._others])
-        col = np.concatenate([self._others, self._ends])
-        length = np.concatenate([self._length, self._length])
-        return csr_array((length, (row, col)), shape=(self.n_points, self.n_points))
+Unreachable = Literal["refuse", "mark"]
 
 
-def exact_diameter(from_point: Callable[[int], NDArray[np.float64]], among: NDArray[np.int64]) -> float:
-    """Return the largest distance between two of the points `among`.
+def pairwise_distances(
+    space: MetricSpace | LabelGraph,
+    rows: ArrayLike | None = None,
+    cols: ArrayLike | None = None,
+    *,
+    out: NDArray[Any] | None = None,
+    unreachable: Unreachable = "refuse",
+) -> NDArray[Any]:
+    """Return the distances from allowed labels to points.
 
     Parameters
     ----------
-    from_point : callable
-        Point index -> distances to all points.
-    among : ndarray of shape (n,), dtype=int64
-        The points that count; paths may run over others.
+    space : MetricSpace or LabelGraph
+        Where to measure; a graph stands for shortest paths over all its edges, taken both ways.
+    rows : array_like of int, optional
+        Indices among the allowed labels of the space (the labels of the graph); all by default.
+    cols : array_like of int, optional
+        Indices among the points of the space (the labels of the graph); all by default.
+    out : ndarray of shape (n_rows, n_cols), optional
+        Where to write them, of the dtype that is returned; a new array by default. To fill one array again
+        and again spares the system from clearing new memory, which takes as long as a fast measurement.
+    unreachable : {"refuse", "mark"}, default="refuse"
+        What a graph in several parts is answered with. ``"mark"``, for a `LabelGraph` alone: pairs that no
+        path joins hold the largest number of the dtype, 255 or 65535, or infinity where it is a float; the
+        dtype is then wide enough for every distance to stay below it.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_rows, n_cols)
+        In edge-length units, equal to ``space.distances(rows, cols)``. dtype: the smallest of uint8, uint16,
+        float32 and float64 that holds every distance of the space exactly.
+
+    Raises
+    ------
+    SpaceError
+        If a graph falls into parts and ``unreachable="refuse"``; the message says into how many.
+    InputError
+        For indices out of place, an `out` that does not fit, or ``"mark"`` with a space.
 
     Notes
     -----
-    After F. W. Takes and W. A. Kosters (2011), *Determining the diameter of small world networks*: one
-    measured point with eccentricity e bounds every other's by ``d + e`` from above and ``max(d, e - d)``
-    from below; a point whose upper bound is no more than the largest eccentricity seen needs no
-    measurement. Sources alternate between large upper bounds (ends of long paths) and small lower bounds
-    (central points). Typically a few dozen measurements, at worst one for each point.
+    Working memory beside the output: on a graph of unit edges about 64 bytes for each point and binary digit
+    of the diameter, on a tree a few megabytes.
+
+    Examples
+    --------
+    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")], labels=["moss"])
+    >>> pairwise_distances(graph, unreachable="mark").tolist()
+    [[0, 255, 255, 255], [255, 0, 1, 1], [255, 1, 0, 2], [255, 1, 2, 0]]
     """
-    lower = np.zeros(len(among))
-    upper = np.full(len(among), np.inf)
-    largest, seek_end = 0.0, True
-    open_ = np.arange(len(among))
-    while len(open_):
-        chosen = open_[np.argmax(upper[open_]) if seek_end else np.argmin(lower[open_])]
-        seek_end = not seek_end
-        distance = from_point(int(among[chosen]))[among]
-        eccentricity = float(distance.max())
-        largest = max(largest, eccentricity)
-        np.minimum(upper, distance + eccentricity, out=upper)
-        np.maximum(lower, np.maximum(distance, eccentricity - distance), out=lower)
-        upper[chosen] = eccentricity
-        open_ = np.flatnonzero(upper > largest)
-    return largest
+    return _space(space, unreachable).distances(rows, cols, out=out)
+
+
+def distance_blocks(
+    space: MetricSpace | LabelGraph,
+    cols: ArrayLike | None = None,
+    *,
+    rows: ArrayLike | None = None,
+    block: int = 512,
+    unreachable: Unreachable = "refuse",
+) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yield the distances to `cols` a few columns at a time.
+
+    Parameters
+    ----------
+    space, cols, rows, unreachable
+        As `pairwise_distances` takes them.
+    block : int, default=512
+        Columns of a block; 512 are one sweep of the breadth-first search.
+
+    Yields
+    ------
+    columns : slice
+        Which of `cols` the block holds; ascending, without a gap.
+    distances : ndarray of shape (n_rows, n_block)
+        Their columns, a new array: not more than one is held here.
+
+    Raises
+    ------
+    SpaceError, InputError
+        As `pairwise_distances`, and for a block of no columns; when called, not when the first block is asked
+        for.
+
+    Examples
+    --------
+    >>> space = CompleteSpace(["a", "b", "c"])
+    >>> [(columns.start, columns.stop, found.shape) for columns, found in distance_blocks(space, block=2)]
+    [(0, 2, (3, 2)), (2, 3, (3, 1))]
+    """
+    if block < 1:
+        raise InputError(f"block: {block} given; a block holds at least one column")
+    measured = _space(space, unreachable)
+    columns = np.arange(measured.n_points) if cols is None else np.asarray(cols)
+    measured.distances([], columns)  # refuses indices out of place, before the first block is asked for
+    measured.distances(rows, [])
+    starts = range(0, len(columns), block)
+    slices = (slice(first, min(first + block, len(columns))) for first in starts)
+    return ((some, measured.distances(rows, columns[some])) for some in slices)
+
+
+def eccentricities(space: MetricSpace) -> NDArray[Any]:
+    """Return the distance of each allowed label from the allowed label farthest from it.
+
+    Parameters
+    ----------
+    space : MetricSpace
+
+    Returns
+    -------
+    eccentricities : ndarray of shape (n_labels,), dtype=distance_dtype
+        The largest of them is the diameter.
+
+    Raises
+    ------
+    SpaceError
+        For a matrix in which an allowed label has no column.
+
+    Notes
+    -----
+    Trees: three sweeps, O(n_points): the farthest is an end of one longest path; where lengths are not whole
+    numbers, the last bits may differ from a maximum over all pairs. Graphs of whole lengths: bounds settle
+    most labels, the others are measured (see `exact_eccentricities`). Other spaces: all pairs, in blocks.
+
+    Examples
+    --------
+    >>> eccentricities(GraphSpace(LabelGraph.grid((3, 3)))).tolist()
+    [4, 3, 4, 3, 2, 3, 4, 3, 4]
+    """
+    if isinstance(space, CompleteSpace):
+        return np.full(space.n_labels, space.n_labels > 1, dtype=space.distance_dtype)
+    among = np.arange(space.n_points) if space.allowed is None else space.allowed
+    if isinstance(space, TreeSpace):
+        end = among[np.argmax(space.distances(cols=among[:1]))]
+        from_end = space.distances(cols=[end])[:, 0]
+        from_other = space.distances(cols=[among[np.argmax(from_end)]])[:, 0]
+        larger: NDArray[Any] = np.maximum(from_end, from_other)
+        return larger
+    if isinstance(space, GraphSpace):
+        return exact_eccentricities(space.paths, among)
+    if isinstance(space, MatrixSpace):
+        among = np.array([space.points.find(key) for key in space.keys])
+        if among.min() < 0:
+            key = space.keys[int(np.argmin(among))]
+            raise SpaceError(
+                f"eccentricities: {key!r} has no column; give a matrix whose points include every label"
+            )
+    found = np.zeros(space.n_labels, dtype=space.distance_dtype)
+    for _, part in distance_blocks(space, among):
+        np.maximum(found, part.max(axis=1), out=found)
+    return found
+
+
+class _GraphInParts(GraphSpace):
+    """Pairs without a path at the marker: no metric space, and so for this module alone."""
+
+    def __init__(self, graph: LabelGraph) -> None:
+        MetricSpace.__init__(self, graph.keys)
+        edges = graph.edge_child, graph.edge_parent, graph.edge_weight
+        self.paths = ShortestPaths(graph.n_labels, *edges, part=graph.components)
+
+
+def _space(given: MetricSpace | LabelGraph, unreachable: Unreachable) -> MetricSpace:
+    if unreachable not in ("refuse", "mark"):
+        raise InputError(f"unreachable: {unreachable!r} given; choose 'refuse' or 'mark'")
+    if isinstance(given, LabelGraph):
+        return _GraphInParts(given) if unreachable == "mark" else GraphSpace(given)
+    if unreachable == "mark":
+        raise InputError("unreachable='mark': in a space every label is reachable; give the LabelGraph")
+    return given

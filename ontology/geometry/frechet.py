@@ -8,11 +8,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.geometry.densescorer import DenseScorer, RowsOnDemand
+from ontology.geometry.euclidean import EuclideanScorer, EuclideanSpace
 from ontology.geometry.observed import observed_points
+from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
+from ontology.geometry.scoring.graphscorer import GraphScorer
+from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
+from ontology.geometry.scoring.treescorer import TreeScorer
 from ontology.geometry.spaces import GraphSpace, MatrixSpace, MetricSpace, TreeSpace
 from ontology.geometry.ties import FrechetResult, check_beta
-from ontology.geometry.treescorer import TreeScorer
 
 __all__ = ["Scorer", "frechet_mean", "frechet_mean_set", "frechet_variance", "make_scorer"]
 
@@ -54,9 +57,10 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
 
     Returns
     -------
-    scorer : TreeScorer or DenseScorer
-        The tree algorithm where every label of a tree is allowed and `beta` is 2; otherwise dense scoring,
-        over rows measured as they are needed (trees, complete graphs) or measured once (graphs).
+    scorer : TreeScorer, RestrictedTreeScorer, GraphScorer or DenseScorer
+        With `beta` 2 a tree takes an algorithm of its own, one where every label is allowed and one where
+        some are, and a graph or matrix a `GraphScorer` over distances measured once. Otherwise dense scoring,
+        over rows measured as they are needed (trees, complete graphs) or measured once.
 
     Raises
     ------
@@ -67,10 +71,13 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
     """
     check_beta(beta)
     points = observed_points(space, observed)
-    if isinstance(space, TreeSpace) and space.allowed is None and beta == 2:
-        return TreeScorer(space, points)
+    if isinstance(space, TreeSpace) and beta == 2:
+        return TreeScorer(space, points) if space.allowed is None else RestrictedTreeScorer(space, points)
+    if isinstance(space, EuclideanSpace) and beta == 2:
+        return EuclideanScorer(space, points)
     if isinstance(space, GraphSpace | MatrixSpace):
-        return DenseScorer(space.distances(cols=points), beta=beta)
+        distances = space.distances(cols=points)
+        return GraphScorer(distances) if beta == 2 else DenseScorer(distances, beta=beta)
     return DenseScorer(RowsOnDemand(space, points), beta=beta)
 
 
@@ -114,8 +121,8 @@ def frechet_mean(
     Notes
     -----
     Exact by the tie rule of `ontology.geometry.ties`: the lowest canonical index among the tied wins. Trees
-    with all labels allowed: O(n_observed) time for each sample; elsewhere O(n_observed * n_labels). To score
-    many batches, prepare a scorer once with `make_scorer`.
+    with `beta` 2: O(n_observed) time for each sample; elsewhere O(n_observed * n_labels), less on graphs for
+    batches of some hundred rows. To score many batches, prepare a scorer once with `make_scorer`.
 
     Examples
     --------

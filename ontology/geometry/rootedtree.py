@@ -122,12 +122,46 @@ class RootedTree:
         -----
         O(n + n_rows * n_cols) time, in blocks whose working memory is a few megabytes. A distance is
         ``(depth(row) - meet) + (depth(col) - meet)`` with `meet` the depth of the meeting point: symmetric
-        to the last bit, and exact in whole numbers.
+        to the last bit, and exact in whole numbers. Large matrices of whole numbers are made row by row from
+        the parent's row where numba is installed; the numbers are the same.
         """
         out = np.empty((len(rows), len(cols)), dtype=self.dtype)
-        if not out.size:
-            return out
+        self.fill(rows, cols, out)
+        return out
+
+    def fill(self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any]) -> None:
+        """Write what `distances` returns into `out`, of that shape and dtype."""
         sources, targets, view = (rows, cols, out) if len(rows) <= len(cols) else (cols, rows, out.T)
+        if out.size and not self._fill_by_parents(sources, targets, view):
+            self._fill_by_meetings(sources, targets, view)
+
+    def _fill_by_parents(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64], view: NDArray[Any]
+    ) -> bool:
+        """Write ``view`` (n_sources, n_targets) from rows of all vertices, where that pays; say whether."""
+        if self.dtype == np.float64 or view.size < _BLOCK_ENTRIES or len(targets) * 4 < len(self):
+            return False
+        try:
+            from ontology.geometry.kernels.treerows import fill_rows
+        except ImportError:
+            return False
+        tree = self.parent, self.end, self.depth.astype(self.dtype), self.length.astype(self.dtype)
+        place = np.full(len(self), -1)
+        place[targets] = np.arange(len(targets))
+        if len(targets) == len(self) and place.min() >= 0 and view.T.flags.c_contiguous:
+            fill_rows(*tree, place, sources, view.T)
+            return True
+        step = max(1, _BLOCK_ENTRIES // len(self))
+        for start in range(0, len(sources), step):
+            some = sources[start : start + step]
+            block = np.empty((len(self), len(some)), dtype=self.dtype)
+            fill_rows(*tree, np.arange(len(self)), some, block)
+            view[start : start + step] = block[targets].T
+        return True
+
+    def _fill_by_meetings(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64], view: NDArray[Any]
+    ) -> None:
         wanted = np.zeros(len(self), dtype=bool)
         wanted[sources] = wanted[targets] = True
         points = np.flatnonzero(wanted)
@@ -149,7 +183,6 @@ class RootedTree:
             beyond = depth[target_at] - meet
             np.subtract(depth[block][:, None], meet, out=meet)
             view[start : start + step] = np.add(meet, beyond, out=meet)
-        return out
 
     def diameter(self, among: NDArray[np.int64] | None = None) -> float:
         """Return the largest distance between two of the positions `among` (all by default).

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ontology.errors import InputError, SpaceError
-from ontology.geometry.distances import ShortestPaths, exact_diameter
 from ontology.geometry.rootedtree import RootedTree
+from ontology.geometry.shortestpaths import ShortestPaths, exact_diameter
 from ontology.keys import Keys
 from ontology.labelgraph import LabelGraph
 
 __all__ = ["CompleteSpace", "GraphSpace", "MatrixSpace", "MetricSpace", "TreeSpace", "refuse_parts"]
+
+_BLOCK_COLUMNS = 512
 
 
 class MetricSpace(ABC):
@@ -84,7 +86,13 @@ class MetricSpace(ABC):
         """Return the indices of `keys` among all points; unknown ones raise `UnknownLabelError`."""
         return self.points.indices(_listed("keys", keys))
 
-    def distances(self, rows: ArrayLike | None = None, cols: ArrayLike | None = None) -> NDArray[Any]:
+    def distances(
+        self,
+        rows: ArrayLike | None = None,
+        cols: ArrayLike | None = None,
+        *,
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
         """Return the distances from allowed labels to points.
 
         Parameters
@@ -93,6 +101,8 @@ class MetricSpace(ABC):
             Indices among the allowed labels; all by default.
         cols : array_like of int, optional
             Indices among the points; all by default.
+        out : ndarray of shape (n_rows, n_cols), dtype `distance_dtype`, optional
+            Where to write them, a memory map for instance; a new array by default.
 
         Returns
         -------
@@ -102,7 +112,16 @@ class MetricSpace(ABC):
         """
         row = np.arange(self.n_labels) if rows is None else _indices("rows", rows, self.n_labels)
         col = np.arange(self.n_points) if cols is None else _indices("cols", cols, self.n_points)
-        return self._distances(row if self.allowed is None else self.allowed[row], col)
+        row = row if self.allowed is None else self.allowed[row]
+        if out is None:
+            return self._distances(row, col)
+        if out.shape != (len(row), len(col)) or out.dtype != self.distance_dtype:
+            raise InputError(
+                f"out: {out.dtype} of shape {out.shape} given for {len(row)} rows and {len(col)} columns of "
+                f"{self.distance_dtype}; give an array of that shape and dtype"
+            )
+        self._fill(row, col, out)
+        return out
 
     @property
     @abstractmethod
@@ -116,6 +135,12 @@ class MetricSpace(ABC):
     @abstractmethod
     def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
         """Return the distances between two lists of points."""
+
+    def _fill(self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any]) -> None:
+        """Write the distances between two lists of points, one block of columns at a time."""
+        for first in range(0, len(cols), _BLOCK_COLUMNS):
+            block = slice(first, first + _BLOCK_COLUMNS)
+            out[:, block] = self._distances(rows, cols[block])
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_labels={self.n_labels}, n_points={self.n_points})"
@@ -208,9 +233,16 @@ class TreeSpace(MetricSpace):
     def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
         return self.tree.distances(self.tree.position[rows], self.tree.position[cols])
 
+    def _fill(self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any]) -> None:
+        self.tree.fill(self.tree.position[rows], self.tree.position[cols], out)
+
 
 class GraphSpace(MetricSpace):
-    """Shortest paths on a connected graph, edges taken both ways; needs scipy.
+    """Shortest paths on a connected graph, edges taken both ways.
+
+    Needs numba or scipy where every edge is 1 long (numba is the faster, the numbers are the same), else
+    scipy. The dtype is float64 where lengths are not whole numbers: sums of lengths keep their bits, which
+    the tie rule rests on. Store them as float32 where that is enough.
 
     Parameters
     ----------
@@ -218,6 +250,11 @@ class GraphSpace(MetricSpace):
         A connected graph.
     allowed : array_like of int, optional
         Indices of the labels that may be an answer; all by default. Paths may run over the others.
+
+    Attributes
+    ----------
+    paths : ShortestPaths
+        What measures, between points.
 
     Raises
     ------
@@ -236,20 +273,23 @@ class GraphSpace(MetricSpace):
     def __init__(self, graph: LabelGraph, allowed: ArrayLike | None = None) -> None:
         super().__init__(graph.keys, allowed)
         refuse_parts(graph)
-        self._paths = ShortestPaths(graph.n_labels, graph.edge_child, graph.edge_parent, graph.edge_weight)
+        self.paths = ShortestPaths(graph.n_labels, graph.edge_child, graph.edge_parent, graph.edge_weight)
 
     @property
     def distance_dtype(self) -> np.dtype[Any]:
         """The dtype of `distances`."""
-        return self._paths.dtype
+        return self.paths.dtype
 
     def diameter(self) -> float:
         """Return the largest distance between two allowed labels, exactly (see `exact_diameter`)."""
         among = np.arange(self.n_points) if self.allowed is None else self.allowed
-        return exact_diameter(self._paths.from_point, among)
+        return exact_diameter(self.paths.from_point, among)
 
     def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
-        return self._paths.distances(rows, cols)
+        return self.paths.distances(rows, cols)
+
+    def _fill(self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any]) -> None:
+        self.paths.fill(rows, cols, out)
 
 
 class CompleteSpace(MetricSpace):

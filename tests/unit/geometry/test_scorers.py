@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ontology.geometry import DenseScorer, FrechetResult, TreeScorer, TreeSpace, densescorer, treescorer
-from ontology.geometry.densescorer import RowsOnDemand
+from ontology.geometry import DenseScorer, FrechetResult, TreeScorer, TreeSpace
+from ontology.geometry.scoring import densescorer, treescorer
+from ontology.geometry.scoring.densescorer import RowsOnDemand
 from ontology.geometry.ties import plain_sums, powers, tied
 from ontology.keys import Keys
 from tests.oracles import float_plain_sum

@@ -1,6 +1,6 @@
 """The skeleton of observed labels in a tree, and the descent over it to the Fréchet mean.
 
-`ontology.geometry.treescorer` explains the algorithm; this module holds its two working parts: running sums
+`ontology.geometry.scoring.treescorer` explains the algorithm; this module holds its two parts: running sums
 over the observed labels in preorder, and the reduced tree over which all samples descend together.
 """
 
@@ -179,7 +179,7 @@ class Skeleton:
 
     def descend(
         self, running: RunningMoments
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the best vertex of each sample, the next best on its edge, and by how much F / W differs.
 
         Returns
@@ -188,6 +188,8 @@ class Skeleton:
             Positions in the tree; `other` repeats `vertex` where the descent ended at a node.
         gain : ndarray of shape (n_samples,)
             How much larger F / W is at `other`; infinite where the descent ended at a node.
+        moment : ndarray of shape (n_samples,)
+            First moment about `vertex`, the weighted sum of distances from it.
         """
         total = running.total.real.copy()
         moment = running.total.imag.copy()  # about the node reached
@@ -195,6 +197,7 @@ class Skeleton:
         node = np.zeros(n_samples, dtype=np.int64)
         edge = np.full(n_samples, -1, dtype=np.int64)  # the edge above this node holds the lowest point
         offset = np.zeros(n_samples)  # of the lowest point from the upper end of that edge
+        growth = np.zeros(n_samples)  # of the moment on the way down that edge
         start, end = (
             np.zeros(n_samples, dtype=np.complex128),
             running.total,
@@ -211,17 +214,19 @@ class Skeleton:
             within = (t > 0) & ~onwards
             edge[active[within]] = c[within]
             offset[active[within]] = t[within]
-            moment[active] += self.length[c] * (weight - 2 * below.real)
+            growth[active[within]] = (weight - 2 * below.real)[within]
+            moment[active] += np.where(onwards, self.length[c] * (weight - 2 * below.real), 0.0)
             node[active[onwards]] = c[onwards]
             onwards &= self.begin[c] < self.begin[c + 1]
             active, start, end = active[onwards], start[onwards], end[onwards]
 
-        vertex = self.chain[self.chain_last[node]]
+        vertex = self.chain_last[node]
         other, gain = vertex.copy(), np.full(n_samples, np.inf)
         held = np.flatnonzero(edge >= 0)
         if len(held):
             vertex[held], other[held], gain[held] = self._on_edge(edge[held], offset[held], node[held])
-        return vertex, other, gain
+        moment += growth * (self.chain_depth[vertex] - self.depth[node])
+        return self.chain[vertex], self.chain[other], gain, moment
 
     def _pulling_child(
         self,
@@ -250,7 +255,10 @@ class Skeleton:
     def _on_edge(
         self, edge: NDArray[np.int64], offset: NDArray[np.float64], upper: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the vertex of each edge nearest to the lowest point, the one beyond it, and their gap."""
+        """Return the vertex of each edge nearest to the lowest point, the one beyond it, and their gap.
+
+        Vertices are places in `chain`.
+        """
         wanted = self.depth[upper] + offset
         low, high = self.chain_first[edge], self.chain_last[edge]
         while (low < high).any():  # the first vertex of the chain at or below the lowest point
@@ -265,7 +273,7 @@ class Skeleton:
         down = to_below < to_above
         gain = np.abs(to_below * to_below - to_above * to_above)
         vertex, other = np.where(down, low, above), np.where(down, above, low)
-        return self.chain[vertex], self.chain[other], gain
+        return vertex, other, gain
 
 
 def _meeting(tree: RootedTree, ascending: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ontology.errors import InputError, WeightError
-from ontology.geometry.densescorer import DenseScorer, RowsOnDemand
-from ontology.geometry.skeleton import Factors, RunningMoments, Skeleton
+from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
+from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
+from ontology.geometry.scoring.skeleton import Factors, RunningMoments, Skeleton
 from ontology.geometry.spaces import TreeSpace
 from ontology.geometry.ties import (
     TIE_RELATIVE,
@@ -78,9 +79,9 @@ class TreeScorer:
         self._skeleton = Skeleton.of(self._tree, np.sort(self._at))
         self._factors = Factors.of(self._skeleton.label_depth)
         tree = self._tree
-        nearest = tree.length.copy()
+        nearest = tree.depth - tree.depth[tree.parent]  # as distances have it: far from the root, perhaps 0
         nearest[0] = np.inf
-        np.minimum.at(nearest, tree.parent[1:], tree.length[1:])
+        np.minimum.at(nearest, tree.parent[1:], nearest[1:].copy())
         self._nearest = nearest  # length of the shortest edge at each vertex
 
     @property
@@ -98,9 +99,9 @@ class TreeScorer:
         weights : array_like of shape (n_samples, n_observed) or (n_observed,)
             Non-negative; rows need not sum to one.
         top : int, default=1
-            Number of labels; more than one is answered from distance rows made on the fly.
+            Number of labels, best first; more than one is answered by a `RestrictedTreeScorer`.
         candidates : ndarray of int64, optional
-            Labels that take part; a restriction is answered from distance rows made on the fly.
+            Labels that take part; a restriction is answered by a `RestrictedTreeScorer`.
 
         Raises
         ------
@@ -108,7 +109,7 @@ class TreeScorer:
             As for `DenseScorer.score`.
         """
         if top != 1 or candidates is not None:
-            return self._dense.score(weights, top, candidates)
+            return self._restricted.score(weights, top, candidates)
         given = shaped_weights(weights, self.n_observed)
         result = FrechetResult(
             np.empty(len(given), dtype=np.int64),
@@ -136,11 +137,11 @@ class TreeScorer:
 
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the Fréchet variance of every label, from distance rows made on the fly."""
-        return self._dense.variance(weights)
+        return DenseScorer(RowsOnDemand(self._space, self._points)).variance(weights)
 
     @cached_property
-    def _dense(self) -> DenseScorer:
-        return DenseScorer(RowsOnDemand(self._space, self._points))
+    def _restricted(self) -> RestrictedTreeScorer:
+        return RestrictedTreeScorer(self._space, self._points)
 
     def _score_batch(self, given: NDArray[Any], of: slice, result: FrechetResult) -> None:
         order = self._tree.order
@@ -177,7 +178,7 @@ class TreeScorer:
             columns if self._by_preorder is None else columns[self._by_preorder], self._factors
         )
         refuse_bad_rows(given[of], running.total.real, of.start)
-        vertex, other, gain = skeleton.descend(running)
+        vertex, other, gain, _ = skeleton.descend(running)
         # moments carry an error of n * 2^-53 of W * reach, F one of W * reach^2, and so does a tie
         slack = (2 * TIE_RELATIVE + 32 * (self.n_observed + 8) * 2.0**-53) * skeleton.reach**2
         rival = np.where(gain <= slack, other, -1)

@@ -26,13 +26,14 @@ from ontology.geometry.ties import (
     tied,
 )
 
-__all__ = ["DenseScorer", "RowsOnDemand"]
+__all__ = ["DenseScorer", "RowsOnDemand", "Sieve", "check_choice", "ranked"]
 
 _BLOCK_ENTRIES = 1 << 21
 _BATCH = 1024
 _MOST_PAIRS = 1 << 22
 _LARGEST_POWER = 1e150  # leaves room for weights whose rows sum to at most 1e150
 _LARGEST_SINGLE = 1e30
+_EVERY = slice(None)
 _MOST_SINGLE = 1 << 20  # beyond it the error bound of a float32 sum is of no use
 
 _Finalists = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
@@ -126,15 +127,12 @@ class DenseScorer:
         O(n_samples * n_observed * n_labels) time, at the speed of a float32 matrix product.
         """
         checked = check_weights(weights, self.n_observed)
-        rows = self._rows(candidates)
-        n_rows = self.n_labels if rows is None else len(rows)
-        if not 1 <= top <= n_rows:
-            raise InputError(f"top: {top} given; ask for 1 to {n_rows} labels")
+        rows = check_choice(top, candidates, self.n_labels)
         index = np.empty((len(checked), top), dtype=np.int64)
         value = np.empty((len(checked), top))
         n_tied = np.empty(len(checked), dtype=np.int64)
-        for of, finalists in self._decided(checked, rows, top):
-            index[of], value[of], n_tied[of] = _ranked(*finalists, top)
+        for of, finalists in self.decided(checked, rows, top):
+            index[of], value[of], n_tied[of] = ranked(*finalists, top)
         if top == 1:
             return FrechetResult(index[:, 0], value[:, 0], n_tied)
         return FrechetResult(index, value, n_tied)
@@ -144,7 +142,7 @@ class DenseScorer:
         checked = check_weights(weights, self.n_observed)
         if len(checked) != 1:
             raise WeightError(f"weights: {len(checked)} rows given; a mean set is of one row")
-        ((_, (_, row, total)),) = self._decided(checked, None, 1)
+        ((_, (_, row, total)),) = self.decided(checked, None, 1)
         return row[tied(total)]
 
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
@@ -163,47 +161,37 @@ class DenseScorer:
             np.matmul(checked, block.T, out=out[:, start : start + step])
         return out
 
-    def _rows(self, candidates: ArrayLike | None) -> NDArray[np.int64] | None:
-        if candidates is None:
-            return None
-        rows = np.unique(np.asarray(candidates, dtype=np.int64))
-        if not len(rows) or rows[0] < 0 or rows[-1] >= self.n_labels:
-            raise InputError(f"candidates: give at least one index, each within 0..{self.n_labels - 1}")
-        return rows
-
-    def _decided(
+    def decided(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> Iterator[tuple[slice, _Finalists]]:
         """Yield the finalists of one batch of samples after another; halves a batch with too many of them."""
         waiting = [slice(i, min(i + _BATCH, len(weights))) for i in range(0, len(weights), _BATCH)][::-1]
         while waiting:
             of = waiting.pop()
-            pairs = self._filter(weights[of], rows, top)
+            pairs = self.sifted(weights[of], rows, top)
             if pairs is None:
                 middle = (of.start + of.stop) // 2
                 waiting += [slice(middle, of.stop), slice(of.start, middle)]
             else:
-                yield of, (*pairs, self._totals(weights[of], *pairs))
+                yield of, (*pairs, self.totals(weights[of], *pairs))
 
-    def _filter(
+    def sifted(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Return the (sample, row) pairs that may be among the `top` or tied, sorted; None: too many."""
-        sieve = _Sieve(weights, top)
+        sieve = Sieve(weights, top)
         n_rows = self.n_labels if rows is None else len(rows)
         step = max(1, _BLOCK_ENTRIES // max(self.n_observed, len(weights)))
         for start in range(0, n_rows, step):
             stop = min(start + step, n_rows)
             wanted = slice(start, stop) if rows is None else rows[start:stop]
-            sieve.add(start, powers(self._distances[wanted], self.beta))
-            if sieve.n_pairs > _MOST_PAIRS and not sieve.shrink(_MOST_PAIRS // 2) and len(weights) > 1:
+            sieve.add(np.arange(start, stop), powers(self._distances[wanted], self.beta))
+            if sieve.overflows():
                 return None
-        sieve.shrink(0)
-        by = np.lexsort((sieve.row, sieve.sample))
-        sample, row = sieve.sample[by], sieve.row[by]
+        sample, row = sieve.pairs()
         return sample, row if rows is None else rows[row]
 
-    def _totals(
+    def totals(
         self, weights: NDArray[np.float64], sample: NDArray[np.int64], row: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the plain sum of each (sample, row) pair; reads each row of distances once."""
@@ -219,7 +207,7 @@ class DenseScorer:
         return total
 
 
-class _Sieve:
+class Sieve:
     """Keeps the (sample, row) pairs that a matrix product cannot rule out.
 
     With u the rounding unit, a sum of n non-negative products in any order lies within a factor of
@@ -235,7 +223,7 @@ class _Sieve:
 
     def __init__(self, weights: NDArray[np.float64], top: int) -> None:
         self._top = top
-        self._share = (weights / weights.sum(axis=1, keepdims=True)).T
+        self._share = weights / weights.sum(axis=1, keepdims=True)
         self._single_share = self._share.astype(np.float32)
         # shares below the normal range slow every product down; `absolute` in `add` makes up for losing them
         self._single_share[self._single_share < np.finfo(np.float32).tiny] = 0
@@ -243,54 +231,68 @@ class _Sieve:
         self._tolerance = 1 + TIE_RELATIVE + 8 * (weights.shape[1] + 8) * 2.0**-53
         self._best = np.full((top, len(weights)), np.inf)  # upper bounds of the smallest values
         self._pairs: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
-        self.n_pairs = 0
+        self._n_pairs = 0
 
-    def add(self, start: int, powered: NDArray[np.float64]) -> None:
-        """Sift a block of rows, the first of which has the number `start`."""
+    def add(
+        self,
+        rows: NDArray[np.int64],
+        powered: NDArray[np.float64],
+        samples: NDArray[np.int64] | slice = _EVERY,
+    ) -> tuple[NDArray[Any], float, float]:
+        """Sift a block of rows, for some of the samples.
+
+        Returns the values per unit of weight, shape (n_rows, n_samples), and the relative and absolute bounds
+        of their errors.
+        """
         n_observed = powered.shape[1]
         largest = float(powered.max())
         if not largest <= _LARGEST_POWER:
             raise InputError(f"beta: a powered distance exceeds {_LARGEST_POWER}; use a smaller exponent")
         approximate: NDArray[Any]
         if largest <= _LARGEST_SINGLE and n_observed <= _MOST_SINGLE:
-            approximate = powered.astype(np.float32) @ self._single_share
+            approximate = powered.astype(np.float32) @ self._single_share[samples].T
             relative, absolute = (n_observed + 8) * 2.0**-24, n_observed * 2.0**-125 * (1 + largest)
         else:
-            approximate = powered @ self._share
+            approximate = powered @ self._share[samples].T
             relative, absolute = (n_observed + 8) * 2.0**-53, n_observed * 2.0**-1020 * (1 + largest)
         relative *= 1.25  # the bound of the first order, made good for the higher ones
         smallest = approximate if len(approximate) <= self._top else _smallest(approximate, self._top)
         above = (smallest.astype(np.float64) + absolute) / (1 - relative)
-        self._best = _smallest(np.concatenate([self._best, above]), self._top)
-        limit = self._bound() * (1 + relative) + absolute
+        self._best[:, samples] = _smallest(np.concatenate([self._best[:, samples], above]), self._top)
+        limit = self.bound(samples) * (1 + relative) + absolute
         hot = np.flatnonzero(smallest.min(axis=0) <= limit)
         at, which = np.nonzero(approximate[:, hot] <= limit[hot])
-        sample = hot[which]
-        least = (approximate[at, sample].astype(np.float64) - absolute) / (1 + relative)
-        self._pairs.append((sample, at + start, least))
-        self.n_pairs += len(at)
+        least = (approximate[at, hot[which]].astype(np.float64) - absolute) / (1 + relative)
+        sample = hot[which] if isinstance(samples, slice) else samples[hot[which]]
+        self._pairs.append((sample, rows[at], least))
+        self._n_pairs += len(at)
+        return approximate, relative, absolute
 
-    def shrink(self, wanted: int) -> bool:
-        """Drop what better rows have ruled out since; return whether at most `wanted` pairs are left."""
-        sample, row, least = (np.concatenate(column) for column in zip(*self._pairs, strict=True))
-        kept = least <= self._bound()[sample]
-        self._pairs = [(sample[kept], row[kept], least[kept])]
-        self.n_pairs = len(self.sample)
-        return self.n_pairs <= wanted
-
-    @property
-    def sample(self) -> NDArray[np.int64]:
-        """Sample of each pair kept; after `shrink`."""
-        return self._pairs[0][0]
-
-    @property
-    def row(self) -> NDArray[np.int64]:
-        """Row of each pair kept; after `shrink`."""
-        return self._pairs[0][1]
-
-    def _bound(self) -> NDArray[np.float64]:
-        bound: NDArray[np.float64] = self._best.max(axis=0) * self._tolerance
+    def bound(self, samples: NDArray[np.int64] | slice = _EVERY) -> NDArray[np.float64]:
+        """Return what the value of a finalist is at most, per unit of weight; shape (n_samples,)."""
+        bound: NDArray[np.float64] = self._best[:, samples].max(axis=0) * self._tolerance
         return bound
+
+    def overflows(self) -> bool:
+        """Return whether the pairs kept are too many to hold, and fewer samples would help."""
+        if self._n_pairs <= _MOST_PAIRS:
+            return False
+        self._shrink()
+        return self._n_pairs > _MOST_PAIRS // 2 and len(self._share) > 1
+
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return sample and row of each pair kept, sorted."""
+        self._shrink()
+        ((sample, row, _),) = self._pairs
+        by = np.lexsort((row, sample))
+        return sample[by], row[by]
+
+    def _shrink(self) -> None:
+        """Drop what better rows have ruled out since."""
+        sample, row, least = (np.concatenate(column) for column in zip(*self._pairs, strict=True))
+        kept = least <= self.bound()[sample]
+        self._pairs = [(sample[kept], row[kept], least[kept])]
+        self._n_pairs = int(kept.sum())
 
 
 def _smallest(values: NDArray[Any], top: int) -> NDArray[Any]:
@@ -300,12 +302,30 @@ def _smallest(values: NDArray[Any], top: int) -> NDArray[Any]:
     return np.asarray(np.partition(values, top - 1, axis=0)[:top])
 
 
-def _ranked(
-    sample: NDArray[np.int64], row: NDArray[np.int64], total: NDArray[np.float64], top: int
+def check_choice(top: int, candidates: ArrayLike | None, n_labels: int) -> NDArray[np.int64] | None:
+    """Return the candidates ascending, each once (None: all labels), or raise `InputError`."""
+    rows = None
+    if candidates is not None:
+        rows = np.unique(np.asarray(candidates, dtype=np.int64))
+        if not len(rows) or rows[0] < 0 or rows[-1] >= n_labels:
+            raise InputError(f"candidates: give at least one index, each within 0..{n_labels - 1}")
+    n_rows = n_labels if rows is None else len(rows)
+    if not 1 <= top <= n_rows:
+        raise InputError(f"top: {top} given; ask for 1 to {n_rows} labels")
+    return rows
+
+
+def ranked(
+    sample: NDArray[np.int64],
+    row: NDArray[np.int64],
+    total: NDArray[np.float64],
+    top: int,
+    count: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Return the best rows of each sample, their values and the number tied with the first.
 
-    Pairs come sorted by sample and row, and every sample has at least `top` of them.
+    Pairs come sorted by sample and row, and every sample has at least `top` of them. `count` is the number of
+    labels that a pair stands for where ties are counted; 1 by default.
     """
     every = np.arange(sample[-1] + 1)
     begin = np.searchsorted(sample, every)
@@ -317,7 +337,7 @@ def _ranked(
         limit = np.minimum.reduceat(left, begin) * (1 + TIE_RELATIVE)
         among = left <= limit[sample]
         if rank == 0:
-            n_tied = np.add.reduceat(among.astype(np.int64), begin)
+            n_tied = np.add.reduceat(among * (1 if count is None else count), begin)
         at = np.flatnonzero(among)
         first = at[np.searchsorted(sample[at], every)]
         index[:, rank], value[:, rank] = row[first], total[first]

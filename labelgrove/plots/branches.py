@@ -1,0 +1,148 @@
+"""Which part of a large hierarchy to draw: labels where it matters, whole branches as one mark elsewhere."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.geometry import TreeSpace, metric_space
+from ontology.labelgraph import LabelGraph
+
+__all__ = ["Forest", "Mark", "chosen_marks", "forest_of"]
+
+_MOST_CHILDREN = 24
+"""Branches with reached labels shown below one label, where not all is drawn; the smallest share a mark."""
+
+
+@dataclass(frozen=True)
+class Forest:
+    """A hierarchy by primary parents, in preorder.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n,)
+        Label at each position.
+    parent : ndarray of shape (n,)
+        Position of the parent, -1 for roots.
+    end : ndarray of shape (n,)
+        The branch of v is ``v, ..., end[v] - 1``.
+    depth : ndarray of shape (n,)
+        Edges up to the root.
+    """
+
+    order: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    end: NDArray[np.int64]
+    depth: NDArray[np.int64]
+
+    def children(self, v: int) -> list[int]:
+        """Return the positions of the children of v, ascending."""
+        found, c = [], v + 1
+        while c < self.end[v]:
+            found.append(c)
+            c = int(self.end[c])
+        return found
+
+
+@dataclass
+class Mark:
+    """One mark: a label (`branches` is empty), or whole branches.
+
+    Attributes
+    ----------
+    top : int
+        Position of the label, or of the first branch.
+    branches : tuple of int
+        Positions of the tops of the branches it stands for, siblings.
+    below : list of Mark
+    """
+
+    top: int
+    branches: tuple[int, ...]
+    below: list[Mark]
+
+
+def forest_of(graph: LabelGraph) -> Forest:
+    """Return the hierarchy of primary parents; an undirected tree hangs from its first label.
+
+    Raises
+    ------
+    SpaceError
+        If the graph is undirected and no tree.
+    """
+    if graph.directed:
+        order = np.arange(graph.n_labels)
+        parent = graph.primary_parent.astype(np.int64)
+    else:
+        space = metric_space(graph, "tree")
+        assert isinstance(space, TreeSpace)  # what metric="tree" returns
+        order, parent = space.tree.order, space.tree.parent.copy()
+        parent[0] = -1
+    n = len(order)
+    above, depth, size = parent.tolist(), [0] * n, [1] * n
+    for v in range(n):
+        if above[v] >= 0:
+            depth[v] = depth[above[v]] + 1
+    for v in range(n - 1, -1, -1):
+        if above[v] >= 0:
+            size[above[v]] += size[v]
+    return Forest(order, parent, np.arange(n) + np.array(size), np.array(depth))
+
+
+def chosen_marks(forest: Forest, reached: NDArray[np.bool_], limit: int) -> tuple[list[Mark], int]:
+    """Return the marks at the top, those below hanging on them, and the number of all marks.
+
+    Parameters
+    ----------
+    forest : Forest
+    reached : ndarray of shape (n,), dtype=bool
+        Which labels are reached, by position.
+    limit : int
+        Most marks.
+
+    Notes
+    -----
+    A hierarchy within the limit is drawn whole. In a larger one, sibling branches without a reached label
+    share a mark, and so do the smallest of those with one, beyond 24. Branches are opened one after the
+    other, first those in which the fewer of reached and unreached labels are many, then the large ones, as
+    long as the limit allows.
+    """
+    whole = len(forest.order) <= limit
+    before = np.concatenate([[0], np.cumsum(reached)])
+
+    def closed(branches: tuple[int, ...]) -> Mark:
+        return Mark(branches[0], branches, [])
+
+    def siblings(tops: list[int]) -> list[Mark]:
+        """Return one mark for each, or for those that share one."""
+        if whole:
+            return [closed((v,)) for v in tops]
+        alive = [v for v in tops if before[forest.end[v]] > before[v]]
+        idle = [v for v in tops if before[forest.end[v]] == before[v]]
+        by_size = sorted(alive, key=lambda v: (int(v - forest.end[v]), v))
+        shown = [closed((v,)) for v in sorted(by_size[:_MOST_CHILDREN])]
+        return shown + [closed(tuple(sorted(rest))) for rest in (by_size[_MOST_CHILDREN:], idle) if rest]
+
+    def urgency(mark: Mark) -> tuple[int, int, int]:
+        start, stop = mark.top, int(forest.end[mark.top])
+        hit = int(before[stop] - before[start])
+        return (-min(hit, stop - start - hit), start - stop, start)
+
+    top = siblings(np.flatnonzero(forest.parent < 0).tolist())
+    n_marks = len(top)
+    queue = [(urgency(m), m.top, m) for m in top if len(m.branches) == 1]
+    heapq.heapify(queue)
+    while queue:
+        _, v, mark = heapq.heappop(queue)
+        below = siblings(forest.children(v))
+        if n_marks + len(below) > limit:
+            continue
+        mark.branches, mark.below = (), below
+        n_marks += len(below)
+        for m in below:
+            if len(m.branches) == 1:
+                heapq.heappush(queue, (urgency(m), m.top, m))
+    return top, n_marks

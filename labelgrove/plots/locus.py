@@ -1,0 +1,278 @@
+"""What a classifier can answer, on the hierarchy itself: labels reached, unreached and observed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelgrove.plots.backend import Axes, Figure, Line2D, LineCollection, Normalize, ScalarMappable
+from labelgrove.plots.branches import Forest, Mark, chosen_marks, forest_of
+from labelgrove.plots.figure import INK, PALETTE, QUIET, panels
+from ontology.errors import InputError
+from ontology.labelgraph import LabelGraph
+
+__all__ = ["locus_hierarchy"]
+
+_MOST_MARKS = 2000
+_MOST_NAMES = 25
+_SLOT = 0.052
+"""Width of a mark without marks below, in inches, where the figure is wide enough."""
+_COLOURS = "Blues"
+_STYLES: dict[str, dict[str, Any]] = {
+    "no answer": {"s": 5, "marker": ".", "color": "#b5b5b5", "zorder": 3},
+    "unreached": {"s": 16, "marker": "o", "facecolor": "white", "edgecolor": "#6f6f6f", "zorder": 3},
+    "reached": {"s": 20, "marker": "o", "color": PALETTE[1], "zorder": 4},
+    "observed": {"s": 46, "marker": "D", "facecolor": PALETTE[0], "edgecolor": INK, "lw": 0.7, "zorder": 6},
+}
+_LEGEND = {
+    "observed": "observed",
+    "reached": "reached, not observed",
+    "unreached": "unreached",
+    "no answer": "may not be an answer",
+}
+
+
+def locus_hierarchy(
+    graph: LabelGraph,
+    observed: ArrayLike,
+    reached: ArrayLike,
+    *,
+    allowed: ArrayLike | None = None,
+    limit: int = 1000,
+    name: Callable[[str], str] = str,
+    title: str = "What the classifier can answer",
+) -> Figure:
+    """Draw a hierarchy from its root down, each label marked by what the classifier can do with it.
+
+    Parameters
+    ----------
+    graph : LabelGraph
+        A hierarchy (drawn by primary parents), or an undirected tree (hung from its first label).
+    observed : array_like of int
+        Indices of the observed labels.
+    reached : array_like of int
+        Indices of the labels in the locus.
+    allowed : array_like of int, optional
+        Indices of the labels that may be answers; all by default.
+    limit : int, default=1000
+        Most marks, at most 2,000. Beyond it whole branches are one mark, those that are reached in part
+        opened first; the number below it counts their labels.
+    name : callable, default=str
+        Turns a key into the text to write at up to 25 observed labels.
+    title : str
+        Title of the figure.
+
+    Returns
+    -------
+    figure : Figure
+        Depth runs down, in edges. The legend counts labels, drawn singly or not.
+
+    Raises
+    ------
+    InputError
+        For indices that are no labels, labels reached that may not be answers, or a limit outside 1 to 2,000.
+    SpaceError
+        If the graph is undirected and no tree.
+
+    Notes
+    -----
+    O(n_labels + limit log limit).
+    """
+    if not 1 <= limit <= _MOST_MARKS:
+        raise InputError(f"limit: {limit} marks asked for; draw 1 to {_MOST_MARKS}")
+    state = _states(graph.n_labels, observed, reached, allowed)
+    forest = forest_of(graph)
+    by_position = state[forest.order]
+    top, _ = chosen_marks(forest, by_position >= _REACHED, limit)
+    places = _layout(forest, top)
+    deepest = max(-y for _, (_, y) in places)
+    slots = sum(not mark.below for mark, _ in places)
+    figure, (ax,) = panels(
+        1,
+        width=float(np.clip(_SLOT * slots + 2, 8.5, 22)),
+        height=float(np.clip(0.36 * deepest + 2, 5, 13)),
+        title=title,
+    )
+    _edges(ax, places)
+    _labels(ax, forest, by_position, places)
+    grouped = _branches(figure, ax, forest, by_position, places)
+    _names(ax, graph, forest, by_position, places, name)
+    _legend(figure, np.bincount(state, minlength=len(_NAMES)), grouped)
+    ax.spines["bottom"].set_visible(False)
+    ax.set_xticks([])
+    ax.set_ylabel("depth (edges from the root)")
+    step = max(1, int(deepest) // 12)
+    depths = np.arange(0, int(deepest) + 1, step)
+    ax.set_yticks(-depths, [str(d) for d in depths])
+    ax.set_xlim(-1.5, slots + 0.5)
+    ax.set_ylim(-deepest - 0.9, 0.6)
+    return figure
+
+
+_NAMES = ("no answer", "unreached", "reached", "observed")
+_UNREACHED, _REACHED, _OBSERVED = 1, 2, 3
+_Places = list[tuple[Mark, tuple[float, float]]]
+
+
+def _states(n: int, observed: ArrayLike, reached: ArrayLike, allowed: ArrayLike | None) -> NDArray[np.int64]:
+    """Return what each label is: an index into `_NAMES`."""
+    state = np.full(n, _UNREACHED if allowed is None else 0, dtype=np.int64)
+    if allowed is not None:
+        state[_checked("allowed", allowed, n)] = _UNREACHED
+    found = _checked("reached", reached, n)
+    stray = found[state[found] == 0]
+    if len(stray):
+        raise InputError(f"reached: label {stray[0]} is not among the allowed ones; a locus holds only these")
+    state[found] = _REACHED
+    state[_checked("observed", observed, n)] = _OBSERVED
+    return state
+
+
+def _checked(argument: str, index: ArrayLike, n: int) -> NDArray[np.int64]:
+    given = np.asarray(index)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise InputError(f"{argument}: shape {given.shape}, dtype {given.dtype}; give label indices")
+    listed = given.astype(np.int64)
+    bad = listed[(listed < 0) | (listed >= n)]
+    if len(bad):
+        raise InputError(f"{argument}: {bad[0]} is outside 0..{n - 1}")
+    return listed
+
+
+def _layout(forest: Forest, top: list[Mark]) -> _Places:
+    """Return every mark with its x and y: marks without marks below stand side by side, others above them."""
+    order: list[Mark] = []
+    stack = top[::-1]
+    while stack:
+        mark = stack.pop()
+        order.append(mark)
+        stack.extend(reversed(mark.below))
+    across: dict[int, float] = {}
+    slot = 0
+    for mark in order:
+        if not mark.below:
+            across[id(mark)] = slot
+            slot += 1
+    for mark in reversed(order):
+        if mark.below:
+            across[id(mark)] = (across[id(mark.below[0])] + across[id(mark.below[-1])]) / 2
+    return [(mark, (across[id(mark)], -float(forest.depth[mark.top]))) for mark in order]
+
+
+def _edges(ax: Axes, places: _Places) -> None:
+    at = {id(mark): place for mark, place in places}
+    lines = [
+        [(x, y), (x, y - 0.5), (at[id(below)][0], y - 0.5), at[id(below)]]
+        for mark, (x, y) in places
+        for below in mark.below
+    ]
+    ax.add_collection(LineCollection(lines, colors="#d0d0d0", linewidths=0.7, zorder=1))
+
+
+def _labels(ax: Axes, forest: Forest, state: NDArray[np.int64], places: _Places) -> None:
+    """Draw the labels that have a mark of their own."""
+    single = [(mark.top, place) for mark, place in places if _n_labels(forest, mark) == 1]
+    for i, kind in enumerate(_NAMES):
+        at = [place for top, place in single if state[top] == i]
+        if at:
+            ax.scatter(*zip(*at, strict=True), label=kind, **_STYLES[kind])
+
+
+def _n_labels(forest: Forest, mark: Mark) -> int:
+    """Return the number of labels that a mark stands for."""
+    return sum(int(forest.end[v]) - v for v in mark.branches) if mark.branches else 1
+
+
+def _branches(
+    figure: Figure, ax: Axes, forest: Forest, state: NDArray[np.int64], places: _Places
+) -> dict[str, tuple[str, float]]:
+    """Draw the branches that share a mark; return what the legend says, with colour and width of the rim.
+
+    The size of a mark follows the number of labels, its colour the share reached.
+    """
+    grouped = [(mark, place) for mark, place in places if _n_labels(forest, mark) > 1]
+    if not grouped:
+        return {}
+    before = np.concatenate([[0], np.cumsum(state >= _REACHED)])
+    watched = np.concatenate([[0], np.cumsum(state == _OBSERVED)])
+    count = np.array([_n_labels(forest, mark) for mark, _ in grouped])
+    hit, seen = (
+        np.array([sum(int(c[forest.end[v]] - c[v]) for v in mark.branches) for mark, _ in grouped])
+        for c in (before, watched)
+    )
+    at = np.array([place for _, place in grouped])
+    scale = Normalize(0, 100)
+    ax.scatter(
+        at[:, 0],
+        at[:, 1],
+        s=16 + 8 * np.log2(count),
+        marker="v",
+        c=100 * hit / count,
+        cmap=_COLOURS,
+        norm=scale,
+        edgecolors=[PALETTE[0] if s else QUIET for s in seen],
+        linewidths=[1.6 if s else 0.7 for s in seen],
+        label="branch",
+        zorder=5,
+    )
+    written: list[tuple[float, float]] = []
+    room = 0.36 * (max(x for _, (x, _) in places) + 1) / (figure.get_figwidth() - 2)
+    for i in np.argsort(-count, kind="stable").tolist():
+        x, y = at[i].tolist()
+        if all(abs(x - u) > room or abs(y - v) > 0.4 for u, v in written):
+            written.append((x, y))
+            ax.text(x, y - 0.33, f"{count[i]:,}", ha="center", va="top", fontsize=7, color=INK, zorder=7)
+    if hit.any():
+        bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=ax, shrink=0.6, pad=0.01, aspect=25)
+        bar.set_label("labels of the branches at one ▼ that are reached (%)")
+        for spine in bar.ax.spines.values():
+            spine.set_visible(False)
+    told = {"branches drawn as one mark, with their number of labels": (QUIET, 0.7)}
+    if seen.any():
+        told["the same, observed labels among them"] = (PALETTE[0], 1.6)
+    return told
+
+
+def _names(
+    ax: Axes,
+    graph: LabelGraph,
+    forest: Forest,
+    state: NDArray[np.int64],
+    places: _Places,
+    name: Callable[[str], str],
+) -> None:
+    if np.count_nonzero(state == _OBSERVED) > _MOST_NAMES:
+        return
+    for mark, (x, y) in places:
+        if state[mark.top] != _OBSERVED or _n_labels(forest, mark) > 1:
+            continue
+        text = name(graph.keys[int(forest.order[mark.top])])
+        ax.text(x, y - 0.28, text, ha="center", va="top", rotation=90, fontsize=7.5, color=INK, zorder=7)
+
+
+def _legend(figure: Figure, counts: NDArray[np.int64], grouped: dict[str, tuple[str, float]]) -> None:
+    """Name the kinds of labels with their numbers, drawn singly or not, and the marks of branches."""
+    handles = []
+    for kind, style in reversed(_STYLES.items()):
+        count = counts[_NAMES.index(kind)]
+        if kind == "no answer" and not count:
+            continue
+        handles.append(
+            Line2D(
+                [],
+                [],
+                linestyle="none",
+                marker=style["marker"],
+                markersize=style["s"] ** 0.5,
+                markerfacecolor=style.get("facecolor", style.get("color")),
+                markeredgecolor=style.get("edgecolor", style.get("color")),
+                label=f"{_LEGEND[kind]}: {count:,} labels",
+            )
+        )
+    shape: dict[str, Any] = {"linestyle": "none", "marker": "v", "markersize": 8, "markerfacecolor": "white"}
+    for text, (colour, rim) in grouped.items():
+        handles.append(Line2D([], [], label=text, markeredgecolor=colour, markeredgewidth=rim, **shape))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=9.5)

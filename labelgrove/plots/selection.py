@@ -1,0 +1,95 @@
+"""How fast the locus grows when the next class to observe is chosen actively, beside choosing at random."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from labelgrove.plots.backend import Figure, MaxNLocator
+from labelgrove.plots.figure import PALETTE, panels
+from ontology.errors import InputError
+
+__all__ = ["selection_curves"]
+
+_STYLES = ("-", "--", ":", "-.")
+_MARKERS = ("o", "s", "^", "D")
+_MOST_MARKERS = 12
+
+
+def selection_curves(
+    sizes: Mapping[str, ArrayLike],
+    *,
+    n_start: int,
+    n_labels: int,
+    title: str = "Labels that can be answered, round by round",
+) -> Figure:
+    """Draw the size of the locus after each round, as a mean over seeds with its spread.
+
+    Parameters
+    ----------
+    sizes : mapping of method to array_like of shape (n_seeds, n_rounds + 1)
+        Number of labels in the locus: before the first round, after the first, and so on. The methods may
+        have run for different numbers of rounds; at most four.
+    n_start : int
+        Number of labels observed before the first round; each round adds one.
+    n_labels : int
+        Number of labels that may be answers, drawn as the line no curve can pass.
+    title : str
+        Title of the figure.
+
+    Returns
+    -------
+    figure : Figure
+        One line for each method (mean over seeds), in a band from the smallest to the largest of the seeds.
+
+    Raises
+    ------
+    InputError
+        If there is no method or more than four, an array is empty or not of two dimensions, or a size is
+        outside 0 to `n_labels`.
+    """
+    if not 1 <= len(sizes) <= len(_STYLES):
+        raise InputError(f"sizes: {len(sizes)} methods given; draw one to {len(_STYLES)}")
+    curves = {method: np.asarray(given, dtype=np.float64) for method, given in sizes.items()}
+    for method, curve in curves.items():
+        if curve.ndim != 2 or not curve.size:
+            raise InputError(f"sizes: {method!r} has shape {curve.shape}; give (n_seeds, n_rounds + 1)")
+        if not ((curve >= 0) & (curve <= n_labels)).all():
+            raise InputError(f"sizes: {method!r} leaves 0..{n_labels}, the number of labels")
+    figure, (ax,) = panels(1, width=7.6, height=4.8, title=title)
+    ax.axhline(n_labels, color="#bbbbbb", linewidth=1, zorder=1)
+    ax.text(
+        1.0,
+        n_labels,
+        f"all {n_labels} labels ",
+        ha="right",
+        va="bottom",
+        fontsize=9,
+        color="#666666",
+        transform=ax.get_yaxis_transform(),
+    )
+    for i, (method, curve) in enumerate(curves.items()):
+        observed = n_start + np.arange(curve.shape[1])
+        colour = PALETTE[(1, 0, 2, 3)[i]]
+        ax.fill_between(observed, curve.min(axis=0), curve.max(axis=0), color=colour, alpha=0.18, linewidth=0)
+        ax.plot(
+            observed,
+            curve.mean(axis=0),
+            color=colour,
+            linestyle=_STYLES[i],
+            linewidth=2,
+            marker=_MARKERS[i],
+            markersize=4.5,
+            markevery=max(1, -(-len(observed) // _MOST_MARKERS)),
+            label=f"{method} (mean of {len(curve)} seeds; band: smallest to largest)",
+        )
+    ax.set_xlabel("observed labels (count)")
+    ax.set_ylabel("labels in the locus (count)")
+    ax.set_ylim(0, n_labels * 1.09)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.grid(color="#e6e6e6", linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.legend(frameon=False, fontsize=9, loc="lower right")
+    return figure

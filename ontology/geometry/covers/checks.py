@@ -1,0 +1,157 @@
+"""What a locus cover is: observed labels from which every allowed label can be reached.
+
+A set of labels is a *locus cover* when its locus is all of Y, the allowed labels. It is *identifying* when
+every label is uniquely reachable: some weights make it the only best label. It is *nontrivial* when it leaves
+some allowed label out; observing all of them always covers. Covers are found by
+`ontology.geometry.covers.cover`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import SpaceError
+from ontology.geometry.loci.locus import Status, locus_index
+from ontology.geometry.observed import observed_points
+from ontology.geometry.spaces import MetricSpace
+
+__all__ = [
+    "Cover",
+    "candidate_points",
+    "covers",
+    "is_identifying_cover",
+    "is_locus_cover",
+    "is_nontrivial",
+]
+
+
+@dataclass(frozen=True)
+class Cover:
+    """A locus cover, and how far it can be from a smallest one.
+
+    That it covers is always checked exactly; `status` is about its size.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        The labels to observe, in canonical order; `phylogenetic_cover` gives them in the order they enter.
+    status : {"exact", "lower_bound"}
+        ``"exact"``: no cover is smaller. ``"lower_bound"``: no cover has fewer than `lower_bound` labels, and
+        whether one has fewer than this one is not known.
+    lower_bound : int
+        Proved: every cover made of allowed labels has at least as many labels.
+    """
+
+    keys: tuple[str, ...]
+    status: Status
+    lower_bound: int
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def gap(self) -> int:
+        """By how many labels a cover could be smaller than this one at most."""
+        return len(self.keys) - self.lower_bound
+
+    @classmethod
+    def of(cls, space: MetricSpace, points: NDArray[np.int64], lower_bound: int) -> Cover:
+        """Return the cover of point indices in their order, exact where the bound meets its size."""
+        status: Status = "exact" if len(points) == lower_bound else "lower_bound"
+        return cls(space.points.take(points), status, lower_bound)
+
+
+def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
+    """Return whether some weights over `observed` reach every allowed label.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Where the labels are.
+    observed : iterable of str
+        Keys of points, each once, at least one. A point that is not an allowed label may be observed too; the
+        functions that look for covers choose among the allowed labels alone.
+
+    Raises
+    ------
+    InputError
+        If `observed` is empty or names a label twice.
+    UnknownLabelError
+        If it names a label that is not a point of the space.
+
+    Notes
+    -----
+    As exact, and as costly, as `ontology.geometry.loci.locus`.
+
+    Examples
+    --------
+    >>> from ontology.geometry.metricspace import metric_space
+    >>> from ontology.labelgraph import LabelGraph
+    >>> grid = metric_space(LabelGraph.grid((3, 3)))
+    >>> is_locus_cover(grid, ["0,0", "2,2"]), is_locus_cover(grid, ["0,0", "1,1"])
+    (True, False)
+    """
+    return covers(space, observed_points(space, observed))
+
+
+def is_identifying_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
+    """Return whether every allowed label is the only best one under some weights over `observed`.
+
+    Parameters and errors are those of `is_locus_cover`.
+
+    Examples
+    --------
+    >>> from ontology.geometry.metricspace import metric_space
+    >>> from ontology.labelgraph import LabelGraph
+    >>> grid = metric_space(LabelGraph.grid((3, 3)))
+    >>> is_identifying_cover(grid, ["0,0", "2,2"]), is_identifying_cover(grid, ["0,0", "0,2", "2,0", "2,2"])
+    (False, True)
+    """
+    return covers(space, observed_points(space, observed), identifying=True)
+
+
+def is_nontrivial(space: MetricSpace, observed: Iterable[str]) -> bool:
+    """Return whether `observed` is a locus cover that leaves some allowed label out.
+
+    Parameters and errors are those of `is_locus_cover`.
+
+    Examples
+    --------
+    >>> from ontology.geometry.spaces import CompleteSpace
+    >>> is_nontrivial(CompleteSpace(["a", "b", "c"]), ["a", "b", "c"])
+    False
+    """
+    points = observed_points(space, observed)
+    chosen = set(space.points.take(points))
+    return any(key not in chosen for key in space.keys) and covers(space, points)
+
+
+def covers(space: MetricSpace, points: NDArray[np.int64], *, identifying: bool = False) -> bool:
+    """Return whether observed labels given as distinct point indices are a (identifying) locus cover."""
+    found = locus_index(space, points)
+    return len(found.unique_index if identifying else found.index) == space.n_labels
+
+
+def candidate_points(space: MetricSpace) -> NDArray[np.int64]:
+    """Return the point indices of the allowed labels, ascending by label: what covers are chosen among.
+
+    Raises
+    ------
+    SpaceError
+        If a label of a matrix is not among its points, and so cannot be observed.
+    """
+    if space.allowed is not None:
+        return space.allowed
+    if space.keys is space.points:
+        return np.arange(space.n_points)
+    absent = next((key for key in space.keys if space.points.find(key) < 0), None)
+    if absent is not None:
+        raise SpaceError(
+            f"a cover is chosen among the labels, and {absent!r} is not a point that can be observed; "
+            "give a matrix whose points include every label"
+        )
+    return space.point_index(space.keys)

@@ -1,0 +1,169 @@
+"""Locus covers: which labels to observe so that every allowed label can be reached.
+
+What a cover is and who says so stands in `ontology.geometry.covers.checks`; here are the smallest ones that
+are known in closed form. All of it is handed out by this module:
+
+==========================  ================================================================================
+`is_locus_cover` and kin    is this set a cover, an identifying one, a nontrivial one
+`minimum_locus_cover`       a smallest cover: closed forms, else the search
+`small_cover`               the search in any space (`ontology.geometry.covers.search`)
+`phylogenetic_cover`        the paper's Algorithm 1 (`ontology.geometry.covers.phylogenetic`)
+`must_observe`              what every cover contains (`ontology.geometry.covers.required`)
+==========================  ================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.geometry.covers.checks import (
+    Cover,
+    candidate_points,
+    is_identifying_cover,
+    is_locus_cover,
+    is_nontrivial,
+)
+from ontology.geometry.covers.phylogenetic import phylogenetic_cover
+from ontology.geometry.covers.required import EXACT_LABELS, MustObserve, degree_one, must_observe
+from ontology.geometry.covers.search import search_cover, small_cover
+from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+
+__all__ = [
+    "Cover",
+    "MustObserve",
+    "is_identifying_cover",
+    "is_locus_cover",
+    "is_nontrivial",
+    "minimum_locus_cover",
+    "must_observe",
+    "phylogenetic_cover",
+    "small_cover",
+]
+
+_MOST_AXES = 16
+
+
+def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
+    """Return a smallest locus cover made of allowed labels, or a small one and how much smaller one could be.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Each of its labels must be a point.
+    identifying : bool, default=False
+        Whether every label must be uniquely reachable.
+
+    Returns
+    -------
+    cover : Cover
+        In canonical order. Exact:
+
+        * on a tree with every label allowed: the vertices of degree one. A root with a single child is one
+          of them; a label without children is one in any case;
+        * on a complete graph: all labels;
+        * wherever all labels stand on shortest paths between two of them, as on grids of any dimension
+          between opposite corners: these two. Identifying: on a path its ends, on a grid of two dimensions
+          the four corners. On a grid of k > 2 dimensions all corners identify, and 2 k of them do already: k
+          pairs of opposite ones; whether fewer would is not known, and small grids are searched;
+        * wherever `small_cover` is exact.
+
+        Elsewhere what `small_cover` finds.
+
+    Raises
+    ------
+    SpaceError
+        If a label is not a point, if two labels at distance 0 are to be identified, or if no closed form
+        applies and the space is too large for the search.
+
+    Examples
+    --------
+    >>> from ontology.geometry.metricspace import metric_space
+    >>> from ontology.labelgraph import LabelGraph
+    >>> minimum_locus_cover(metric_space(LabelGraph.grid((4, 5, 6))))
+    Cover(keys=('0,0,0', '3,4,5'), status='exact', lower_bound=2)
+    >>> minimum_locus_cover(metric_space(LabelGraph.grid((4, 5))), identifying=True)
+    Cover(keys=('0,0', '0,4', '3,0', '3,4'), status='exact', lower_bound=4)
+    """
+    points = candidate_points(space)
+    if len(points) == 1 or isinstance(space, CompleteSpace):
+        return Cover.of(space, points, len(points))
+    if isinstance(space, TreeSpace) and space.allowed is None:
+        ends = degree_one(space)
+        return Cover.of(space, ends, len(ends))
+    closed = _opposite_ends(space, points, identifying)
+    if closed is None or (closed.gap and len(points) <= EXACT_LABELS):
+        found = search_cover(space, identifying=identifying)
+        return found if closed is None or len(found) < len(closed) else closed
+    return closed
+
+
+def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: bool) -> Cover | None:
+    """Return a cover by pairs of labels between which all others stand; None where none is found.
+
+    Let every label y be between a and b: d(a, y) + d(y, b) = d(a, b). Under the weights d(y, b) on a and
+    d(a, y) on b exactly the labels as far from a as y are best. So one such pair covers, and several identify
+    every label when no two labels are at the same distances from all of them: add up their weights for y.
+    """
+    pair = _opposite(space, points, int(_from_label(space, points, 0).argmax()))
+    if pair is None:
+        return None
+    pairs = [pair]
+    if identifying:
+        for corner in _corners(space, points, pair.measured):
+            pair = _opposite(space, points, corner)
+            if pair is None:
+                return None
+            pairs.append(pair)
+        if len(np.unique([pair.measured for pair in pairs], axis=1).T) < len(points):
+            return None
+    ends = np.unique([(pair.end, pair.other) for pair in pairs])
+    least = sum(_is_dominated(space, points, int(end)) for end in ends) if identifying else 0
+    return Cover.of(space, points[ends], max(2, least))
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two labels between which all others stand, and the distances from the first."""
+
+    end: int
+    other: int
+    measured: NDArray[np.float64]
+
+
+def _opposite(space: MetricSpace, points: NDArray[np.int64], end: int) -> _Pair | None:
+    measured = _from_label(space, points, end)
+    other = int(measured.argmax())
+    whole = measured[other]
+    if not whole or (measured + _from_label(space, points, other) != whole).any():
+        return None
+    return _Pair(end, other, measured)
+
+
+def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np.float64]) -> list[int]:
+    """Return what on a grid are the far ends of all sides but one at the corner measured from.
+
+    The next labels lead along the sides: a side is what is nearer to one of them and to none of the others.
+    """
+    step = measured[measured > 0].min()
+    near = np.flatnonzero(measured == step)
+    if len(near) > _MOST_AXES:
+        return []
+    nearer = space.distances(cols=points[near]) < measured[:, None]
+    sides = [np.flatnonzero(nearer[:, i] & (nearer.sum(axis=1) == 1)) for i in range(len(near) - 1)]
+    return [int(side[measured[side].argmax()]) for side in sides if len(side)]
+
+
+def _is_dominated(space: MetricSpace, points: NDArray[np.int64], label: int) -> bool:
+    """Whether some label close by is no farther from every other one: then only `label` identifies itself."""
+    measured = _from_label(space, points, label)
+    close = np.flatnonzero((measured > 0) & (measured <= 2 * measured[measured > 0].min()))[: 4 * _MOST_AXES]
+    no_farther = space.distances(cols=points[close]) <= measured[:, None]
+    no_farther[label] = True
+    return bool(no_farther.all(axis=0).any())
+
+
+def _from_label(space: MetricSpace, points: NDArray[np.int64], row: int) -> NDArray[np.float64]:
+    return space.distances(cols=points[[row]])[:, 0].astype(np.float64)

@@ -1,0 +1,128 @@
+"""phylogenetic_cover: the paper's Algorithm 1, without the list of all paths.
+
+Algorithm 1 goes through the paths between two labels of a tree, longest first, and observes both ends until
+the locus is everything. A label so enters with its longest path, whose length is its *eccentricity*, and the
+order of entry is known without any list of paths:
+
+* Every longest path from a label leads through the middle of the tree to a *rim* label, one that is an end of
+  a longest path of all. From there two of them speak for all: the first rim label, and the first rim label on
+  the other side of the middle from it. One of the two ends a longest path from any label, and the earlier
+  that does is the first partner that a list of paths would name.
+* A locus only grows with what is observed, so where to stop is a binary search, from where everything is
+  observed that no cover can do without.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.geometry.covers.checks import Cover, candidate_points, covers
+from ontology.geometry.covers.required import must_observe
+from ontology.geometry.spaces import MetricSpace, TreeSpace
+
+__all__ = ["entry_order", "phylogenetic_cover"]
+
+_BLOCK_ENTRIES = 1 << 22
+
+
+def phylogenetic_cover(space: MetricSpace) -> Cover:
+    """Return the cover that the paper's Algorithm 1 finds.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        The algorithm is meant for trees whose leaves alone are labels, and is a heuristic in any space.
+
+    Returns
+    -------
+    cover : Cover
+        The labels in the order they enter: by the length of the longest path to another label, longest
+        first; among paths of one length by their ends in canonical order; and of two labels that enter
+        together the earlier in canonical order. It stops after the first path that completes the locus. A
+        single label is its own cover (the algorithm as printed returns none, for want of a path).
+
+    Raises
+    ------
+    SpaceError
+        If a label is not a point of the space.
+
+    Notes
+    -----
+    For the order of n labels O(n_points + n log n) on trees, and one look at every distance elsewhere; then
+    about log2(n) exact loci. Often a poor cover: see `small_cover`.
+
+    Examples
+    --------
+    >>> from ontology.geometry.metricspace import metric_space
+    >>> from ontology.labelgraph import LabelGraph
+    >>> pairs = [("a1", "a"), ("a2", "a1"), ("b1", "b"), ("b2", "b1"), ("a", "r"), ("b", "r"), ("c", "r")]
+    >>> phylogenetic_cover(metric_space(LabelGraph.from_edges(pairs), labels="leaves"))
+    Cover(keys=('a2', 'b2'), status='exact', lower_bound=2)
+    """
+    labels = candidate_points(space)
+    if len(labels) == 1:
+        return Cover.of(space, labels, 1)
+    rows, path_ends = entry_order(space)
+    required = space.point_index(must_observe(space).keys)
+    last_required = np.flatnonzero(np.isin(labels[rows], required)).max(initial=0)
+    low, high = int(np.searchsorted(path_ends, last_required + 1)), len(path_ends) - 1
+    middle = low  # what no cover can do without is often enough; after the last path all is observed
+    while low < high:
+        if covers(space, labels[rows[: path_ends[middle]]]):
+            high = middle
+        else:
+            low = middle + 1
+        middle = (low + high) // 2
+    return Cover.of(space, labels[rows[: path_ends[low]]], max(len(required), 2))
+
+
+def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order in which Algorithm 1 observes the allowed labels, of which there must be two or more.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_labels,), dtype=int64
+        Indices among the allowed labels.
+    path_ends : ndarray of int64
+        How many are observed after each path that brings in a label, ascending.
+    """
+    labels = candidate_points(space)
+    every = np.arange(len(labels))
+    if isinstance(space, TreeSpace):
+        eccentricity, partner = _farthest_on_tree(space, labels)
+    else:
+        eccentricity, partner = _farthest(space, labels)
+    low, high = np.minimum(every, partner), np.maximum(every, partner)
+    rows = np.lexsort((every, high, low, -eccentricity))
+    path = np.column_stack([eccentricity, low, high])[rows]
+    is_last = np.append((path[1:] != path[:-1]).any(axis=1), True)
+    return rows, np.flatnonzero(is_last) + 1
+
+
+def _farthest_on_tree(
+    space: TreeSpace, labels: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return how far each label is from the farthest one, and the first that is so far; O(n_points)."""
+
+    def from_label(row: int) -> NDArray[np.float64]:
+        return space.distances(cols=labels[[row]])[:, 0].astype(np.float64)
+
+    from_end = from_label(int(from_label(0).argmax()))
+    first_rim = int(np.maximum(from_end, from_label(int(from_end.argmax()))).argmax())
+    from_first = from_label(first_rim)
+    across = int(from_first.argmax())
+    eccentricity = np.maximum(from_first, from_label(across))
+    return eccentricity, np.where(from_first == eccentricity, first_rim, across)
+
+
+def _farthest(space: MetricSpace, labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the same of any space, by way of every distance."""
+    eccentricity = np.zeros(len(labels))
+    partner = np.zeros(len(labels), dtype=np.int64)
+    step = max(1, _BLOCK_ENTRIES // len(labels))
+    for start in range(0, len(labels), step):
+        block = space.distances(cols=labels[start : start + step])
+        eccentricity[start : start + step] = block.max(axis=0)
+        partner[start : start + step] = block.argmax(axis=0)
+    return eccentricity, partner

@@ -1,0 +1,183 @@
+"""small_cover: a small locus cover of any space, from what every cover contains.
+
+The search starts with the labels that no cover can do without (`ontology.geometry.covers.required`). On
+taxonomies whose leaves alone are labels these often cover by themselves; then they are the one smallest
+cover. Otherwise it adds label after label: the one between which and the observed ones most missing labels
+stand on shortest paths, and among equals the farthest from what is observed. Then it drops what the rest
+makes superfluous. What is reached is decided exactly (`ontology.geometry.loci.general`) at every step.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import SpaceError
+from ontology.geometry.covers.checks import Cover, candidate_points
+from ontology.geometry.covers.required import EXACT_LABELS, reached_rows, required_rows
+from ontology.geometry.spaces import MatrixSpace, MetricSpace
+from ontology.geometry.ties import TIE_RELATIVE
+
+__all__ = ["search_cover", "small_cover"]
+
+_TRIALS = 200
+_RIVALS = 64
+
+
+def small_cover(space: MetricSpace) -> Cover:
+    """Return a small locus cover made of allowed labels, with a proved bound on how small one can be.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Of at most `ontology.geometry.covers.required.EXACT_LABELS` labels, each of them a point.
+
+    Returns
+    -------
+    cover : Cover
+        In canonical order; no label of it is superfluous. The bound counts the labels that every cover
+        contains, and disjoint sets of which every cover needs one label each. Exact where the labels that
+        every cover contains are a cover, or where all smaller sets could be tried.
+
+    Raises
+    ------
+    SpaceError
+        If there are more labels than that, or one is not a point of the space.
+
+    Notes
+    -----
+    O(n_labels^2) memory. Comparisons settle most labels; each of the others, and each label added or dropped,
+    takes exact locus tests. Ties go to the lowest canonical index.
+
+    Examples
+    --------
+    >>> from ontology.geometry.metricspace import metric_space
+    >>> from ontology.labelgraph import LabelGraph
+    >>> square = metric_space(LabelGraph.grid((2, 2)))
+    >>> small_cover(square)
+    Cover(keys=('0,0', '1,1'), status='exact', lower_bound=2)
+    """
+    return search_cover(space)
+
+
+def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
+    """Return a small (identifying) locus cover; see `small_cover`."""
+    points = candidate_points(space)
+    n = len(points)
+    if n > EXACT_LABELS:
+        raise SpaceError(
+            f"{n} labels: the search for a small cover compares all pairs and takes at most {EXACT_LABELS}; "
+            "allow fewer labels, or, on a tree, use phylogenetic_cover"
+        )
+    distances = space.distances(cols=points)
+    same = np.argwhere(np.triu(distances == 0, 1))
+    if identifying and len(same):
+        first, second = space.keys.take(same[0])
+        raise SpaceError(
+            f"no set identifies every label: {first!r} and {second!r} are at distance 0, and no weights tell "
+            "them apart; keep one of them"
+        )
+    between = not isinstance(space, MatrixSpace)
+    required = required_rows(distances, between=between, identifying=identifying)
+    search = _Search(distances, between and not identifying, identifying)
+    chosen = search.drop(search.grow(required), required)
+    more = max(_disjoint_needs(distances, required, identifying), int(len(chosen) > len(required)))
+    least = max(len(required) + more, 1 if len(same) else min(2, n))
+    chosen, least = search.try_smaller(chosen, required, least)
+    return Cover.of(space, points[chosen], least)
+
+
+def _disjoint_needs(distances: NDArray[Any], required: NDArray[np.int64], identifying: bool) -> int:
+    """Return how many labels every cover holds besides `required`, as far as disjoint sets prove it.
+
+    For a label u and another one z, a cover holds a label that is not strictly closer to z than to u, since
+    weights on the others make z better (to identify u: one that is strictly closer to u). Sets of this kind
+    that have nothing in common with each other, nor with `required`, ask for one label each. The smallest
+    ones come first, the ones of z near u being the smallest.
+    """
+    taken = np.zeros(len(distances), dtype=bool)
+    taken[required] = True
+    needs = []
+    for u, own in enumerate(distances):
+        rivals = np.argsort(own, kind="stable")[: _RIVALS + 1]
+        theirs = distances[rivals[rivals != u]]
+        need = own < theirs if identifying else own <= theirs * (1 + TIE_RELATIVE)
+        need = need[~need[:, taken].any(axis=1)]
+        if len(need):
+            needs.append(need[np.count_nonzero(need, axis=1).argmin()])
+    count = 0
+    for need in sorted(needs, key=np.count_nonzero):
+        if not taken[need].any():
+            taken |= need
+            count += 1
+    return count
+
+
+class _Search:
+    """Covers as ascending rows of a square matrix of distances."""
+
+    def __init__(self, distances: NDArray[Any], between: bool, identifying: bool) -> None:
+        self._distances, self._between, self._identifying = distances, between, identifying
+        self._every = np.arange(len(distances))
+
+    def is_cover(self, chosen: NDArray[np.int64]) -> bool:
+        """Whether weights over `chosen` reach every label."""
+        return len(self._missing(chosen, np.setdiff1d(self._every, chosen))) == 0
+
+    def _missing(self, chosen: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        if not len(rows):
+            return rows
+        return np.setdiff1d(rows, reached_rows(self._distances, chosen, rows, self._identifying))
+
+    def grow(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return `chosen` with enough labels added to cover."""
+        if not len(chosen):
+            chosen = np.array([self._distances.max(axis=1).argmax()])
+        missing = self._missing(chosen, np.setdiff1d(self._every, chosen))
+        on_path = np.eye(len(self._every), dtype=bool)  # [c, u]: u is c, or between c and a chosen label
+        for label in chosen.tolist():
+            on_path |= self._between_it_and(label)
+        while len(missing):
+            gain = np.count_nonzero(on_path[:, missing], axis=1)
+            gain[chosen] = 0
+            best = np.flatnonzero(gain == gain.max())
+            label = int(best[self._distances[np.ix_(best, chosen)].min(axis=1).argmax()])
+            chosen = np.append(chosen, label)
+            if gain[label] > 1:
+                missing = missing[~on_path[label, missing]]
+            missing = missing[missing != label]
+            if gain[label] == 1 or not len(missing):
+                missing = self._missing(chosen, missing)
+            on_path |= self._between_it_and(label)
+        return np.sort(chosen)
+
+    def _between_it_and(self, label: int) -> NDArray[np.bool_]:
+        own = self._distances[label].astype(np.float64)
+        if not self._between:
+            return np.zeros(self._distances.shape, dtype=bool)
+        return np.asarray(self._distances + own == own[:, None])
+
+    def drop(self, chosen: NDArray[np.int64], keep: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return `chosen` without what the rest makes superfluous, tried in canonical order; `keep` stays."""
+        for label in np.setdiff1d(chosen, keep).tolist():
+            rest = chosen[chosen != label]
+            if len(rest) and not len(self._missing(rest, np.array([label]))) and self.is_cover(rest):
+                chosen = rest
+        return chosen
+
+    def try_smaller(
+        self, chosen: NDArray[np.int64], required: NDArray[np.int64], least: int
+    ) -> tuple[NDArray[np.int64], int]:
+        """Try all sets, size by size, while they are few; return the best cover and the bound."""
+        free = np.setdiff1d(self._every, required)
+        while least < len(chosen) and math.comb(len(free), least - len(required)) <= _TRIALS:
+            for more in itertools.combinations(free.tolist(), least - len(required)):
+                trial = np.sort(np.append(required, np.array(more, dtype=np.int64)))
+                if self.is_cover(trial):
+                    return trial, least
+            least += 1
+        return chosen, least

@@ -1,0 +1,77 @@
+"""Which rows of distances can be best: those that no other bounds, and those that can tie, and where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.geometry.kernels.jit import compiled
+
+__all__ = ["RIVAL", "TIED_ONLY", "dominance", "tying_faces"]
+
+RIVAL, TIED_ONLY, BEATEN = 0, 1, 2
+
+
+@compiled
+def dominance(rows: NDArray[Any], lifted: NDArray[Any]) -> NDArray[np.uint8]:
+    """Tell, for each row, whether it is bounded by another."""
+    # rows, lifted: (n, K), distinct, in ascending order of their sums -> (n,) of the three states above.
+    # RIVAL: no row's lifted copy is at most it everywhere. BEATEN: some row's is smaller everywhere.
+    # A row that bounds another is bounded by a rival or is one, so only rivals are compared with.
+    # O(n * n_rivals) comparisons that mostly end after a few columns.
+    n, n_columns = rows.shape
+    state = np.zeros(n, dtype=np.uint8)
+    rivals = np.empty(n, dtype=np.int64)
+    n_rivals = 0
+    for y in range(n):
+        for at in range(n_rivals):
+            s = rivals[at]
+            below, strictly = True, True
+            for i in range(n_columns):
+                if lifted[s, i] > rows[y, i]:
+                    below = False
+                    break
+                if lifted[s, i] == rows[y, i]:
+                    strictly = False
+            if below:
+                state[y] = BEATEN if strictly else TIED_ONLY
+                if strictly:
+                    break
+        if state[y] == RIVAL:
+            rivals[n_rivals] = y
+            n_rivals += 1
+    return state
+
+
+@compiled
+def tying_faces(rows: NDArray[Any], lifted_rivals: NDArray[Any]) -> NDArray[np.bool_]:
+    """Find the columns that may carry weight where a row is best."""
+    # rows: (n, K), lifted_rivals: (m, K) -> (n, K).
+    # A rival at most the row on all columns left, and smaller on some, leaves no weight on those; repeated
+    # until nothing changes. No column left: the row is never best. O(n * m) comparisons for each round.
+    n, n_columns = rows.shape
+    faces = np.ones((n, n_columns), dtype=np.bool_)
+    for y in range(n):
+        face = faces[y]
+        n_left = n_columns
+        changed = True
+        while changed and n_left:
+            changed = False
+            for s in range(len(lifted_rivals)):
+                below, n_smaller = True, 0
+                for i in range(n_columns):
+                    if face[i]:
+                        if lifted_rivals[s, i] > rows[y, i]:
+                            below = False
+                            break
+                        if lifted_rivals[s, i] < rows[y, i]:
+                            n_smaller += 1
+                if below and n_smaller:
+                    for i in range(n_columns):
+                        if lifted_rivals[s, i] < rows[y, i]:
+                            face[i] = False
+                    n_left -= n_smaller
+                    changed = True
+    return faces

@@ -1,0 +1,198 @@
+"""Matrix games settled in whole numbers, for verdicts that floating point cannot give.
+
+Can some mixture of columns keep every row of a payoff matrix at zero or above? That is the sign of the value
+of a matrix game, and both answers have a proof: the mixture of columns, or a mixture of rows that leaves no
+column above zero. `settle` finds the sign with its proof by solving a small part of the game exactly and
+letting it grow by what refutes its answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Settled", "exact_product", "settle", "solve_game"]
+
+_LARGEST = 1 << 62
+_ADDED_AT_ONCE = 4
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The sign of the value of a matrix game, and what proves it.
+
+    Attributes
+    ----------
+    sign : {-1, 0, 1}
+        Of the largest value that a mixture of columns guarantees over all rows.
+    weights : ndarray of shape (n_columns,), dtype=object
+        Whole numbers, not negative, not all zero. Where `sign` is 0 or 1, ``payoff @ weights`` is nowhere
+        negative, and for 1 everywhere positive.
+    multipliers : ndarray of shape (n_rows,), dtype=object
+        Likewise. Where `sign` is 0 or -1, ``multipliers @ payoff`` is nowhere positive, and for -1
+        everywhere negative.
+    """
+
+    sign: int
+    weights: NDArray[Any]
+    multipliers: NDArray[Any]
+
+
+def exact_product(matrix: NDArray[Any], vector: NDArray[Any]) -> NDArray[Any]:
+    """Return ``matrix @ vector`` in whole numbers of any size.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, m), dtype=int64 or object
+    vector : ndarray of shape (m,), dtype=int64 or object
+        Whole numbers.
+
+    Returns
+    -------
+    product : ndarray of shape (n,)
+        int64 where no intermediate sum can leave its range, object otherwise.
+
+    Examples
+    --------
+    >>> exact_product(np.array([[2**62, 2**62]]), np.array([2, 2]))
+    array([18446744073709551616], dtype=object)
+    """
+    carried = np.flatnonzero(vector)
+    part, factor = matrix[:, carried], vector[carried]
+    if matrix.dtype != object:
+        largest = max(abs(int(part.max(initial=0))), abs(int(part.min(initial=0))))
+        if largest * sum(map(abs, factor.tolist())) < _LARGEST:
+            return np.asarray(part @ factor.astype(np.int64))
+    product = np.zeros(len(matrix), dtype=object)
+    for column, weight in zip(part.T, factor.tolist(), strict=True):
+        product += column.astype(object) * weight
+    return product
+
+
+def solve_game(payoff: NDArray[Any]) -> tuple[int, NDArray[Any], NDArray[Any]]:
+    """Solve a matrix game exactly: columns maximise, rows minimise.
+
+    Parameters
+    ----------
+    payoff : ndarray of shape (n_rows, n_columns)
+        Whole numbers; at least one row and one column.
+
+    Returns
+    -------
+    sign : int
+        -1, 0 or 1: the sign of the value.
+    weights : ndarray of shape (n_columns,), dtype=object
+        A best mixture of columns, as whole numbers up to a common factor.
+    multipliers : ndarray of shape (n_rows,), dtype=object
+        A best mixture of rows.
+
+    Notes
+    -----
+    With payoffs shifted to be positive, the simplex method maximises ``sum(u)`` under ``payoff.T @ u <= 1``
+    from the feasible start u = 0. The table holds whole numbers over one common denominator, the last pivot,
+    by which every step divides without remainder. The entering row is the most promising one; after a step
+    that gains nothing it is the first (Bland), until one gains, so that the method ends.
+
+    Examples
+    --------
+    >>> solve_game(np.array([[3, -1], [-1, 1]]))
+    (1, array([1, 2], dtype=object), array([1, 2], dtype=object))
+    """
+    n_rows, n_columns = payoff.shape
+    shift = 1 - int(payoff.min())
+    # one table row for each column of the game, right-hand side last, objective last of all
+    table = np.empty((n_columns + 1, n_rows + 1), dtype=object)
+    table[:-1, :-1] = payoff.T.astype(object) + shift
+    table[:-1, -1] = 1
+    table[-1, :-1] = -1
+    table[-1, -1] = 0
+    basic = np.arange(n_rows, n_rows + n_columns)  # below n_rows: rows of the game, then the slacks
+    outside = np.arange(n_rows)
+    denominator, careful = 1, False
+    while True:
+        promising = np.flatnonzero(table[-1, :-1] < 0)
+        if not len(promising):
+            break
+        if careful:
+            enter = int(promising[np.argmin(outside[promising])])
+        else:
+            enter = int(promising[np.argmin(table[-1, promising])])
+        leave = _leaving(table, basic, enter)
+        careful = table[leave, -1] == 0
+        denominator = _pivot(table, leave, enter, denominator)
+        basic[leave], outside[enter] = outside[enter], basic[leave]
+    weights = np.zeros(n_columns, dtype=object)
+    multipliers = np.zeros(n_rows, dtype=object)
+    for variable, cost in zip(outside.tolist(), table[-1, :-1], strict=True):
+        if variable >= n_rows:
+            weights[variable - n_rows] = cost
+    for variable, amount in zip(basic.tolist(), table[:-1, -1], strict=True):
+        if variable < n_rows:
+            multipliers[variable] = amount
+    # the value is denominator / objective - shift
+    value = denominator - shift * int(table[-1, -1])
+    return (value > 0) - (value < 0), _reduced(weights), _reduced(multipliers)
+
+
+def _leaving(table: NDArray[Any], basic: NDArray[np.int64], enter: int) -> int:
+    best = -1
+    for r in range(len(table) - 1):
+        if table[r, enter] > 0:
+            if best < 0:
+                best = r
+                continue
+            ahead = table[r, -1] * table[best, enter] - table[best, -1] * table[r, enter]
+            if ahead < 0 or (ahead == 0 and basic[r] < basic[best]):
+                best = r
+    return best
+
+
+def _pivot(table: NDArray[Any], r: int, c: int, denominator: int) -> int:
+    pivot, row, column = table[r, c], table[r].copy(), table[:, c].copy()
+    table *= pivot
+    table -= np.multiply.outer(column, row)
+    table //= denominator
+    table[r], table[:, c] = row, -column
+    table[r, c] = denominator
+    return int(pivot)
+
+
+def _reduced(whole: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(whole // np.gcd.reduce(whole))
+
+
+def settle(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Settled:
+    """Find the sign of the value of a matrix game, with its proof.
+
+    Parameters
+    ----------
+    payoff : ndarray of shape (n_rows, n_columns), dtype=int64 or object
+        Whole numbers.
+    rows, columns : ndarray of int64
+        Where to start: the rows and columns that an approximate solution mixes; none empty.
+
+    Notes
+    -----
+    Each round solves the part exactly and adds the rows and columns that most refute its answer, so the part
+    grows until nothing refutes it: at worst to the whole game, typically by a few.
+    """
+    while True:
+        sign, some_weights, some_multipliers = solve_game(payoff[np.ix_(rows, columns)])
+        weights = np.zeros(payoff.shape[1], dtype=object)
+        weights[columns] = some_weights
+        multipliers = np.zeros(payoff.shape[0], dtype=object)
+        multipliers[rows] = some_multipliers
+        low = exact_product(payoff, weights) if sign >= 0 else np.ones(1, dtype=np.int64)
+        high = exact_product(payoff.T, multipliers) if sign <= 0 else -np.ones(1, dtype=np.int64)
+        more_rows = _smallest(low, np.flatnonzero(low < (1 if sign > 0 else 0)))
+        more_columns = _smallest(-high, np.flatnonzero(high > (-1 if sign < 0 else 0)))
+        if not len(more_rows) and not len(more_columns):
+            return Settled(sign, weights, multipliers)
+        rows, columns = np.append(rows, more_rows), np.append(columns, more_columns)
+
+
+def _smallest(values: NDArray[Any], among: NDArray[np.int64]) -> NDArray[np.int64]:
+    return among[np.argsort(values[among], kind="stable")[:_ADDED_AT_ONCE]]

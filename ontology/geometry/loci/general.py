@@ -1,0 +1,333 @@
+"""The exact locus over any matrix of distances.
+
+A label y is a member when weights on the simplex put no other label's sum below its own. Which labels can be
+is decided on the distinct rows of the matrix, in three steps:
+
+1. A row that another is below on every column is out. A row that another is nowhere above is no rival to
+   anyone, and is itself best only where all weight is on columns on which the two are equal: its **face**
+   (`ontology.geometry.kernels.dominance`).
+2. Random weights name winners.
+3. For what is left, a linear programme finds the weights that put the row as far below its rivals as can be
+   (`ontology.geometry.loci.marginprogram`).
+
+Floating point only proposes. Every verdict of steps 2 and 3 is a proof in whole numbers
+(`ontology.geometry.loci.certificates`): rounded weights, or rounded multipliers of the programme's dual; a
+row that only ties, or that rounding leaves open, is settled by exact arithmetic
+(`ontology.geometry.loci.exactgame`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ontology.errors import InputError, MissingExtraError
+from ontology.geometry.loci.certificates import Competition, is_short, rounded
+from ontology.geometry.loci.exactgame import exact_product, settle
+from ontology.geometry.loci.marginprogram import Margin, MarginProgram
+from ontology.geometry.ties import TIE_RELATIVE
+
+__all__ = ["GeneralLocus", "SharedWitnesses", "general_locus"]
+
+Weights = tuple[int, ...]
+
+_SAMPLES = 1024
+_SAMPLE_SCALE = 1 << 16
+# Two sums that differ by this much, relatively, differ after any rounding and beyond the tie rule.
+_LIFT = 1.0 + 1e-11
+_NEARLY = 1.0 - 1e-9
+_UNPROVED = "the proof of an exactly solved programme fails its check; please report the distances"
+
+
+class SharedWitnesses(Sequence[Weights]):
+    """Witnesses of labels of which many share one row of distances, and so one witness.
+
+    Parameters
+    ----------
+    distinct : sequence of tuple of int
+        The different witnesses.
+    which : ndarray of shape (n_members,), dtype=int64
+        The place of each member's witness among them.
+    """
+
+    def __init__(self, distinct: Sequence[Weights], which: NDArray[np.int64]) -> None:
+        self._distinct = distinct
+        self._which: list[int] = which.tolist()
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    @overload
+    def __getitem__(self, i: int) -> Weights: ...
+    @overload
+    def __getitem__(self, i: slice) -> tuple[Weights, ...]: ...
+    def __getitem__(self, i: int | slice) -> Weights | tuple[Weights, ...]:
+        if isinstance(i, slice):
+            return tuple(self._distinct[j] for j in self._which[i])
+        return self._distinct[self._which[i]]
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralLocus:
+    """Which rows of a matrix of distances some weights make best.
+
+    Attributes
+    ----------
+    index : ndarray of shape (n_members,), dtype=int64
+        The members among the candidates, ascending.
+    unique_index : ndarray of int64
+        Those of them that some weights make the only best row, ascending; none of several equal rows is.
+    witnesses : sequence of tuple of int, length n_members
+        Weights for each of `index`: whole numbers, none negative, not all zero. They make the member a best
+        row, and the only one where it is in `unique_index`.
+    tolerance : float
+        0 where equal means equal; `ontology.geometry.ties.TIE_RELATIVE` on rounded distances.
+    proofs : dict of str to int
+        How many distinct rows were settled in which way.
+    """
+
+    index: NDArray[np.int64]
+    unique_index: NDArray[np.int64]
+    witnesses: Sequence[Weights] = field(repr=False)
+    tolerance: float
+    proofs: dict[str, int] = field(repr=False)
+
+
+def general_locus(
+    distances: NDArray[Any], candidates: ArrayLike | None = None, *, seed: int = 0
+) -> GeneralLocus:
+    """Decide which rows of a matrix of distances some weights over its columns make best.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_rows, n_observed), integer or float dtype
+        Finite, non-negative; a row for every label that competes, a column for every observed one.
+    candidates : array_like of int, optional
+        Rows to decide on; all by default. All rows compete in any case.
+    seed : int, default=0
+        Seed of the random weights. They change what is proved how, never a verdict.
+
+    Returns
+    -------
+    found : GeneralLocus
+
+    Raises
+    ------
+    InputError
+        For a matrix or candidates that break a rule.
+    MissingExtraError
+        If numba or highspy is not installed.
+
+    Notes
+    -----
+    Exact where the distances are short numbers (see `ontology.geometry.loci.certificates`: whole numbers,
+    quarters and the like). Anything else has been rounded on its way here: the distances are then read to the
+    last bit, and sums tie by the tie rule of `ontology.geometry.ties`, so that the members are what scoring
+    can answer with.
+
+    O(n_rows * n_observed) to find the distinct rows; then one linear programme of n_observed + 1 variables
+    for each row that could be best and that random weights do not reach.
+
+    Examples
+    --------
+    Four leaves of a star with legs 2, 2, 2 and 1; the first three are observed. No two of them reach the
+    fourth, all three together do:
+
+    >>> found = general_locus(np.array([[0, 4, 4], [4, 0, 4], [4, 4, 0], [3, 3, 3]], dtype=np.uint8))
+    >>> found.index.tolist(), found.unique_index.tolist()
+    ([0, 1, 2, 3], [0, 1, 2, 3])
+    """
+    matrix = _checked(distances)
+    wanted = _wanted(candidates, len(matrix))
+    first, group, size = _distinct(matrix)
+    decision = _Decision(matrix[first], np.bincount(group[wanted], minlength=len(first)) > 0, size == 1, seed)
+    rows = wanted[decision.member[group[wanted]]]
+    place = np.cumsum(decision.member) - 1
+    return GeneralLocus(
+        index=rows,
+        unique_index=rows[decision.unique[group[rows]]],
+        witnesses=SharedWitnesses(
+            [decision.witness[row] for row in np.flatnonzero(decision.member).tolist()], place[group[rows]]
+        ),
+        tolerance=decision.tolerance,
+        proofs=decision.proofs,
+    )
+
+
+def _checked(distances: NDArray[Any]) -> NDArray[Any]:
+    matrix = np.asarray(distances)
+    if matrix.ndim != 2 or not matrix.size or matrix.dtype.kind not in "iuf":
+        raise InputError(
+            f"distances: {matrix.dtype} of shape {matrix.shape} given; give numbers, at least one row (a "
+            "label) and one column (an observed label)"
+        )
+    sound = matrix.dtype.kind == "u" or (np.isfinite(matrix) & (matrix >= 0))
+    bad = np.argwhere(~np.asarray(sound))
+    if len(bad):
+        r, c = map(int, bad[0])
+        raise InputError(
+            f"distances: {matrix[r, c]} in row {r}, column {c}; distances are finite and not negative"
+        )
+    # rows are compared as bytes: -0.0 is 0.0
+    return np.ascontiguousarray(matrix + 0.0 if matrix.dtype.kind == "f" else matrix)
+
+
+def _wanted(candidates: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
+    if candidates is None:
+        return np.arange(n_rows)
+    rows = np.asarray(candidates)
+    if rows.ndim != 1 or (rows.dtype.kind not in "iu" and rows.size):
+        raise InputError(f"candidates: {rows.dtype} of shape {rows.shape} given; give a list of row numbers")
+    bad = np.flatnonzero((rows < 0) | (rows >= n_rows))
+    if len(bad):
+        raise InputError(f"candidates: {rows[bad[0]]} given; rows are numbered 0..{n_rows - 1}")
+    return np.unique(rows.astype(np.int64))
+
+
+def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return one row of each kind, ascending by sum, the kind of each row, and how many are alike."""
+    whole_row = np.dtype((np.void, matrix.dtype.itemsize * matrix.shape[1]))
+    _, first, group, size = np.unique(
+        matrix.view(whole_row).ravel(), return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(matrix[first].sum(axis=1, dtype=np.float64), kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return first[order], place[group], size[order]
+
+
+def _reduced(
+    rows: NDArray[Any], lifted: NDArray[Any], wanted: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the rivals, the wanted rows that can only tie with one, and the faces on which these can."""
+    try:
+        from ontology.geometry.kernels.dominance import RIVAL, TIED_ONLY, dominance, tying_faces
+    except ImportError:
+        raise MissingExtraError.of("numba", "service", "the locus of a general space") from None
+    state = dominance(rows, lifted)
+    rivals, tied_only = np.flatnonzero(state == RIVAL), np.flatnonzero((state == TIED_ONLY) & wanted)
+    faces = tying_faces(rows[tied_only], lifted[rivals])
+    reached = faces.any(axis=1)
+    return rivals, tied_only[reached], faces[reached]
+
+
+class _Decision:
+    """The verdicts on distinct rows, given in ascending order of their sums.
+
+    Rows are counted twice: `row` among all, `at` among those that could be best, the rivals first.
+    """
+
+    def __init__(
+        self, rows: NDArray[Any], wanted: NDArray[np.bool_], single: NDArray[np.bool_], seed: int
+    ) -> None:
+        self.member = np.zeros(len(rows), dtype=bool)
+        self.unique = np.zeros(len(rows), dtype=bool)
+        self.witness: dict[int, Weights] = {}
+        self.proofs = dict.fromkeys(("dominance", "sampled weights", "weights", "multipliers", "exact"), 0)
+        tolerant = not is_short(rows)
+        self.tolerance = TIE_RELATIVE if tolerant else 0.0
+        self._single = single
+        rows = rows.astype(np.float64) if tolerant else rows
+        rivals, tied_only, faces = _reduced(rows, rows * _LIFT if tolerant else rows, wanted)
+        self._kept = np.concatenate([rivals, tied_only])
+        self._n_rivals = len(rivals)
+        self._rows = rows[self._kept]
+        self._competition = Competition(self._rows, len(rivals), tolerant=tolerant)
+        self._scaled = np.square(self._rows / (self._rows.max() or 1))
+        self.proofs["dominance"] = int(wanted.sum()) - int(wanted[self._kept].sum())
+        self._sample(seed, wanted)
+        everywhere = np.ones(rows.shape[1], dtype=bool)
+        for at, row in enumerate(self._kept.tolist()):
+            if wanted[row] and not self.member[row]:
+                self._decide(at, everywhere if at < len(rivals) else faces[at - len(rivals)])
+
+    @cached_property
+    def _program(self) -> MarginProgram:
+        return MarginProgram(self._scaled[: self._n_rivals])
+
+    def _sample(self, seed: int, wanted: NDArray[np.bool_]) -> None:
+        rivals = self._scaled[: self._n_rivals]
+        n_observed = rivals.shape[1]
+        draw = np.random.default_rng(seed)
+        for concentration in (1.0, 0.1, 1.0 / n_observed):
+            mixture = draw.dirichlet(np.full(n_observed, concentration), _SAMPLES)
+            weights = np.floor(mixture * _SAMPLE_SCALE).astype(np.int64) + 1
+            winners, sample = np.unique((weights @ rivals.T).argmin(axis=1), return_index=True)
+            for at, s in zip(winners.tolist(), sample.tolist(), strict=True):
+                if wanted[self._kept[at]] and not self.member[self._kept[at]]:
+                    self._admit(at, weights[s], "sampled weights", alone=True)
+
+    def _decide(self, at: int, face: NDArray[np.bool_]) -> None:
+        """Settle one row; a rival counts as a member here only with weights that leave it alone."""
+        columns = np.flatnonzero(face)
+        idle = (self._rows[: self._n_rivals, columns] == self._rows[at, columns]).all(axis=1)
+        if idle.all():
+            self._admit(at, face.astype(np.int64), "weights", alone=at < self._n_rivals)
+            return
+        margin = self._program.solve(self._scaled[at], face, idle)
+        for weights in rounded(margin.weights, positive=True):
+            weights[~face] = 0
+            if self._promising(at, weights) and self._admit(
+                at, weights, "weights", alone=at < self._n_rivals
+            ):
+                return
+        for multipliers in rounded(margin.multipliers, positive=False):
+            if self._competition.is_beaten(at, columns, margin.rivals, multipliers):
+                self.proofs["multipliers"] += 1
+                return
+        self._settle(at, columns, np.flatnonzero(~idle), margin)
+
+    def _promising(self, at: int, weights: NDArray[np.int64]) -> bool:
+        """Return whether a proof is worth trying: no rival is far below the row in floating point."""
+        sums = self._scaled[: self._n_rivals] @ weights
+        return bool(sums.min() >= (self._scaled[at] @ weights) * _NEARLY)
+
+    def _admit(self, at: int, weights: NDArray[Any], how: str, *, alone: bool) -> bool:
+        """Make a row a member if `weights` prove it best, or the only best where it has to be `alone`."""
+        if alone:
+            proved = bool((weights > 0).all()) and self._competition.is_only_best(at, weights)
+        else:
+            proved = self._competition.is_best(at, weights)
+        if proved:
+            row = int(self._kept[at])
+            self.member[row] = True
+            self.unique[row] = alone and self._single[row]
+            self.witness[row] = tuple((weights // np.gcd.reduce(weights)).tolist())
+            self.proofs[how] += 1
+        return proved
+
+    def _settle(self, at: int, columns: NDArray[np.int64], others: NDArray[np.int64], margin: Margin) -> None:
+        """Settle a row that floating point left open: it ties, or all but ties."""
+        competition = self._competition
+        first_rows = np.searchsorted(others, margin.rivals)
+        first_columns = np.flatnonzero(margin.weights[columns] > 0)
+        payoff = competition.payoff(at, columns, others)
+        found = settle(payoff, first_rows, first_columns)
+        carried = np.flatnonzero(found.multipliers)
+        if found.sign < 0:
+            proved = competition.is_beaten(at, columns, others[carried], found.multipliers[carried])
+            self.proofs["exact"] += proved
+        else:
+            weights = np.zeros(competition.squares.shape[1], dtype=object)
+            weights[columns] = found.weights
+            alone = False
+            if at < self._n_rivals:
+                if competition.tolerant:
+                    payoff = competition.payoff(at, columns, others, alone=True)
+                    found = settle(payoff, first_rows, first_columns)
+                    carried = np.flatnonzero(found.multipliers)
+                alone = found.sign > 0
+                if alone:
+                    # weights on every column, still above zero on every row
+                    short = -min(int(exact_product(payoff, np.ones(len(columns), dtype=np.int64)).min()), 0)
+                    weights[columns] = found.weights * (short + 1) + 1
+                elif not competition.is_matched(at, others[carried], found.multipliers[carried]):
+                    raise ArithmeticError(_UNPROVED)
+            proved = self._admit(at, weights, "exact", alone=alone)
+        if not proved:
+            raise ArithmeticError(_UNPROVED)

@@ -1,0 +1,129 @@
+"""The locus on a tree whose labels are all allowed: the hull of the observed labels, in O(n_points).
+
+The hull is every vertex on a path between two observed labels, those included. A vertex outside it is farther
+from every observed label than the hull vertex its path arrives at, so no weights reach it. A vertex inside is
+either observed, and then all weight on it makes it the only best one, or it lies between two observed labels
+at distances p and q: with the weights q and p the Fréchet variance falls towards it from both sides, and by
+strict convexity it is the only best one again. So on these trees every member is uniquely reachable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.geometry.rootedtree import RootedTree
+
+__all__ = ["HullWitnesses", "hull"]
+
+
+def hull(tree: RootedTree, observed: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return every vertex on a path between observed labels.
+
+    Parameters
+    ----------
+    tree : RootedTree
+        The tree.
+    observed : ndarray of shape (n_observed,), dtype=int64
+        Positions in the tree's preorder; at least one, in any order.
+
+    Returns
+    -------
+    positions : ndarray of shape (n_hull,), dtype=int64
+        Positions in the tree's preorder, ascending.
+
+    Notes
+    -----
+    O(n_points). A subtree holds an observed label where the next observed position comes before its end, and
+    the hull is what does so at or below the meeting point of all.
+
+    Examples
+    --------
+    >>> tree = RootedTree(np.array([-1, 0, 1, 1, 0]))
+    >>> hull(tree, np.array([2, 3])).tolist()
+    [1, 2, 3]
+    """
+    is_observed = np.zeros(len(tree), dtype=bool)
+    is_observed[observed] = True
+    ascending = np.flatnonzero(is_observed)
+    first, last = int(ascending[0]), int(ascending[-1])
+    top = first if first == last else int(tree.parent[first + 1 : last + 1].min())
+    next_observed = np.repeat(ascending, np.diff(ascending, prepend=top - 1))
+    return np.flatnonzero(next_observed < tree.end[top : last + 1]) + top
+
+
+class HullWitnesses(Sequence[tuple[int, ...]]):
+    """Weights that make each hull vertex the only best label, made when one is asked for.
+
+    An observed label has weight 1 on itself. Any other vertex has weights on two observed labels on either
+    side of it, in inverse ratio to their distances: coprime whole numbers, exact for the edge lengths as they
+    are stored (a float is a fraction), however far apart these are.
+
+    Parameters
+    ----------
+    tree : RootedTree
+        The tree.
+    points : ndarray of shape (n_observed,), dtype=int64
+        Canonical indices of the observed labels, in the order of the weights.
+    members : ndarray of shape (n_members,), dtype=int64
+        Canonical index of each member of the hull, in the order of the witnesses.
+
+    Notes
+    -----
+    One witness costs a walk along the path between its two labels, and O(n_observed) for the answer itself.
+    """
+
+    def __init__(self, tree: RootedTree, points: NDArray[np.int64], members: NDArray[np.int64]) -> None:
+        self._tree, self._points, self._members = tree, points, members
+
+    @cached_property
+    def _column(self) -> NDArray[np.int64]:
+        return np.argsort(self._tree.position[self._points])
+
+    @cached_property
+    def _ascending(self) -> NDArray[np.int64]:
+        return self._tree.position[self._points[self._column]]
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    @overload
+    def __getitem__(self, i: int) -> tuple[int, ...]: ...
+    @overload
+    def __getitem__(self, i: slice) -> tuple[tuple[int, ...], ...]: ...
+    def __getitem__(self, i: int | slice) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
+        if isinstance(i, slice):
+            return tuple(self[j] for j in range(*i.indices(len(self))))
+        weights = [0] * len(self._points)
+        vertex = int(self._tree.position[self._members[i]])
+        below, other = self._two_sides(vertex)
+        if int(self._ascending[below]) == vertex:
+            weights[self._column[below]] = 1
+        else:
+            ratio = self._distance(vertex, other) / self._distance(vertex, below)
+            weights[self._column[below]] = ratio.numerator
+            weights[self._column[other]] = ratio.denominator
+        return tuple(weights)
+
+    def _two_sides(self, vertex: int) -> tuple[int, int]:
+        """Return two observed labels, by preorder: the first at or below `vertex`, and one across it."""
+        below, beyond = np.searchsorted(self._ascending, [vertex, int(self._tree.end[vertex])]).tolist()
+        if below > 0:
+            return below, below - 1
+        # where nothing lies outside, the vertex is the meeting point of all, the last one on another branch
+        return below, min(beyond, len(self._ascending) - 1)
+
+    def _distance(self, vertex: int, observed: int) -> Fraction:
+        """Return the exact distance; of two vertices the later in preorder is never above the other."""
+        parent, length = self._tree.parent, self._tree.length
+        first, second = sorted((vertex, int(self._ascending[observed])))
+        total = Fraction(0)
+        while first != second:
+            total += Fraction(float(length[second]))
+            first, second = sorted((first, int(parent[second])))
+        return total

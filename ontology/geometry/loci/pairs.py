@@ -1,0 +1,218 @@
+"""pairwise_locus: what every two observed labels reach between them, exactly and without a grid of weights.
+
+A label is the point (d_a^2, d_b^2) of its squared distances to two observed labels; those that some weights
+over the two reach form the lower-left convex hull of all points. The union over pairs is part of the locus.
+It is all of it on trees with every label allowed and on complete graphs (*pairwise decomposable*), but not in
+general: not on the leaves of a tree, not on grids of three dimensions, not on graphs with cycles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import MissingExtraError, SpaceError
+from ontology.geometry.loci.certificates import is_short, whole_numbers
+from ontology.geometry.loci.locus import Locus, PairWitnesses, Status, locus_index
+from ontology.geometry.observed import observed_points
+from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from ontology.geometry.ties import TIE_RELATIVE
+
+__all__ = ["geodesic_interval", "is_pairwise_decomposable", "pairwise_locus"]
+
+
+def pairwise_locus(space: MetricSpace, observed: Iterable[str]) -> Locus:
+    """Return the union of the loci of every two observed labels.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Where the labels are.
+    observed : iterable of str
+        Keys of points, each once, at least one.
+
+    Returns
+    -------
+    found : Locus
+        ``"exact"`` where the union is the whole locus by a theorem: up to two observed labels, a tree with
+        every label allowed, a complete graph; ``"lower_bound"`` elsewhere. A witness has weight on at most
+        two observed labels; `unique_index` holds what two of them reach uniquely.
+
+    Raises
+    ------
+    InputError, UnknownLabelError
+        As for `ontology.geometry.loci.locus.locus`.
+    MissingExtraError
+        If numba is not installed.
+
+    Notes
+    -----
+    Distances that are whole numbers below 65,536, or are so in halves, quarters and the like, are decided in
+    integers, O(n_observed^2 * (n_labels + diameter)), one byte or two a distance. Others are decided in
+    float64 with the relative tolerance of the tie rule, `ontology.geometry.ties.TIE_RELATIVE`, after one sort
+    for each observed label.
+
+    Examples
+    --------
+    Four leaves on legs of length 2, 2, 2 and 1: the short one is best at equal weights on the long three, but
+    not for any two of them.
+
+    >>> from ontology.geometry.metricspace import metric_space
+    >>> from ontology.labelgraph import LabelGraph
+    >>> legs = [("a", "x"), ("b", "y"), ("c", "z"), ("x", "o"), ("y", "o"), ("z", "o"), ("short", "o")]
+    >>> spider = metric_space(LabelGraph.from_edges(legs), labels="leaves")
+    >>> found = pairwise_locus(spider, ["a", "b", "c"])
+    >>> sorted(found.members), found.status
+    (['a', 'b', 'c'], 'lower_bound')
+    """
+    return _pairwise_index(space, observed_points(space, observed))
+
+
+def is_pairwise_decomposable(space: MetricSpace, observed: Iterable[str]) -> bool:
+    """Return whether the locus is the union of the loci of every two observed labels.
+
+    Raises
+    ------
+    InputError, UnknownLabelError
+        As for `ontology.geometry.loci.locus.locus`.
+
+    Notes
+    -----
+    Known without a computation where `pairwise_locus` is exact by a theorem; elsewhere both are computed.
+
+    Examples
+    --------
+    >>> is_pairwise_decomposable(CompleteSpace(["a", "b", "c"]), ["a", "b", "c"])
+    True
+    """
+    points = observed_points(space, observed)
+    if _status(space, points) == "exact":
+        return True
+    # pairs never reach more than all together, so the two sets are equal where their sizes are
+    return len(_pairwise_index(space, points)) == len(locus_index(space, points))
+
+
+def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str, ...]:
+    """Return the allowed labels on a shortest path between two points.
+
+    On a graph of unit lengths with every label allowed this is the locus of the two: a label off every
+    shortest path has, at its distance to the one, a label on such a path nearer to the other. With other
+    lengths or fewer allowed labels it is part of the locus.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Where the labels are.
+    first, second : str
+        Keys of two different points, at least one of them an allowed label.
+
+    Returns
+    -------
+    keys : tuple of str
+        In canonical order; distances that are not whole numbers add up within a relative `TIE_RELATIVE`.
+
+    Raises
+    ------
+    InputError, UnknownLabelError
+        If a key is not a point of the space, or the two are the same.
+    SpaceError
+        If neither is an allowed label: their distance is not a row of the space.
+
+    Examples
+    --------
+    >>> from ontology.geometry.spaces import GraphSpace
+    >>> from ontology.labelgraph import LabelGraph
+    >>> ring = GraphSpace(LabelGraph.from_edges(["ab", "bc", "cd", "da"], directed=False))
+    >>> geodesic_interval(ring, "a", "c")
+    ('a', 'b', 'd', 'c')
+    """
+    points = observed_points(space, [first, second], name="first, second")
+    rows = [space.keys.find(first), space.keys.find(second)]
+    apart = space.distances(cols=points).astype(np.float64)
+    if rows[0] >= 0:
+        length = apart[rows[0], 1]
+    elif rows[1] >= 0:
+        length = apart[rows[1], 0]
+    else:
+        raise SpaceError(
+            f"first, second: neither {first!r} nor {second!r} is an allowed label, and distances are known "
+            "from allowed labels only; allow one of them, or build the space with labels='all'"
+        )
+    return space.keys.take(np.flatnonzero(apart.sum(axis=1) <= length * (1 + TIE_RELATIVE)))
+
+
+def _status(space: MetricSpace, points: NDArray[np.int64]) -> Status:
+    whole_tree = isinstance(space, TreeSpace) and space.allowed is None
+    return "exact" if whole_tree or isinstance(space, CompleteSpace) or len(points) < 3 else "lower_bound"
+
+
+def _pairwise_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
+    member, unique, columns, weights = hull_members(space.distances(cols=points))
+    index = np.flatnonzero(member)
+    witnesses = PairWitnesses(len(points), columns[index], weights[index])
+    tolerance = TIE_RELATIVE if weights.dtype == np.float64 else 0.0
+    return Locus(space, points, index, np.flatnonzero(unique), _status(space, points), witnesses, tolerance)
+
+
+def hull_members(
+    distances: NDArray[Any],
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64], NDArray[Any]]:
+    """Return what every two columns of a matrix of distances reach between them.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_labels, n_observed)
+        Finite and non-negative.
+
+    Returns
+    -------
+    member, unique : ndarray of shape (n_labels,), dtype=bool
+        Reached by some two, and reached as the only best one.
+    columns : ndarray of shape (n_labels, 2), dtype=int64
+        The two, for members.
+    weights : ndarray of shape (n_labels, 2), dtype=int64 or float64
+        Weights on them that reach the member, uniquely where that is possible; whole numbers where the
+        distances are, else floats, and then equal means within `TIE_RELATIVE`.
+    """
+    try:
+        from ontology.geometry.kernels import hulls
+    except ImportError:
+        raise MissingExtraError.of("numba", "service", "finding what pairs of labels reach") from None
+    n_labels, n_observed = distances.shape
+    member, unique = np.zeros(n_labels, dtype=bool), np.zeros(n_labels, dtype=bool)
+    columns = np.zeros((n_labels, 2), dtype=np.int64)
+    whole = _as_small_integers(distances)
+    if whole is None:
+        floats = np.zeros((n_labels, 2))
+        squared = distances.astype(np.float64).T ** 2
+        hulls.nearest_labels(squared.T, n_observed, member, unique, columns, floats)
+        for a in range(n_observed - 1):
+            order = np.argsort(squared[a], kind="stable")
+            for b in range(a + 1, n_observed):
+                hulls.sorted_pair_hull(
+                    squared[a], squared[b], order, TIE_RELATIVE, (a, b), member, unique, columns, floats
+                )
+        return member, unique, columns, floats
+    weights = np.zeros((n_labels, 2), dtype=np.int64)
+    n_padded = -(-n_observed // hulls.BLOCK) * hulls.BLOCK
+    padded = np.full((n_labels, n_padded), np.iinfo(whole.dtype).max, dtype=whole.dtype)
+    padded[:, :n_observed] = whole
+    hulls.nearest_labels(padded, n_observed, member, unique, columns, weights)
+    hulls.pair_hulls(padded, n_observed, int(whole.max()) + 1, member, unique, columns, weights)
+    return member, unique, columns, weights
+
+
+def _as_small_integers(distances: NDArray[Any]) -> NDArray[Any] | None:
+    """Return the distances in a unit that makes them uint8 or uint16 exactly, or None where there is none.
+
+    The unit is a power of two: that leaves every hull as it is, and is free of rounding.
+    """
+    if distances.dtype in (np.uint8, np.uint16):
+        return distances
+    if not is_short(distances):
+        return None
+    whole = whole_numbers(distances)
+    return whole.astype(np.uint16) if whole.max() <= np.iinfo(np.uint16).max else None

@@ -1,0 +1,211 @@
+"""sample_observed: random sets of observed labels, uniform or crowded about the centre of the space."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import InputError, SpaceError
+from ontology.geometry.euclidean import EuclideanScorer, EuclideanSpace
+from ontology.geometry.rootedtree import RootedTree
+from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
+from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from ontology.geometry.ties import plain_sums, powers, tied
+
+__all__ = ["allowed_points", "generator", "sample_observed", "uniform_centre"]
+
+_LARGEST_EXACT = 1 << 62
+
+
+def sample_observed(
+    space: MetricSpace,
+    n: int,
+    *,
+    method: Literal["uniform", "gibbs"] = "uniform",
+    theta: float = 0.5,
+    seed: int | np.random.Generator,
+) -> tuple[str, ...]:
+    """Draw labels without replacement, to play the observed classes of an experiment.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Its allowed labels are what is drawn from.
+    n : int
+        How many to draw.
+    method : {"uniform", "gibbs"}, default="uniform"
+        ``"gibbs"``: each draw takes one of the labels that are left with a probability proportional to
+        ``exp(-theta * d(label, centre))``, the centre being `uniform_centre`.
+    theta : float, default=0.5
+        Not negative, per edge-length unit; 0 makes Gibbs draws uniform.
+    seed : int or numpy.random.Generator
+        Where the randomness comes from; the same seed, the same labels.
+
+    Returns
+    -------
+    keys : tuple of str, length n
+        In the order drawn.
+
+    Raises
+    ------
+    InputError
+        If `n` is not between 1 and the number of labels, or another argument breaks its rule.
+    SpaceError
+        If an allowed label is not a point of the space, and so cannot be observed.
+
+    Notes
+    -----
+    Gibbs draws add a standard Gumbel variable to each ``-theta * d`` and take the n largest, largest first.
+    That has the law of successive draws: the largest of ``a_i + g_i`` is label i with probability
+    ``exp(a_i) / sum_j exp(a_j)``, and, whatever it was, the order of the others is that of independent Gumbel
+    variables again. One pass over the labels, no underflow far from the centre.
+
+    Examples
+    --------
+    >>> from ontology.keys import Keys
+    >>> line = TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3])
+    >>> len(set(sample_observed(line, 3, method="gibbs", seed=0)))
+    3
+    """
+    points = allowed_points(space)
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= len(points):
+        raise InputError(f"n: {n!r} given; draw a whole number of labels, from 1 to all {len(points)}")
+    if method not in ("uniform", "gibbs"):
+        raise InputError(f"method: {method!r} given; choose 'uniform' or 'gibbs'")
+    if not (np.isfinite(theta) and theta >= 0):
+        raise InputError(f"theta: {theta} given; it is finite and not negative, 0.5 by default")
+    rng = generator(seed)
+    if method == "uniform":
+        drawn = rng.permutation(len(points))[:n]
+    else:
+        centre = _centre(space, points)
+        distance = space.distances(cols=points[[centre]])[:, 0].astype(np.float64)
+        drawn = np.argsort(theta * distance - rng.gumbel(size=len(points)), kind="stable")[:n]
+    return space.points.take(points[drawn])
+
+
+def uniform_centre(space: MetricSpace) -> str:
+    """Return the allowed label with the smallest sum of squared distances to all allowed labels.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Where the labels are; each allowed label must be a point (`SpaceError`).
+
+    Returns
+    -------
+    key : str
+        The Fréchet mean of uniform weights over the allowed labels, itself one of them; of tied ones the
+        lowest canonical index (`ontology.geometry.ties`).
+
+    Notes
+    -----
+    O(n_points) on trees, leaf-only ones too: the sum is carried from the root to every vertex, in whole
+    numbers where the lengths are, and otherwise in float64 with finalists decided by the plain sum.
+    O(n_labels * n_dimensions) on Euclidean spaces with their own scorer; elsewhere all distances between
+    allowed labels are measured, a block of rows at a time.
+
+    Examples
+    --------
+    >>> from ontology.keys import Keys
+    >>> uniform_centre(TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3]))
+    'c'
+    """
+    return space.keys[_centre(space, allowed_points(space))]
+
+
+def allowed_points(space: MetricSpace) -> NDArray[np.int64]:
+    """Return the point index of each allowed label, or raise `SpaceError` where one is not a point."""
+    if space.allowed is not None:
+        return space.allowed
+    if space.keys is space.points:
+        return np.arange(space.n_points)
+    points = np.array([space.points.find(key) for key in space.keys], dtype=np.int64)
+    absent = np.flatnonzero(points < 0)
+    if len(absent):
+        raise SpaceError(
+            f"space: {len(absent)} labels have no column, {space.keys[int(absent[0])]!r} among them, and "
+            "cannot be observed; give a matrix whose points include every label"
+        )
+    return points
+
+
+def generator(seed: int | np.random.Generator) -> np.random.Generator:
+    """Return the random generator that `seed` means, or raise `InputError`."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed: {seed!r} given; give a whole number from 0 on, or a numpy Generator")
+    return np.random.default_rng(seed)
+
+
+def _centre(space: MetricSpace, points: NDArray[np.int64]) -> int:
+    """Return the allowed label at the centre, as an index among the allowed labels."""
+    if isinstance(space, CompleteSpace):
+        return 0  # all labels have the same distances
+    if isinstance(space, TreeSpace):
+        return _tree_centre(space.tree, points)
+    ones = np.ones(len(points))
+    if isinstance(space, EuclideanSpace):
+        return int(EuclideanScorer(space, points).score(ones).index[0])
+    return int(DenseScorer(RowsOnDemand(space, points)).score(ones).index[0])
+
+
+def _tree_centre(tree: RootedTree, points: NDArray[np.int64]) -> int:
+    at = tree.position[points]
+    reach = 2 * float(tree.depth.max())
+    if (tree.depth == np.floor(tree.depth)).all() and len(points) * max(reach, 1) ** 2 < _LARGEST_EXACT:
+        whole = _squared_sums(tree, tree.length.astype(np.int64), tree.depth.astype(np.int64), at)
+        return int(tied(whole.astype(np.float64))[0])
+    # every step of the sums below rounds numbers no larger than this
+    sums = _squared_sums(tree, tree.length, tree.depth, at)
+    slack = 32 * (len(tree) + 8) * 2.0**-53 * len(points) * reach**2
+    finalists = np.flatnonzero(sums <= sums.min() * (1 + 1e-11) + 2 * slack)
+    plain = np.empty(len(finalists))
+    step = max(1, (1 << 21) // len(points))
+    for start in range(0, len(finalists), step):
+        block = tree.distances(at, at[finalists[start : start + step]])
+        plain[start : start + step] = plain_sums(
+            np.ones((len(points), 1)), powers(block, 2), np.arange(block.shape[1])
+        )
+    return int(finalists[tied(plain)[0]])
+
+
+def _squared_sums(
+    tree: RootedTree, length: NDArray[np.number], depth: NDArray[np.number], at: NDArray[np.int64]
+) -> NDArray[np.number]:
+    """Return, for each of the positions `at`, the sum of squared distances to all of them.
+
+    With S and F the sums of distances and squared distances at p, a step down to a child at length t turns
+    them into ``S + t (n - 2m)`` and ``F + 2t (S - 2B) + t^2 n``, m and B being the number below the child and
+    the sum of their distances to p. What lies below is a difference of running sums over the preorder; the
+    sum of the steps down to a vertex is a running sum too, each step taken back where its subtree ends.
+    Whole numbers stay exact, also where a running sum wraps around 2^63: the differences come back.
+    """
+    n = len(at)
+    here = np.bincount(at, minlength=len(tree)).astype(depth.dtype)
+    number = _running(here)
+    moment = _running(here * depth)
+    below = number[tree.end] - number[:-1]
+    pull = moment[tree.end] - moment[:-1] - below * depth[tree.parent]
+    first = (here * depth).sum() + _along_paths(tree, length * (n - 2 * below))
+    second = (here * depth * depth).sum() + _along_paths(
+        tree, 2 * length * (first[tree.parent] - 2 * pull) + length * length * n
+    )
+    return np.asarray(second[at])
+
+
+def _running(values: NDArray[np.number]) -> NDArray[np.number]:
+    return np.concatenate([np.zeros(1, dtype=values.dtype), np.cumsum(values)])
+
+
+def _along_paths(tree: RootedTree, steps: NDArray[np.number]) -> NDArray[np.number]:
+    """Return the sum of `steps` from the root (exclusive) down to each vertex (inclusive)."""
+    steps = steps.copy()
+    steps[0] = 0
+    change = np.zeros(len(tree) + 1, dtype=steps.dtype)
+    change[:-1] = steps
+    np.subtract.at(change, tree.end, steps)
+    return np.asarray(np.cumsum(change[:-1]))

@@ -1,0 +1,201 @@
+"""What hangs where: the hull of observed labels in a tree, and the allowed labels seen from it.
+
+The *hull* is every vertex on a path between two observed labels. An allowed label reaches all observed ones
+through one vertex of the hull, on which it *hangs* at a height. Labels that hang on one vertex at one depth
+have the same distances to every observed label, to the last bit: they form a *group*, and a group is scored
+once, however many labels it holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.geometry.rootedtree import RootedTree
+from ontology.geometry.scoring.skeleton import Skeleton
+
+__all__ = ["Hanging", "Hull", "spans"]
+
+
+@dataclass(frozen=True)
+class Hull:
+    """The hull as a tree of its own, in preorder; vertex 0 is the meeting point of all observed labels.
+
+    Attributes
+    ----------
+    vertex : ndarray of shape (n_hull,), dtype=int64
+        Positions in the tree, ascending.
+    depth : ndarray of shape (n_hull,)
+        Distance from vertex 0.
+    parent : ndarray of shape (n_hull,), dtype=int64
+        Vertex 0 has itself.
+    low, high : ndarray of shape (n_hull,), dtype=int64
+        The observed labels below a vertex, itself included: an interval of their preorder.
+    begin, child : ndarray, dtype=int64
+        Children of v: ``child[begin[v]:begin[v + 1]]``, ascending.
+    steps : int
+        Most edges on a way down from vertex 0.
+    """
+
+    vertex: NDArray[np.int64]
+    depth: NDArray[np.float64]
+    parent: NDArray[np.int64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    child: NDArray[np.int64]
+    steps: int
+
+    @classmethod
+    def of(cls, tree: RootedTree, labels: NDArray[np.int64], skeleton: Skeleton) -> Hull:
+        """Build the hull of `labels`, ascending positions, whose skeleton is known; O(n_points)."""
+        vertex = skeleton.chain
+        parent = np.searchsorted(vertex, tree.parent[vertex])
+        parent[0] = 0
+        level = [0] * len(vertex)
+        for v, above in enumerate(parent[1:].tolist(), start=1):
+            level[v] = level[above] + 1
+        by_parent = np.argsort(parent[1:], kind="stable") + 1
+        return cls(
+            vertex=vertex,
+            depth=skeleton.chain_depth,
+            parent=parent,
+            low=np.searchsorted(labels, vertex),
+            high=np.searchsorted(labels, tree.end[vertex]),
+            begin=np.searchsorted(parent[by_parent], np.arange(len(vertex) + 1)),
+            child=by_parent,
+            steps=max(level),
+        )
+
+
+@dataclass(frozen=True)
+class Hanging:
+    """The allowed labels by the vertex of the hull on which they hang.
+
+    Attributes
+    ----------
+    begin : ndarray of shape (n_hull + 1,), dtype=int64
+        The groups on vertex v are ``begin[v], ..., begin[v + 1] - 1``, by height.
+    height : ndarray of shape (n_groups,)
+        Distance of a group's labels from the hull.
+    position : ndarray of shape (n_groups,), dtype=int64
+        Where one of the group's labels stands in the tree.
+    meet : ndarray of shape (n_groups,)
+        Depth in the tree of the vertex where the way from a group's labels to the hull turns downwards.
+    first : ndarray of shape (n_groups + 1,), dtype=int64
+        The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
+    label : ndarray of shape (n_labels,), dtype=int64
+        The caller's numbers of the labels.
+    nearest, below, above : ndarray of shape (n_hull,)
+        Distance from a vertex to the nearest allowed label, and to the nearest that hangs below it or on it;
+        and from its parent to the nearest that does not. Infinite where there is none.
+    """
+
+    begin: NDArray[np.int64]
+    height: NDArray[np.float64]
+    position: NDArray[np.int64]
+    meet: NDArray[np.float64]
+    first: NDArray[np.int64]
+    label: NDArray[np.int64]
+    nearest: NDArray[np.float64]
+    below: NDArray[np.float64]
+    above: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, tree: RootedTree, hull: Hull, positions: NDArray[np.int64], numbers: NDArray[np.int64]
+    ) -> Hanging:
+        """Hang the labels at `positions`, which the caller calls `numbers`, on the hull.
+
+        Notes
+        -----
+        O(n_points + n_labels log n_labels) time.
+        """
+        on, meet = _projection(tree, hull)
+        on, meet = on[positions], meet[positions]
+        depth = tree.depth[positions]
+        height = (depth - meet) + (tree.depth[hull.vertex[on]] - meet)
+        by = np.lexsort((numbers, meet, depth, height, on))
+        on, meet, depth, height = on[by], meet[by], depth[by], height[by]
+        new = np.ones(len(by), dtype=bool)
+        new[1:] = (np.diff(on) != 0) | (np.diff(depth) != 0) | (np.diff(meet) != 0)
+        leads = np.flatnonzero(new)
+        begin = np.searchsorted(on[leads], np.arange(len(hull.vertex) + 1))
+        return cls(
+            begin,
+            height[leads],
+            positions[by][leads],
+            meet[leads],
+            np.append(leads, len(by)),
+            numbers[by],
+            *_nearest(hull, begin, height[leads]),
+        )
+
+    @property
+    def count(self) -> NDArray[np.int64]:
+        """Number of labels of each group."""
+        return np.diff(self.first)
+
+
+def spans(begin: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ``begin[0], ..., begin[0] + count[0] - 1, begin[1], ...``, one span after the other.
+
+    >>> spans(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist()
+    [5, 6, 9, 10, 11]
+    """
+    skipped = np.cumsum(count) - count
+    return np.repeat(begin - skipped, count) + np.arange(int(count.sum()))
+
+
+def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the vertex of the hull on which each position hangs, and the depth at which its way there turns.
+
+    In preorder, what hangs below a vertex of the hull stands behind the child through which it hangs, without
+    a vertex of the hull between: the last of these marks before a position is its own.
+    """
+    top = int(hull.vertex[0])
+    end = int(tree.end[top])
+    on_hull = np.full(len(tree), -1, dtype=np.int64)
+    on_hull[hull.vertex] = np.arange(len(hull.vertex))
+    on = np.where(on_hull >= 0, on_hull, on_hull[tree.parent])  # known for the marks, -1 behind them
+    last = np.maximum.accumulate(np.where(on[top:end] >= 0, np.arange(top, end), -1))
+    on[top:end] = on[last]
+    on[:top] = on[end:] = 0
+    meet = tree.depth[hull.vertex[on]]
+    above = tree.depth[tree.parent]
+    # outside, the way turns at the meeting point with vertex 0: the least depth of a parent on the way
+    meet[:top] = np.minimum.accumulate(above[1 : top + 1][::-1])[::-1]
+    if end < len(tree):
+        meet[end:] = np.minimum.accumulate(above[top + 1 :])[end - top - 1 :]
+    return on, meet
+
+
+def _nearest(
+    hull: Hull, begin: NDArray[np.int64], height: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return `nearest`, `below` and `above` of `Hanging`: one sweep up the hull and one down."""
+    n_hull = len(hull.vertex)
+    hanging = np.full(n_hull, np.inf)
+    some = begin[1:] > begin[:-1]
+    hanging[some] = height[begin[:-1][some]]
+    parent = hull.parent.tolist()
+    length = (hull.depth - hull.depth[hull.parent]).tolist()
+    below: list[float] = hanging.tolist()
+    rival: list[float] = [np.inf] * n_hull  # the nearest by another way than the one that gave `below`
+    for v in range(n_hull - 1, 0, -1):
+        up, through = parent[v], below[v] + length[v]
+        if through < below[up]:
+            below[up], rival[up] = through, below[up]
+        elif through < rival[up]:
+            rival[up] = through
+    nearest, above = below.copy(), [np.inf] * n_hull
+    for v in range(1, n_hull):
+        up = parent[v]
+        # the parent's nearest may lie below v itself; then the next best way counts
+        inside = rival[up] if below[v] + length[v] == below[up] else below[up]
+        outside = above[up] + length[up]
+        above[v] = min(inside, outside)
+        nearest[v] = min(below[v], above[v] + length[v])
+    return np.array(nearest), np.array(below), np.array(above)

@@ -1,0 +1,140 @@
+"""GrowingLocus: the locus of observed labels to which others are added, and who is added next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Found", "GrowingLocus", "Limits", "drawn", "per_cost"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much may be picked.
+
+    Attributes
+    ----------
+    n : int or None
+        Number of picks; None: until nothing gains any more.
+    cost : ndarray of shape (n_points,), dtype=float64, or None
+        What each point costs, finite and not negative; None: costs play no part.
+    budget : float
+        The costs of all picks sum to no more than this; may be infinite.
+    """
+
+    n: int | None
+    cost: NDArray[np.float64] | None = None
+    budget: float = np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Picks in order.
+
+    Attributes
+    ----------
+    index, gains : ndarray of shape (n_picks,), dtype=int64
+        Point index of each pick, and the labels it adds to the locus.
+    upper_bound : int
+        No selection within the limits gains more in all.
+    """
+
+    index: NDArray[np.int64]
+    gains: NDArray[np.int64]
+    upper_bound: int
+
+    @classmethod
+    def of(cls, index: ArrayLike, gains: ArrayLike, upper_bound: int | None = None) -> Found:
+        """Build from any lists; without a bound the picks are the best."""
+        gained = np.asarray(gains, dtype=np.int64)
+        bound = int(gained.sum()) if upper_bound is None else upper_bound
+        return cls(np.asarray(index, dtype=np.int64), gained, bound)
+
+
+class GrowingLocus(Protocol):
+    """The locus of a growing set of observed labels; labels are point indices."""
+
+    @property
+    def size(self) -> int:
+        """Number of labels in the locus."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Whether every locus so far was exact."""
+        ...
+
+    def holds(self, point: int) -> bool:
+        """Return whether a label is in the locus."""
+        ...
+
+    def add(self, point: int) -> int:
+        """Observe `point`; return the number of labels gained."""
+        ...
+
+    def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
+        """Observe labels of `pool` (ascending) one after the other, for the largest gains; return them."""
+        ...
+
+
+def drawn(
+    growing: GrowingLocus,
+    pool: NDArray[np.int64],
+    limits: Limits,
+    rng: np.random.Generator,
+    *,
+    outside: bool,
+) -> tuple[list[int], list[int]]:
+    """Observe labels drawn uniformly from `pool`, or from what of it is outside the locus.
+
+    Returns
+    -------
+    index, gains : list of int
+        In the order drawn. What costs more than is left of the budget is passed over. With `outside`, once
+        nothing is left there, draws go on over the rest where `limits` names a number, and end otherwise.
+
+    Notes
+    -----
+    One shuffle serves all draws: given what came before, the first label of a shuffled list that is still
+    outside is any of those outside with equal probability. A locus never shrinks and a budget never grows, so
+    who was passed over once need not be looked at again.
+    """
+    index: list[int] = []
+    gains: list[int] = []
+    budget = limits.budget
+
+    def take(points: Sequence[int], *, only_outside: bool) -> list[int]:
+        nonlocal budget
+        passed = []
+        for point in points:
+            if limits.n is not None and len(index) == limits.n:
+                break
+            price = 0.0 if limits.cost is None else float(limits.cost[point])
+            if price > budget:
+                continue
+            if only_outside and growing.holds(point):
+                passed.append(point)
+                continue
+            index.append(point)
+            gains.append(growing.add(point))
+            budget -= price
+        return passed
+
+    passed = take(rng.permutation(pool).tolist(), only_outside=outside)
+    if limits.n is not None:
+        take(rng.permutation(np.array(passed, dtype=np.int64)).tolist(), only_outside=False)
+    return index, gains
+
+
+def per_cost(gain: NDArray[np.int64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return gain / cost; a gain that costs nothing is infinitely good, no gain is worth nothing.
+
+    >>> per_cost(np.array([3, 1, 0]), np.array([2.0, 0.0, 0.0])).tolist()
+    [1.5, inf, 0.0]
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(gain > 0, gain / cost, 0.0)

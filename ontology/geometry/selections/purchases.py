@@ -1,0 +1,124 @@
+"""Buying labels within a budget where gains never grow: greedily, and how much no purchase could exceed."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.geometry.selections.growing import Limits, per_cost
+
+__all__ = ["affordable_table", "bought_greedily", "most_purchases", "purchase_bound"]
+
+_MOST_ENTRIES = 1 << 25
+
+
+class Coverage(Protocol):
+    """A growing set of labels whose gains never grow."""
+
+    def gain(self, point: int) -> int:
+        """Return how much `point` would add."""
+        ...
+
+    def add(self, point: int) -> int:
+        """Add `point`; return how much it added."""
+        ...
+
+
+def bought_greedily(
+    coverage: Coverage, pool: NDArray[np.int64], limits: Limits, price: NDArray[np.float64]
+) -> tuple[list[int], list[int]]:
+    """Buy the largest gain per price again and again, of equals the lowest index, while something gains.
+
+    Parameters
+    ----------
+    coverage : Coverage
+        Grown by what is bought.
+    pool : ndarray of int64
+        Points for sale.
+    limits : Limits
+        With costs, which are what the budget pays.
+    price : ndarray of shape (n_points,)
+        What gains are divided by: the costs, or ones.
+
+    Returns
+    -------
+    index, gains : list of int
+
+    Notes
+    -----
+    Lazy: the gain of an earlier round is a bound for this one, since gains never grow.
+    """
+    index: list[int] = []
+    gains: list[int] = []
+    cost = np.zeros(len(price)) if limits.cost is None else limits.cost
+    budget = limits.budget
+
+    def entry(point: int) -> tuple[float, int, int]:
+        score = per_cost(np.array([coverage.gain(point)]), price[[point]])
+        return -float(score[0]), point, len(index)
+
+    heap = [entry(point) for point in pool.tolist()]
+    heapq.heapify(heap)
+    while heap and (limits.n is None or len(index) < limits.n):
+        negative, point, measured = heapq.heappop(heap)
+        if cost[point] > budget:
+            continue
+        if measured < len(index):
+            heapq.heappush(heap, entry(point))
+        elif negative == 0:
+            break
+        else:
+            index.append(point)
+            gains.append(coverage.add(point))
+            budget -= cost[point]
+    return index, gains
+
+
+def purchase_bound(gain: NDArray[np.int64], cost: NDArray[np.float64], limits: Limits) -> int:
+    """Return what no purchase within `limits` adds more than, from the gains of single labels.
+
+    Together labels gain at most what they gain singly, so the fractional knapsack of the single gains is a
+    bound, and so are the `limits.n` largest of them.
+
+    Examples
+    --------
+    >>> purchase_bound(np.array([4, 3]), np.array([2.0, 2.0]), Limits(None, None, 3.0))
+    5
+    """
+    by = np.argsort(-per_cost(gain, cost), kind="stable")
+    gain, cost = gain[by], cost[by]
+    spent = np.cumsum(cost)
+    whole = int(np.searchsorted(spent, limits.budget, side="right"))
+    most = float(gain[:whole].sum())
+    if whole < len(gain):
+        left = limits.budget - (spent[whole - 1] if whole else 0.0)
+        most += left / cost[whole] * float(gain[whole])
+    if limits.n is not None:
+        most = min(most, float(np.sort(gain)[::-1][: limits.n].sum()))
+    return int(np.floor(most * (1 + 1e-9)))
+
+
+def most_purchases(cost: NDArray[np.float64], limits: Limits) -> int:
+    """Return how many labels `limits` allow at most, the cheapest ones."""
+    affordable = int(np.searchsorted(np.cumsum(np.sort(cost)), limits.budget, side="right"))
+    return affordable if limits.n is None else min(affordable, limits.n)
+
+
+def affordable_table(
+    pool: NDArray[np.int64], cost: NDArray[np.float64], limits: Limits
+) -> tuple[NDArray[np.int64], int] | None:
+    """Return whole costs (-1 where nothing is for sale) and budget, or None where a table is no way.
+
+    That is where a number of picks is set, a cost is not whole, or the table has more than 2^25 entries.
+    """
+    budget = np.floor(min(limits.budget, float(cost[pool].sum())))
+    if limits.n is not None or (budget + 1) * len(cost) > _MOST_ENTRIES:
+        return None
+    if (cost[pool] != np.floor(cost[pool])).any():
+        return None
+    whole = np.full(len(cost), -1, dtype=np.int64)
+    whole[pool] = cost[pool].astype(np.int64)
+    return whole, int(budget)

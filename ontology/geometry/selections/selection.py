@@ -1,0 +1,296 @@
+"""select_classes: which labels to observe next, so that the most labels can be answered with.
+
+What counts is the number of labels in the locus, never a length: on a tree with edges 0-1 of length 5, 0-2
+and 2-3 of length 1, observing 3 next to 0 gains two labels and the farther 1 gains one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import InputError
+from ontology.geometry.observed import observed_points
+from ontology.geometry.sampling import allowed_points, generator
+from ontology.geometry.selections.growing import Found, GrowingLocus, Limits, drawn
+from ontology.geometry.selections.growing_hull import GrowingHull
+from ontology.geometry.selections.growing_measured import DistinctLocus, MeasuredLocus
+from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+
+__all__ = ["Method", "Selection", "select_classes", "select_next"]
+
+Method = Literal["active", "uniform", "outside"]
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Labels in the order picked.
+
+    Attributes
+    ----------
+    space : MetricSpace
+        Where the labels are.
+    index : ndarray of shape (n_picks,), dtype=int64
+        Point index of each pick.
+    gains : ndarray of shape (n_picks,), dtype=int64
+        Number of labels that each pick adds to the locus.
+    size_before : int
+        Number of labels in the locus of the observed labels alone.
+    upper_bound : int
+        No selection that keeps to the same limits gains more than this in all.
+    spent : float
+        Sum of the costs of the picks; their number where no costs were given.
+    status : {"exact", "lower_bound"}
+        ``"exact"``: no selection that keeps to the same limits gains more in all. Without costs and budget,
+        on a complete graph and on a tree where every label is allowed, the same holds for the first m picks
+        among all selections of m labels, whatever m (as long as m covers the required ones).
+    """
+
+    space: MetricSpace = field(repr=False)
+    index: NDArray[np.int64] = field(repr=False)
+    gains: NDArray[np.int64] = field(repr=False)
+    size_before: int
+    upper_bound: int
+    spent: float
+    status: Literal["exact", "lower_bound"]
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """Keys in the order picked; made on use."""
+        return self.space.points.take(self.index)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of labels in the locus after each pick."""
+        return self.size_before + np.cumsum(self.gains)
+
+
+def select_next(
+    space: MetricSpace,
+    observed: Iterable[str],
+    *,
+    forbidden: Iterable[str] = (),
+    candidates: Iterable[str] | None = None,
+) -> str:
+    """Return the label whose observation adds the most labels to the locus.
+
+    Parameters
+    ----------
+    space, observed, forbidden, candidates
+        As for `select_classes`, which this is with ``n=1``.
+
+    Examples
+    --------
+    >>> from ontology.keys import Keys
+    >>> tree = TreeSpace.from_arrays(Keys.from_strings("0123"), [-1, 0, 0, 2], [0.0, 5.0, 1.0, 1.0])
+    >>> select_next(tree, ["0"])
+    '3'
+    """
+    return select_classes(space, observed, 1, forbidden=forbidden, candidates=candidates).keys[0]
+
+
+def select_classes(
+    space: MetricSpace,
+    observed: Iterable[str],
+    n: int | None = None,
+    *,
+    costs: Mapping[str, float] | None = None,
+    budget: float | None = None,
+    required: Iterable[str] = (),
+    forbidden: Iterable[str] = (),
+    candidates: Iterable[str] | None = None,
+    method: Method = "active",
+    seed: int | np.random.Generator = 0,
+) -> Selection:
+    """Pick labels to observe next, one after the other, so that the locus grows the most.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Where the labels are.
+    observed : iterable of str
+        Keys of the labels observed already, any of the points, each once; may be empty.
+    n : int, optional
+        Number of picks. With a budget or costs there are fewer where nothing that gains is left within them.
+        None: go on until nothing gains any more (``"uniform"``: until nothing is left).
+    costs : mapping of str to float, optional
+        What observing a label costs, finite and not negative; labels not named cost 1.
+    budget : float, optional
+        The costs of all picks sum to no more than this.
+    required : iterable of str, optional
+        Labels that are picked in any case, before all others; they count for `n` and `budget`.
+    forbidden : iterable of str, optional
+        Labels that are never picked.
+    candidates : iterable of str, optional
+        Labels that may be picked, any of the points; the allowed labels by default.
+    method : {"active", "uniform", "outside"}, default="active"
+        ``"active"``: the largest gain next, or the largest gain per cost. The passive baselines draw
+        uniformly from what is left: ``"uniform"`` from all of it, ``"outside"`` from what is outside the
+        locus as it grows, and from the rest once that is used up (and `n` given).
+    seed : int or numpy.random.Generator, default=0
+        For the baselines.
+
+    Returns
+    -------
+    selection : Selection
+        Picks, gains, what no selection could exceed, and whether this one is the best.
+
+    Raises
+    ------
+    InputError
+        If `n` is not between the number of required labels, 1 at least, and the number of labels left; for
+        costs or a budget that are negative or not numbers, or counted from nothing (no label observed or
+        required); for labels both required and observed or forbidden, and lists that name one twice.
+    UnknownLabelError
+        If a key is not a point of the space.
+    MissingExtraError
+        On trees, where numba is not installed.
+
+    Notes
+    -----
+    Of equal gains the lowest canonical index is picked, so the order of the arguments changes nothing.
+
+    *Trees with every label allowed*: O(n_points) for the whole order, every prefix the best of its size. With
+    no label observed the first pick is an end of a longest path between two candidates, counted in labels,
+    the one of lowest index; that is the best start for every number of picks. Labels without gain follow, by
+    canonical index, where `n` asks for more.
+
+    *Costs and budgets on such trees*: with whole costs, a budget, no `n`, and a table of no more than 2^25
+    entries (labels times budget), dynamic programming finds the best selection. Otherwise greedy, by gain per
+    cost and by gain, and the better of the two is returned: never less than ``(1 - 1/e) / 2`` of the best,
+    and mostly far more, which `upper_bound` shows. It is the least of three bounds: gains never grow as the
+    locus does, so what a best selection S* adds to any locus L is at most the sum of the single gains of its
+    labels over L, hence at most the fractional knapsack of these gains; taken at the start and at the end.
+    And k labels gain no more than the k longest paths, k being the most that `n` and `budget` allow.
+
+    *Other spaces*: each pick is the best of all candidates by exact loci, in the order of a bound on their
+    gains; a heuristic, since gains may grow there, and at worst one locus for each candidate and round: name
+    `candidates` on large spaces. With no label observed it starts with the candidate farthest from the first.
+
+    Examples
+    --------
+    >>> from ontology.keys import Keys
+    >>> tree = TreeSpace.from_arrays(Keys.from_strings("rabcd"), [-1, 0, 1, 2, 0])
+    >>> found = select_classes(tree, ["r"])
+    >>> found.keys, found.gains.tolist(), found.status
+    (('c', 'd'), [3, 1], 'exact')
+    """
+    if method not in ("active", "uniform", "outside"):
+        raise InputError(f"method: {method!r} given; choose 'active', 'uniform' or 'outside'")
+    rng = generator(seed)
+    points = observed_points(space, observed, empty=True)
+    must = np.sort(observed_points(space, required, name="required", empty=True))
+    never = observed_points(space, forbidden, name="forbidden", empty=True)
+    _refuse_shared(space, must, points, "observed already")
+    _refuse_shared(space, must, never, "forbidden")
+    if candidates is None:
+        pool = allowed_points(space)
+    else:
+        pool = observed_points(space, candidates, name="candidates", empty=True)
+    offered = np.zeros(space.n_points, dtype=bool)
+    offered[pool] = True
+    offered[np.concatenate([points, must, never])] = False
+    pool = np.flatnonzero(offered)
+    _check_number(n, len(must), len(pool))
+    cost, left = _checked_costs(space, costs, budget, must)
+    if cost is not None and not len(points) + len(must):
+        raise InputError(
+            "observed: empty, and costs and budgets are counted from a locus; name at least one observed or "
+            "required label"
+        )
+
+    growing = _growing(space, points)
+    size_before = growing.size
+    forced = growing.pick(must, Limits(len(must)))
+    limits = Limits(None if n is None else n - len(must), cost, left)
+    if method == "active":
+        free = growing.pick(pool, limits)
+    else:
+        most = space.n_labels - growing.size
+        free = Found.of(*drawn(growing, pool, limits, rng, outside=method == "outside"), most)
+    index = np.concatenate([forced.index, free.index])
+    gains = np.concatenate([forced.gains, free.gains])
+    upper_bound = int(forced.gains.sum()) + free.upper_bound
+    exact = growing.exact and int(gains.sum()) == upper_bound
+    return Selection(
+        space=space,
+        index=index,
+        gains=gains,
+        size_before=size_before,
+        upper_bound=upper_bound,
+        spent=float(len(index) if cost is None else cost[index].sum()),
+        status="exact" if exact else "lower_bound",
+    )
+
+
+def _growing(space: MetricSpace, points: NDArray[np.int64]) -> GrowingLocus:
+    if space.allowed is None and isinstance(space, TreeSpace):
+        return GrowingHull(space, points)
+    if space.allowed is None and isinstance(space, CompleteSpace):
+        return DistinctLocus(points)
+    return MeasuredLocus(space, points)
+
+
+def _refuse_shared(
+    space: MetricSpace, required: NDArray[np.int64], others: NDArray[np.int64], what: str
+) -> None:
+    both = np.intersect1d(required, others)
+    if len(both):
+        raise InputError(f"required: {space.points[int(both[0])]!r} is {what}; a required label is picked")
+
+
+def _check_number(n: int | None, n_required: int, n_pool: int) -> None:
+    if n is None:
+        return
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        raise InputError(f"n: {n!r} given; it is a whole number, or None for the whole order")
+    least, most = max(1, n_required), n_required + n_pool
+    if not least <= n <= most:
+        left = "nothing is left to pick" if not most else f"pick {least} to {most}"
+        raise InputError(
+            f"n: {n} given; {left}: {n_required} required and {n_pool} other labels may be picked"
+        )
+
+
+def _checked_costs(
+    space: MetricSpace,
+    costs: Mapping[str, float] | None,
+    budget: float | None,
+    required: NDArray[np.int64],
+) -> tuple[NDArray[np.float64] | None, float]:
+    """Return the cost of each point (None: costs play no part), and what the required labels leave."""
+    if costs is None and budget is None:
+        return None, np.inf
+    cost = np.ones(space.n_points)
+    if costs:
+        given = np.array([_checked_cost(key, value) for key, value in costs.items()])
+        cost[space.point_index(list(costs))] = given
+    if budget is None:
+        return cost, np.inf
+    if isinstance(budget, bool) or not isinstance(budget, (int, float, np.integer, np.floating)):
+        raise InputError(f"budget: {budget!r} given; it is a number, or None for no budget")
+    if not (np.isfinite(budget) and budget >= 0):
+        raise InputError(f"budget: {budget} given; it is finite and not negative")
+    left = float(budget) * (1 + _ROUNDING) - float(cost[required].sum())
+    if left < 0:
+        raise InputError(
+            f"budget: {budget} given; the {len(required)} required labels alone cost {cost[required].sum():g}"
+        )
+    return cost, left
+
+
+def _checked_cost(key: str, value: float) -> float:
+    fair = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not (fair and np.isfinite(value) and value >= 0):
+        raise InputError(f"costs: {value!r} for {key!r}; a cost is a finite number, not negative")
+    return float(value)

@@ -1,0 +1,127 @@
+"""Selection on trees whose labels are all allowed: the whole greedy order in O(n_points), and a knapsack.
+
+There the locus is the hull of the observed labels. Seen from it, a new label adds the vertices on its way to
+the hull, and a set of labels adds the union of such paths: a coverage function, so gains never grow as the
+hull does. Where every label costs the same the greedy order is even the best one. What hangs off the hull is
+taken apart into paths, each vertex continuing the longest that comes up to it; picking the ends of the m
+longest paths covers the sum of their lengths, and no m labels cover more, since m ways to the hull take at
+most m of these paths whole or cut longer ones short.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import MissingExtraError
+from ontology.geometry.loci.hull import hull
+from ontology.geometry.rootedtree import RootedTree
+from ontology.geometry.spaces import TreeSpace
+
+__all__ = ["best_purchase", "greedy_order", "hung_from"]
+
+
+def greedy_order(
+    space: TreeSpace, points: NDArray[np.int64], pool: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the labels of `pool` that gain something, in greedy order, and their gains.
+
+    Parameters
+    ----------
+    space : TreeSpace
+        A tree with every label allowed.
+    points : ndarray of int64
+        Point indices of the observed labels. Without any, the first pick is an end of a longest path between
+        two of `pool`, counted in labels: the one of lowest index.
+    pool : ndarray of shape (n_pool,), dtype=int64
+        Point indices of the labels that may be picked, ascending.
+
+    Notes
+    -----
+    O(n_points). Of equal gains the lowest index is picked. What is left out of `pool` may still be passed on
+    the way and then counts as gained; every prefix gains the most that as many labels of `pool` can.
+    """
+    tree, kernels = space.tree, _kernels()
+    candidate = np.zeros(len(tree), dtype=bool)
+    candidate[tree.position[pool]] = True
+    first = points[:0]
+    if not len(points):
+        if not len(pool):
+            return pool, pool
+        first = _end_of_longest_path(tree, pool)
+        candidate[tree.position[first]] = False
+    reached = hull(tree, tree.position[np.concatenate([points, first])])
+    inside = np.zeros(len(tree), dtype=bool)
+    inside[reached] = True
+    ends, gains = kernels.long_paths(tree.parent, tree.order, inside, int(reached[0]), candidate)
+    return np.concatenate([first, ends]), np.concatenate([np.ones(len(first), dtype=np.int64), gains])
+
+
+def _end_of_longest_path(tree: RootedTree, pool: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return, as an array of one, the lowest of `pool` from which some other is as far as any two are."""
+    hops = _kernels().hop_distances
+    at = tree.position[pool]
+    one_end = at[np.argmax(hops(tree.parent, at[0])[at])]
+    from_one = hops(tree.parent, one_end)[at]
+    other_end = at[np.argmax(from_one)]
+    farthest = np.maximum(from_one, hops(tree.parent, other_end)[at])
+    return pool[[np.argmax(farthest)]]
+
+
+def best_purchase(
+    space: TreeSpace, points: NDArray[np.int64], cost: NDArray[np.int64], budget: int
+) -> NDArray[np.int64]:
+    """Return the labels within a budget that add the most to the hull, by dynamic programming.
+
+    Parameters
+    ----------
+    space : TreeSpace
+        A tree with every label allowed.
+    points : ndarray of int64
+        Point indices of the observed labels, at least one.
+    cost : ndarray of shape (n_points,), dtype=int64
+        Whole costs; -1 for labels that may not be bought.
+    budget : int
+        No more than this is spent in all.
+
+    Returns
+    -------
+    bought : ndarray of int64
+        Point indices, ascending.
+
+    Notes
+    -----
+    O(n_points * budget) time and 8 bytes for each.
+    """
+    tree = space.tree
+    reached = hull(tree, tree.position[points])
+    top = int(reached[0])
+    parent = np.empty(len(tree), dtype=np.int64)
+    parent[tree.order] = tree.order[hung_from(tree, top)]
+    parent[tree.order[top]] = -1
+    hung = RootedTree(parent)
+    inside = np.zeros(len(tree), dtype=bool)
+    inside[hung.position[tree.order[reached]]] = True
+    bought = _kernels().tree_knapsack(hung.parent, hung.end, inside, cost[hung.order], budget)
+    return np.sort(hung.order[bought])
+
+
+def hung_from(tree: RootedTree, top: int) -> NDArray[np.int64]:
+    """Return the parent of each position where the tree hangs from position `top`, which has itself."""
+    parent = tree.parent.copy()
+    above, v = top, int(tree.parent[top])
+    parent[top] = top
+    while v != above:
+        parent[v] = above
+        above, v = v, int(tree.parent[v])
+    return parent
+
+
+def _kernels() -> Any:
+    try:
+        from ontology.geometry.kernels import longpaths
+    except ImportError:
+        raise MissingExtraError.of("numba", "service", "selecting classes on a tree") from None
+    return longpaths

@@ -1,0 +1,208 @@
+"""How far distances between supernodes may be from the distances between their labels.
+
+A path of the source maps to a walk between supernodes that is no longer, and a path between supernodes is
+made into one of the source by crossing each supernode on it, both ends included. Hence, for labels u and v,
+``quotient distance <= d(u, v) <= quotient distance + diameters of the supernodes on the path``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import MissingExtraError
+from ontology.labelgraph import LabelGraph
+
+__all__ = ["Distortion", "path_bounds", "supernode_diameters"]
+
+_PURPOSE = "measuring the distortion of a summary"
+
+
+@dataclass(frozen=True, eq=False)
+class Distortion:
+    """Bounds of the distances between labels of supernodes, in edge-length units of the source.
+
+    Attributes
+    ----------
+    lower : ndarray of shape (n_sources, n_supernodes), dtype=float64
+        The distance between the supernodes; 0 within one, infinite where no path joins them.
+    upper : ndarray of shape (n_sources, n_supernodes), dtype=float64
+        The least, over all paths between supernodes, of its length and the diameters along it.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+def path_bounds(
+    edges: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    diameters: NDArray[np.float64],
+    sources: NDArray[Any],
+) -> Distortion:
+    """Return the bounds from each of `sources` to every supernode; two Dijkstra runs for each source.
+
+    Half of a diameter is charged to each edge that touches the supernode, so that a path pays every supernode
+    between its ends in full and its two ends by half; the other halves are added afterwards.
+    """
+    half = diameters / 2
+    lower = _dijkstra(len(diameters), edges, weights, sources)
+    upper = _dijkstra(len(diameters), edges, weights + half[edges].sum(axis=1), sources)
+    return Distortion(lower, upper + half[sources][:, None] + half)
+
+
+def supernode_diameters(
+    graph: LabelGraph, assignment: NDArray[np.int32], sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return an upper bound of the diameter, in `graph`, of each supernode.
+
+    Parameters
+    ----------
+    graph : LabelGraph
+    assignment : ndarray of shape (n_labels,)
+        Supernode of each label.
+    sizes : ndarray of shape (n_supernodes,)
+
+    Returns
+    -------
+    diameters : ndarray of shape (n_supernodes,), dtype=float64
+        From a centre c, no two members are farther apart than their two largest distances to c. Centres lie
+        among the members and the labels next to two of them, distances run over edges at members: found by
+        two sweeps to the ends of a long path and one from its middle. Exact for stars and where those edges
+        form a path. Supernodes whose members do not hang together so take the same bound from their lowest
+        member, over paths of the fewest edges in the whole graph. Infinite where no path joins the members.
+
+    Notes
+    -----
+    Four Dijkstra runs over at most ``2 n_edges`` edges, whatever the number of supernodes: the neighbourhoods
+    of all of them are laid side by side in one graph. Then, for each supernode that is left, a breadth-first
+    search as wide as it is.
+    """
+    n_supernodes = len(sizes)
+    owner, length, ends = _neighbourhoods(graph, assignment)
+    is_member = np.zeros(len(owner), dtype=bool)
+    is_member[: len(assignment)] = True
+    starts = np.unique(assignment, return_index=True)[1]
+    by_owner = np.argsort(owner, kind="stable")
+    begin = np.searchsorted(owner[by_owner], np.arange(n_supernodes))
+    bound = np.full(n_supernodes, np.inf)
+
+    def sweep(centres: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Measure from one centre in each neighbourhood; take what its two largest distances prove."""
+        found = _nearest(len(owner), ends, length, centres)
+        np.minimum(bound, _two_largest(found[: len(assignment)], assignment, n_supernodes), out=bound)
+        return found
+
+    def farthest(distance: NDArray[np.float64]) -> NDArray[np.int64]:
+        return _extreme(np.where(is_member & np.isfinite(distance), distance, -1.0), by_owner, begin)
+
+    first_end = farthest(sweep(starts))
+    from_first = sweep(first_end)
+    from_second = sweep(farthest(from_first))
+    sweep(_extreme(-np.maximum(from_first, from_second), by_owner, begin))
+    apart = np.flatnonzero(np.isinf(bound))
+    if len(apart):
+        bound[apart] = _over_any_labels(graph, assignment, sizes, starts[apart])
+    bound[sizes == 1] = 0.0
+    return bound
+
+
+def _neighbourhoods(
+    graph: LabelGraph, assignment: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Lay the supernodes side by side, each with the outside labels that touch two of its members.
+
+    Vertices are the labels, as members of their supernode, then the guests: one for each pair of a supernode
+    and an outside label. Returns the supernode of each, the lengths of the edges, and their ends (2,
+    n_edges).
+    """
+    n = graph.n_labels
+    child, parent = graph.edge_child.astype(np.int64), graph.edge_parent.astype(np.int64)
+    inside = assignment[child] == assignment[parent]
+    member = np.concatenate([child[~inside], parent[~inside]])
+    outside = np.concatenate([parent[~inside], child[~inside]])
+    length = np.concatenate([graph.edge_weight[~inside]] * 2)
+    pair = assignment[member] * np.int64(n) + outside
+    codes, guest, touched = np.unique(pair, return_inverse=True, return_counts=True)
+    useful = touched[guest] > 1
+    used = np.flatnonzero(touched > 1)
+    place = np.full(len(codes), -1, dtype=np.int64)
+    place[used] = n + np.arange(len(used))
+    ends = np.concatenate(
+        [
+            np.stack([child[inside], parent[inside]]),
+            np.stack([member[useful], place[guest[useful]]]),
+        ],
+        axis=1,
+    )
+    owner = np.concatenate([assignment.astype(np.int64), codes[used] // n])
+    return owner, np.concatenate([graph.edge_weight[inside], length[useful]]), ends
+
+
+def _two_largest(
+    distance: NDArray[np.float64], group: NDArray[np.integer], n_groups: int
+) -> NDArray[np.float64]:
+    """Return the sum of the two largest of each group; the largest alone where it has one member."""
+    order = np.lexsort((distance, group))
+    last = np.cumsum(np.bincount(group, minlength=n_groups)) - 1
+    largest = distance[order[last]]
+    before = np.maximum(last - 1, 0)
+    second = np.where(group[order[before]] == np.arange(n_groups), distance[order[before]], 0.0)
+    return np.asarray(largest + second)
+
+
+def _extreme(
+    value: NDArray[np.float64], by_group: NDArray[np.int64], begin: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the first position of the largest value of each group; `by_group` sorts positions by group."""
+    ordered = value[by_group]
+    largest = np.repeat(np.maximum.reduceat(ordered, begin), np.diff(begin, append=len(ordered)))
+    at = np.flatnonzero(ordered == largest)
+    return by_group[at[np.searchsorted(at, begin)]]
+
+
+def _over_any_labels(
+    graph: LabelGraph, assignment: NDArray[np.int32], sizes: NDArray[np.int64], starts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return what the two longest of the paths from each start to the members of its supernode prove."""
+    try:
+        from ontology.geometry.kernels.reach import two_farthest
+    except ImportError:
+        raise MissingExtraError.of("numba", "service", _PURPOSE) from None
+    ends = np.stack([graph.edge_child, graph.edge_parent])
+    both = np.concatenate([ends, ends[::-1]], axis=1)
+    matrix = _matrix(graph.n_labels, both, np.concatenate([graph.edge_weight] * 2))
+    found: NDArray[np.float64] = two_farthest(
+        matrix.indptr, matrix.indices, matrix.data, assignment, sizes, starts
+    )
+    return found
+
+
+def _matrix(n: int, ends: NDArray[Any], length: NDArray[np.float64]) -> Any:
+    try:
+        from scipy.sparse import csr_array
+    except ImportError:
+        raise MissingExtraError.of("scipy", "service", _PURPOSE) from None
+    return csr_array((length, (ends[0], ends[1])), shape=(n, n))
+
+
+def _nearest(
+    n: int, ends: NDArray[Any], length: NDArray[np.float64], centres: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the distance from each vertex to the nearest of `centres`, infinite where there is none."""
+    matrix = _matrix(n, ends, length)
+    from scipy.sparse.csgraph import dijkstra
+
+    return np.asarray(dijkstra(matrix, directed=False, indices=centres, min_only=True))
+
+
+def _dijkstra(
+    n: int, edges: NDArray[np.int32], length: NDArray[np.float64], sources: NDArray[Any]
+) -> NDArray[np.float64]:
+    matrix = _matrix(n, edges.T, length)
+    from scipy.sparse.csgraph import dijkstra
+
+    return np.asarray(dijkstra(matrix, directed=False, indices=sources))

@@ -1,0 +1,215 @@
+"""From labels to supernodes and back: push labels or votes, expand a supernode, choose a label within it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ontology.errors import InputError, SpaceError
+from ontology.geometry.frechet import make_scorer
+from ontology.geometry.spaces import MetricSpace
+from ontology.geometry.summaries.summary import Summary
+from ontology.geometry.ties import FrechetResult, shaped_weights
+
+__all__ = ["expand", "predict_within", "push", "push_index"]
+
+
+def push(summary: Summary, labels: Iterable[str] | Iterable[Iterable[str]]) -> NDArray[np.int64]:
+    """Return the supernode of each label, or of each row of labels by majority.
+
+    Parameters
+    ----------
+    summary : Summary
+    labels : iterable of str, or of iterables of str
+        Keys of labels of the source; or, for multi-label data, one non-empty row of keys for each sample, in
+        which every mention is a vote.
+
+    Returns
+    -------
+    supernodes : ndarray of shape (n_samples,), dtype=int64
+        The lowest number among those with the most votes.
+
+    Raises
+    ------
+    InputError
+        If a row is empty, or keys and rows are mixed.
+    UnknownLabelError
+        If a key is no label of the source.
+
+    Examples
+    --------
+    >>> from ontology.geometry.summaries.summary import summarize
+    >>> from ontology.labelgraph import LabelGraph
+    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
+    >>> summary = summarize(graph, 2, method="subtree")
+    >>> push(summary, ["elm", "plant"]).tolist(), push(summary, [["plant", "elm", "oak"]]).tolist()
+    ([1, 0], [1])
+    """
+    if isinstance(labels, str):
+        raise InputError(
+            f"labels: the single string {labels!r} given; give a list of keys, or of rows of keys"
+        )
+    rows = list(labels)
+    keys = [row for row in rows if isinstance(row, str)]
+    listed = [list(row) for row in rows if not isinstance(row, str)]
+    if keys and listed:
+        raise InputError("labels: keys and rows of keys are mixed; give every sample as a row")
+    if not listed:
+        return push_index(summary, summary.source.keys.indices(keys))
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in listed])])
+    votes = summary.source.keys.indices([key for row in listed for key in row])
+    return push_index(summary, votes, offsets)
+
+
+def push_index(summary: Summary, index: ArrayLike, offsets: ArrayLike | None = None) -> NDArray[np.int64]:
+    """Return the supernodes of labels given as arrays.
+
+    Parameters
+    ----------
+    summary : Summary
+    index : array_like of int, shape (n_votes,)
+        Indices of labels of the source.
+    offsets : array_like of int, shape (n_samples + 1,), optional
+        Sample ``i`` has the votes ``index[offsets[i]:offsets[i + 1]]``, at least one. By default each label
+        is a sample of its own.
+
+    Returns
+    -------
+    supernodes : ndarray of shape (n_samples,), dtype=int64
+        As for `push`.
+
+    Raises
+    ------
+    InputError
+        For an index outside the source, or offsets that do not rise strictly from 0 to n_votes.
+
+    Notes
+    -----
+    O(n_votes log n_votes).
+    """
+    votes = np.asarray(index, dtype=np.int64)
+    n = len(summary.assignment)
+    bad = np.flatnonzero((votes < 0) | (votes >= n))
+    if len(bad):
+        raise InputError(f"index: {votes[bad[0]]} is outside 0..{n - 1}")
+    supernode = summary.assignment[votes].astype(np.int64)
+    if offsets is None:
+        return supernode
+    begin = np.asarray(offsets, dtype=np.int64)
+    if len(begin) == 0 or begin[0] != 0 or begin[-1] != len(votes):
+        raise InputError(f"offsets: must rise from 0 to the number of votes ({len(votes)})")
+    per_row = np.diff(begin)
+    empty = np.flatnonzero(per_row <= 0)
+    if len(empty):
+        raise InputError(f"row {empty[0]} has no label; a majority needs at least one vote")
+    row = np.repeat(np.arange(len(per_row)), per_row)
+    code, count = np.unique(row * np.int64(summary.n_supernodes) + supernode, return_counts=True)
+    row, candidate = np.divmod(code, summary.n_supernodes)
+    order = np.lexsort((candidate, -count, row))
+    return np.asarray(candidate[order[np.searchsorted(row[order], np.arange(len(per_row)))]])
+
+
+def expand(summary: Summary, supernode: int | str) -> tuple[str, ...]:
+    """Return the keys of the labels of a supernode, in canonical order.
+
+    Parameters
+    ----------
+    summary : Summary
+    supernode : int or str
+        Its number, or its key (`Summary.keys`).
+
+    Raises
+    ------
+    InputError
+        If there is no such supernode.
+
+    Examples
+    --------
+    >>> from ontology.geometry.summaries.summary import summarize
+    >>> from ontology.labelgraph import LabelGraph
+    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
+    >>> summary = summarize(graph, 2, method="subtree")
+    >>> expand(summary, "tree")
+    ('tree', 'elm', 'oak')
+    """
+    if isinstance(supernode, str):
+        lowest = int(summary.source.keys.index(supernode))
+        number = int(summary.assignment[lowest])
+        if summary.representatives[number] != lowest:
+            raise InputError(
+                f"supernode: {supernode!r} is a label of the supernode {summary.keys[number]!r}, not its key"
+            )
+        return summary.source.keys.take(summary.members(number))
+    return summary.source.keys.take(summary.members(supernode))
+
+
+def predict_within(
+    summary: Summary,
+    supernodes: ArrayLike,
+    space: MetricSpace,
+    observed: Sequence[str],
+    weights: ArrayLike,
+    *,
+    beta: float = 2,
+) -> FrechetResult:
+    """Choose a label within the supernode that each sample was answered with: the second stage.
+
+    Parameters
+    ----------
+    summary : Summary
+    supernodes : array_like of int, shape (n_samples,)
+        Supernode predicted for each sample.
+    space : MetricSpace
+        A space over the labels of the source.
+    observed : sequence of str, length n_observed
+        Keys of observed labels, anywhere in the space.
+    weights : array_like of shape (n_samples, n_observed)
+        As for `ontology.geometry.frechet_mean`.
+    beta : float, default=2
+
+    Returns
+    -------
+    result : FrechetResult
+        The Fréchet mean among the allowed labels of each sample's supernode; ``index`` into ``space.keys``.
+
+    Raises
+    ------
+    SpaceError
+        If `space` is not over the labels of the source, or allows no label of a predicted supernode.
+    WeightError, InputError
+        For weights, supernodes or observed labels that break a rule.
+
+    Notes
+    -----
+    One call of the scorer for each distinct supernode.
+    """
+    if space.points != summary.source.keys:
+        raise SpaceError(
+            f"space: its {space.n_points} points are not the {len(summary.assignment)} labels that were "
+            "summarized; build it from summary.source"
+        )
+    scorer = make_scorer(space, observed, beta=beta)
+    rows = shaped_weights(weights, scorer.n_observed)
+    predicted = np.asarray(supernodes)
+    if predicted.shape != (len(rows),) or predicted.dtype.kind not in "iu":
+        raise InputError(
+            f"supernodes: shape {predicted.shape}, dtype {predicted.dtype}; give one number for each of the "
+            f"{len(rows)} rows of weights"
+        )
+    allowed = np.arange(space.n_points) if space.allowed is None else space.allowed
+    index = np.empty(len(rows), dtype=np.int64)
+    value = np.empty(len(rows))
+    n_tied = np.empty(len(rows), dtype=np.int64)
+    for supernode in np.unique(predicted).tolist():
+        among = np.flatnonzero(np.isin(allowed, summary.members(supernode)))
+        if not len(among):
+            raise SpaceError(
+                f"supernode {supernode} ({summary.keys[supernode]!r}) holds no label that the space allows; "
+                "summarize the labels that may be answers, or allow all"
+            )
+        samples = np.flatnonzero(predicted == supernode)
+        found = scorer.score(rows[samples], candidates=among)
+        index[samples], value[samples], n_tied[samples] = found.index, found.value, found.n_tied
+    return FrechetResult(index, value, n_tied)

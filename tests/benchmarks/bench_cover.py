@@ -1,0 +1,103 @@
+"""Covers of leaf-only taxonomies: the paper's Algorithm 1 against the search from what every cover contains.
+
+    python -m tests.benchmarks.bench_cover [--leaves 1000] [--seeds 0 1]
+
+The tree resembles the one of ImageNet's classes: 1,000 leaves drawn with a seed from the tree of primary
+parents of WordNet's nouns (of the synthetic taxonomy where WordNet is not installed) with everything above
+them, leaves alone allowed. Every cover is checked by the exact locus before its time is told. Prints one JSON
+document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ontology.geometry import TreeSpace, metric_space
+from ontology.geometry.covers.cover import is_locus_cover, must_observe, phylogenetic_cover, small_cover
+from ontology.geometry.covers.phylogenetic import entry_order
+from ontology.labelgraph import LabelGraph
+from tests.benchmarks.bench_tree_scoring import label_graph, processor
+from tests.benchmarks.graphs import describe
+
+T = TypeVar("T")
+
+
+def some_leaves(graph: LabelGraph, n_leaves: int, seed: int) -> LabelGraph:
+    """The tree of primary parents above a random choice of childless labels."""
+    parent = graph.primary_parent.tolist()
+    chosen = np.random.default_rng(seed).choice(np.flatnonzero(graph.leaf_mask), n_leaves, replace=False)
+    kept: set[int] = set()
+    for label in chosen.tolist():
+        while label >= 0 and label not in kept:
+            kept.add(label)
+            label = parent[label]
+    keys = graph.keys
+    return LabelGraph.from_edges([(keys[c], keys[parent[c]]) for c in sorted(kept) if parent[c] >= 0])
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """What `work` returns, and the processor seconds it took."""
+    begin = time.thread_time()
+    found = work()
+    return found, round(time.thread_time() - begin, 4)
+
+
+def measure(name: str, whole: LabelGraph, n_leaves: int, seed: int) -> dict[str, object]:
+    """Sizes, bounds and times on one tree."""
+    graph = some_leaves(whole, n_leaves, seed)
+    space = metric_space(graph, "tree", labels="leaves")
+    assert isinstance(space, TreeSpace)
+    required, required_s = timed(lambda: must_observe(space))
+    _, order_s = timed(lambda: entry_order(space))
+    algorithm, algorithm_s = timed(lambda: phylogenetic_cover(space))
+    small, small_s = timed(lambda: small_cover(space))
+    assert is_locus_cover(space, algorithm.keys)
+    assert is_locus_cover(space, small.keys)
+    return {
+        "seed": seed,
+        "tree": describe(f"{n_leaves} leaves of {name}", graph),
+        "n_labels": space.n_labels,
+        "must_observe": {"size": len(required), "status": required.status, "seconds": required_s},
+        "algorithm_1": {"size": len(algorithm), "seconds": algorithm_s, "order_seconds": order_s},
+        "small_cover": {
+            "size": len(small),
+            "status": small.status,
+            "lower_bound": small.lower_bound,
+            "seconds": small_s,
+        },
+        "small_cover_keeps_of_algorithm_1": round(len(small) / len(algorithm), 3),
+    }
+
+
+def main() -> None:
+    """Measure every seed and print the document."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--leaves", type=int, default=1000)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    options = parser.parse_args()
+    name, whole = label_graph()
+    with threadpool_limits(1):
+        small_cover(metric_space(LabelGraph.grid((2, 3))))  # compile outside the clock
+        runs = [measure(name, whole, options.leaves, seed) for seed in options.seeds]
+    document = {
+        "benchmark": "covers of leaf-only taxonomies",
+        "processor": processor(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "runs": runs,
+    }
+    json.dump(document, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""Distance blocks beside igraph, scipy and networkx, in one process and on one thread.
+
+    python -m tests.benchmarks.bench_distances [--sources 1000] [--whole]
+
+Graphs: WordNet's nouns over every edge where WordNet is installed, and the synthetic category graph; K seeded
+sources to all labels. igraph and scipy measure fewer sources and are scaled by K over that number, unless
+`--whole` gives igraph all of them (gigabytes of Python lists on the category graph); networkx always measures
+a few. Every answer is compared before it counts. `fresh` allocates the output, `out` fills the same array
+again, which spares the clearing of new memory. Peak memory is that of a process of its own.
+Prints one JSON document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from ontology.geometry import GraphSpace, metric_space
+from ontology.geometry.distances import eccentricities, pairwise_distances
+from ontology.labelgraph import LabelGraph
+from tests.benchmarks.bench_tree_scoring import processor
+from tests.benchmarks.graphs import category_graph, describe
+
+SEED = 0
+
+
+def wordnet() -> LabelGraph:
+    """WordNet's nouns."""
+    from ontology.readers import find_wordnet, read
+
+    folder = find_wordnet()
+    if folder is None:
+        raise SystemExit("WordNet is not installed: apt-get install wordnet-base")
+    graph = read(folder).graph
+    assert graph is not None
+    return graph
+
+
+GRAPHS: dict[str, Callable[[], LabelGraph]] = {"wordnet": wordnet, "category_graph": category_graph}
+
+
+def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """Least processor time of `repeats` calls, and the last answer."""
+    least, answer = np.inf, None
+    for _ in range(repeats):
+        del answer
+        begin = time.thread_time()
+        answer = work()
+        least = min(least, time.thread_time() - begin)
+    return float(least), answer
+
+
+def drawn(n_labels: int, n_sources: int) -> NDArray[np.int64]:
+    """Distinct sources."""
+    return np.random.default_rng(SEED).permutation(n_labels)[:n_sources]
+
+
+def others(graph: LabelGraph, sources: NDArray[np.int64], ours: NDArray[Any], whole: bool) -> dict[str, Any]:
+    """Seconds that igraph, scipy and networkx take for all sources, and how many were measured."""
+    import igraph
+    import networkx
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    ends = np.column_stack([graph.edge_child, graph.edge_parent])
+    one = igraph.Graph(n=graph.n_labels, edges=ends)
+    two = networkx.Graph(ends.tolist())
+    three = csr_array((np.ones(len(ends)), tuple(ends.T)), shape=(graph.n_labels,) * 2)
+    few = min(len(sources), 10_000_000 // graph.n_labels)
+
+    def of_networkx() -> NDArray[Any]:
+        found = np.empty((3, graph.n_labels))
+        for row, source in zip(found, sources[:3].tolist(), strict=True):
+            lengths = networkx.single_source_shortest_path_length(two, source)
+            row[list(lengths)] = list(lengths.values())
+        return found
+
+    measures: dict[str, tuple[int, Callable[[], Any]]] = {
+        "igraph": (len(sources) if whole else few, lambda: one.distances(sources[: measures["igraph"][0]])),
+        "scipy": (few, lambda: dijkstra(three, directed=False, indices=sources[:few], unweighted=True)),
+        "networkx": (3, of_networkx),
+    }
+    document = {}
+    for name, (n_sources, measure) in measures.items():
+        seconds, answer = timed(measure, 1)
+        for j in range(n_sources):
+            assert (np.asarray(answer[j]) == ours[:, j]).all(), name
+        del answer
+        document[name] = {
+            "sources_measured": n_sources,
+            "seconds": round(seconds * len(sources) / n_sources, 2),
+        }
+    return document
+
+
+def measure(name: str, n_sources: int, whole: bool) -> dict[str, Any]:
+    """Check and time one graph."""
+    graph = GRAPHS[name]()
+    sources = drawn(graph.n_labels, n_sources)
+    space = GraphSpace(graph)
+    begin = time.perf_counter()
+    ours = pairwise_distances(space, cols=sources)
+    first = time.perf_counter() - begin
+    beside = others(graph, sources, ours, whole)
+    again, _ = timed(lambda: pairwise_distances(space, cols=sources, out=ours), 7)
+    fresh, _ = timed(lambda: pairwise_distances(space, cols=sources), 7)
+    clearing, _ = timed(lambda: np.empty_like(ours).fill(1), 5)
+    diameter, largest = timed(space.diameter, 1)
+    document = {
+        "graph": describe(name, graph),
+        "n_sources": n_sources,
+        "first_call_seconds": round(first, 2),
+        "fresh_ms": round(1e3 * fresh, 1),
+        "out_ms": round(1e3 * again, 1),
+        "new_memory_alone_ms": round(1e3 * clearing, 1),
+        "diameter": largest,
+        "diameter_seconds": round(diameter, 3),
+        "beside": beside,
+        "ratio_fresh": {k: round(v["seconds"] / fresh, 1) for k, v in beside.items()},
+        "ratio_out": {k: round(v["seconds"] / again, 1) for k, v in beside.items()},
+    }
+    if name == "wordnet":
+        seconds, found = timed(lambda: eccentricities(space), 1)
+        assert found.max() == largest
+        tree = metric_space(graph, "tree")
+        rows, block = timed(lambda: pairwise_distances(tree, cols=sources), 5)
+        into, _ = timed(lambda: pairwise_distances(tree, cols=sources, out=block), 5)
+        tree_diameter, tree_largest = timed(tree.diameter, 3)
+        document |= {
+            "eccentricities_seconds": round(seconds, 2),
+            "tree": {
+                "fresh_ms": round(1e3 * rows, 1),
+                "out_ms": round(1e3 * into, 1),
+                "diameter": tree_largest,
+                "diameter_ms": round(1e3 * tree_diameter, 1),
+            },
+        }
+    return document
+
+
+def peak(name: str, n_sources: int) -> None:
+    """Print the output's size, and the peak memory of this process beyond what it held before."""
+    space = GraphSpace(GRAPHS[name]())
+    pairwise_distances(GraphSpace(LabelGraph.grid((20, 20))))  # loads numba
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    before = pages * resource.getpagesize() >> 20
+    output = pairwise_distances(space, cols=drawn(space.n_points, n_sources)).nbytes >> 20
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    figures = {"output_mb": output, "before_mb": before, "peak_mb": most}
+    print(json.dumps(figures | {"beside_output_mb": most - before - output}))
+
+
+def main() -> None:
+    """Run every graph and print the document."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sources", type=int, default=1000)
+    parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=list(GRAPHS))
+    parser.add_argument("--peak", choices=GRAPHS, help="measure one graph's peak memory alone")
+    options = parser.parse_args()
+    if options.peak:
+        peak(options.peak, options.sources)
+        return
+    memory = {}
+    for name in options.graphs:
+        command = [sys.executable, "-m", "tests.benchmarks.bench_distances", "--peak", name]
+        command += ["--sources", str(options.sources)]
+        printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        memory[name] = json.loads(printed)
+    with threadpool_limits(1):
+        graphs = [measure(name, options.sources, options.whole) for name in options.graphs]
+    document = {
+        "benchmark": "distance blocks",
+        "seed": SEED,
+        "processor": processor(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "threads": 1,
+        "graphs": graphs,
+        "peak_memory": memory,
+    }
+    json.dump(document, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main()

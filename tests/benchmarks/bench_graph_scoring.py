@@ -1,0 +1,126 @@
+"""Scoring the labels of a graph from reduced rows of distances, against the fused dense path; one thread.
+
+    python -m tests.benchmarks.bench_graph_scoring [--samples 1024] [--observed 1000]
+
+The graph is WordNet's nouns with all their parents where WordNet is installed, edges taken both ways, else a
+seeded synthetic hierarchy of several parents. Rows of probabilities and the fused dense path are those of
+`bench_tree_scoring`; votes give five observed labels one vote each. Answers are checked against `DenseScorer`
+before anything is timed: index, value and number of ties. Prints one JSON document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import sys
+import time
+
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from ontology.geometry import DenseScorer, metric_space
+from ontology.geometry.scoring.graphscorer import GraphScorer
+from ontology.labelgraph import LabelGraph
+from ontology.readers import find_wordnet, read
+from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities, processor, seconds
+from tests.benchmarks.graphs import category_graph, describe
+
+TOP = 5
+
+
+def label_graph() -> tuple[str, LabelGraph]:
+    """WordNet where it is installed, else a synthetic hierarchy of its size."""
+    folder = find_wordnet()
+    if folder is None:
+        return "category_graph", category_graph(82_115, 84_428)
+    graph = read(folder).graph
+    assert graph is not None
+    return "wordnet nouns, all parents", graph
+
+
+def rows_of(kind: str, n_samples: int, n_observed: int) -> np.ndarray:
+    """Probabilities, or five votes."""
+    if kind != "votes":
+        return probabilities(kind, n_samples, n_observed)
+    rng = np.random.default_rng(SEED)
+    rows = np.zeros((n_samples, n_observed), dtype=np.float32)
+    for row in rows:
+        row[rng.choice(n_observed, 5, replace=False)] = 1
+    return rows
+
+
+def measure(distances: np.ndarray, scorer: GraphScorer, kind: str, n_samples: int) -> dict[str, object]:
+    """Check and time one setting."""
+    weights = rows_of(kind, n_samples, distances.shape[1])
+    result = scorer.score(weights)
+    dense = DenseScorer(distances)
+    for a, b in (
+        (scorer.score(weights[:256]), dense.score(weights[:256])),
+        (scorer.score(weights[:32], TOP), dense.score(weights[:32], TOP)),
+    ):
+        assert (a.index == b.index).all()
+        assert (a.value == b.value).all()
+        assert (a.n_tied == b.n_tied).all()
+    np.testing.assert_allclose(fused_dense(distances, weights)[1], result.value, rtol=1e-3)
+    reduced = seconds(lambda: scorer.score(weights), 5)
+    baseline = statistics.median(seconds(lambda: fused_dense(distances, weights), 3))
+    reduced = statistics.median(reduced + seconds(lambda: scorer.score(weights), 4))
+    top = statistics.median(seconds(lambda: scorer.score(weights, TOP), 2))
+    return {
+        "probabilities": kind,
+        "reduced_ms": round(1e3 * reduced, 1),
+        f"top_{TOP}_ms": round(1e3 * top, 1),
+        "dense_ms": round(1e3 * baseline, 1),
+        "dense_gflops": round(2.0 * distances.size * n_samples / baseline / 1e9, 1),
+        "ratio": round(baseline / reduced, 1),
+        f"ratio_top_{TOP}": round(baseline / top, 1),
+        "distinct_answers": len(np.unique(result.index)),
+        "mean_n_tied": round(float(result.n_tied.mean()), 3),
+    }
+
+
+def main() -> None:
+    """Run every setting and print the document."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=1024)
+    parser.add_argument("--observed", type=int, default=1000)
+    options = parser.parse_args()
+    name, graph = label_graph()
+    with threadpool_limits(1):
+        space = metric_space(graph, "graph")
+        rng = np.random.default_rng(SEED + options.observed)
+        begin = time.perf_counter()
+        distances = space.distances(cols=rng.choice(space.n_points, options.observed, replace=False))
+        measured = time.perf_counter() - begin
+        begin = time.thread_time()
+        scorer = GraphScorer(distances)
+        figures = scorer.reduce()
+        prepared = time.thread_time() - begin
+        settings = [measure(distances, scorer, kind, options.samples) for kind in ("flat", "peaked", "votes")]
+        blas = [
+            "{internal_api} {version} {architecture} threads={num_threads}".format_map(info)
+            for info in threadpool_info()
+        ]
+    document = {
+        "benchmark": "scoring a graph from reduced rows against the fused dense path",
+        "graph": describe(name, graph),
+        "n_observed": options.observed,
+        "n_samples": options.samples,
+        "distances_seconds": round(measured, 2),
+        "prepare_seconds": round(prepared, 2),
+        "rows": dict(zip(("all", "distinct", "kept", "balls"), figures, strict=True)),
+        "seed": SEED,
+        "processor": processor(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "blas": blas,
+        "settings": settings,
+    }
+    json.dump(document, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main()

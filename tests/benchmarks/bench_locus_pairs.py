@@ -1,0 +1,179 @@
+"""Exact pair loci against the paper's grid of weights, and the hull of a large tree; one process, one thread.
+
+    python -m tests.benchmarks.bench_locus_pairs [--observed 20]
+
+The graph for pairs is WordNet's noun hierarchy with every edge where WordNet is installed, else a seeded
+synthetic hierarchy of several parents. Both sides start from the same distances: the grid is the paper's
+Algorithm 2 with its Fréchet means taken from them, not from a new search for each weight. Answers are checked
+before anything is timed: a witness for every member in whole numbers, the grid's labels among the exact ones,
+and each pair's labels again as an envelope of lines. Prints one JSON document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import platform
+import statistics
+import sys
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from ontology.geometry import TreeSpace, metric_space
+from ontology.geometry.loci.locus import locus_index
+from ontology.geometry.loci.pairs import hull_members, pairwise_locus
+from ontology.geometry.loci.published import pairwise_grid_locus
+from ontology.geometry.spaces import MatrixSpace
+from ontology.labelgraph import LabelGraph
+from tests.benchmarks.bench_tree_scoring import processor, seconds
+from tests.benchmarks.graphs import LSHTC_LABELS, WORDNET_SIZE, category_graph, describe, taxonomy_tree
+
+SEED = 0
+
+
+def label_graph() -> tuple[str, LabelGraph]:
+    """WordNet where it is installed, else the synthetic hierarchy."""
+    from ontology.readers import find_wordnet, read
+
+    folder = find_wordnet()
+    if folder is None:
+        return "category_graph", category_graph(WORDNET_SIZE, WORDNET_SIZE + 2_000)
+    graph = read(folder).graph
+    assert graph is not None
+    return "wordnet nouns, every edge", graph
+
+
+def envelope(first: np.ndarray, second: np.ndarray) -> set[int]:
+    """What two columns of squared distances reach, found by moving weight from the second to the first.
+
+    At odds u : 1 a label sums to ``u first + second``. From the best label at u = 0, the next is the one that
+    ties with it at the smallest u, in fractions.
+    """
+    both, place = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
+    points = [(x, z) for x, z in both.T.tolist()]
+    lowest = min(z for _, z in points)
+    reached = {point for point in points if point[1] == lowest}
+    while True:
+        x, z = at = min(reached)
+        ahead = {p: Fraction(p[1] - z, x - p[0]) for p in points if p[0] < x}
+        if not ahead:
+            break
+        odds = min(ahead.values())
+        reached |= {point for point in ahead if ahead[point] == odds}
+    reached |= {point for point in points if point[0] == at[0]}
+    kept = np.array([point in reached for point in points])
+    return set(np.flatnonzero(kept[place.ravel()]).tolist())
+
+
+def check_pairs(distances: np.ndarray, members: np.ndarray, witnesses: list[tuple[int, ...]]) -> None:
+    """Every member is best under its witness, and nothing is left out."""
+    squared = distances.astype(np.int64) ** 2
+    for y, weights in zip(members.tolist(), witnesses, strict=True):
+        total = squared @ np.array(weights)
+        assert total[y] == total.min()
+    columns = range(distances.shape[1])
+    again = [envelope(squared[:, a], squared[:, b]) for a, b in itertools.combinations(columns, 2)]
+    assert set().union(*again) == set(members.tolist())
+
+
+def pairs(graph: LabelGraph, n_observed: int) -> dict[str, object]:
+    """Check and time the exact pair loci and the grid."""
+    space = metric_space(graph, "graph")
+    chosen = np.random.default_rng(SEED).choice(space.n_points, n_observed, replace=False)
+    distances = space.distances(cols=chosen)
+    measured = MatrixSpace(distances, space.keys, space.points.take(chosen))
+    keys = list(measured.points)
+    diameter = space.diameter()
+
+    exact = pairwise_locus(measured, keys)
+    check_pairs(distances, exact.index, list(exact.witnesses))
+    grid = pairwise_grid_locus(measured, keys, divisions=diameter)
+    assert set(grid.index.tolist()) <= set(exact.index.tolist())
+
+    taken = seconds(lambda: hull_members(distances), 7)
+    slow = seconds(lambda: pairwise_grid_locus(measured, keys, divisions=diameter), 3)
+    taken += seconds(lambda: hull_members(distances), 7)
+    return {
+        "n_observed": n_observed,
+        "diameter": diameter,
+        "distance_dtype": str(distances.dtype),
+        "exact_ms": round(1e3 * statistics.median(taken), 2),
+        "grid_ms": round(1e3 * statistics.median(slow), 1),
+        "ratio": round(statistics.median(slow) / statistics.median(taken), 1),
+        "members": len(exact),
+        "members_of_the_grid": len(grid),
+    }
+
+
+def hulls() -> list[dict[str, object]]:
+    """Check and time the hull of a tree of LSHTC's size, from few observed labels to all leaves."""
+    graph = taxonomy_tree(LSHTC_LABELS, SEED)
+    space = metric_space(graph, "tree")
+    assert isinstance(space, TreeSpace)
+    rng = np.random.default_rng(SEED)
+    leaves = np.flatnonzero(graph.leaf_mask)
+    choices = [rng.choice(space.n_points, n, replace=False) for n in (50, 1_000, 100_000)] + [leaves]
+    found: list[dict[str, object]] = []
+    for observed in choices:
+        got = locus_index(space, observed)
+        assert np.array_equal(got.index, hull_by_pruning(space.parent, observed))
+        taken = seconds(partial(locus_index, space, observed), 15)
+        found.append(
+            {
+                "n_labels": space.n_labels,
+                "n_observed": len(observed),
+                "members": len(got),
+                "ms": round(1e3 * statistics.median(taken), 2),
+            }
+        )
+    return found
+
+
+def hull_by_pruning(parent: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Take away vertices of degree one that are not observed, until there is none."""
+    n = len(parent)
+    neighbours: list[set[int]] = [set() for _ in range(n)]
+    for v, p in enumerate(parent.tolist()):
+        if p >= 0:
+            neighbours[v].add(p)
+            neighbours[p].add(v)
+    kept = set(observed.tolist())
+    waiting = [v for v in range(n) if len(neighbours[v]) < 2 and v not in kept]
+    gone = np.zeros(n, dtype=bool)
+    while waiting:
+        v = waiting.pop()
+        gone[v] = True
+        for u in neighbours[v]:
+            neighbours[u].discard(v)
+            if len(neighbours[u]) < 2 and u not in kept and not gone[u]:
+                waiting.append(u)
+        neighbours[v].clear()
+    return np.flatnonzero(~gone)
+
+
+def main() -> None:
+    """Measure and print the document."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--observed", type=int, default=20)
+    options = parser.parse_args()
+    name, graph = label_graph()
+    document = {
+        "benchmark": "exact pair loci against the paper's grid; the hull of a tree",
+        "graph": describe(name, graph),
+        "seed": SEED,
+        "processor": processor(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "threads": 1,
+        "pairs": pairs(graph, options.observed),
+        "hulls": hulls(),
+    }
+    json.dump(document, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Scoring the leaves of a tree, and ranking, against the fused dense path; one process, one thread.
+
+    python -m tests.benchmarks.bench_restricted_scoring [--samples 1024] [--observed 1000]
+
+Graph, rows of probabilities and the fused dense path are those of `bench_tree_scoring`; only leaves may be
+answers. Compiled and numpy-only search are timed; both are checked against `DenseScorer` before that, index,
+value and number of ties. Prints one JSON document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import sys
+import time
+
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from ontology.geometry import DenseScorer, TreeSpace, metric_space
+from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
+from tests.benchmarks.bench_tree_scoring import (
+    SEED,
+    fused_dense,
+    label_graph,
+    probabilities,
+    processor,
+    seconds,
+)
+from tests.benchmarks.graphs import describe
+
+TOP = 5
+
+
+def measure(space: TreeSpace, n_observed: int, n_samples: int, kind: str) -> dict[str, object]:
+    """Check and time one setting."""
+    rng = np.random.default_rng(SEED + n_observed)
+    observed = rng.choice(space.n_points, n_observed, replace=False)
+    weights = probabilities(kind, n_samples, n_observed)
+    distances = space.distances(cols=observed)
+    dense = DenseScorer(distances)
+    exact, ranked = dense.score(weights[:128]), dense.score(weights[:32], TOP)
+    document: dict[str, object] = {"n_observed": n_observed, "n_samples": n_samples, "probabilities": kind}
+
+    taken = {}
+    for name, compiled in (("compiled", True), ("numpy", False)):
+        begin = time.thread_time()
+        scorer = RestrictedTreeScorer(space, observed, compiled=compiled)
+        result = scorer.score(weights[:128])
+        document[f"{name}_first_call_ms"] = round(1e3 * (time.thread_time() - begin), 1)
+        for a, b in ((result, exact), (scorer.score(weights[:32], TOP), ranked)):
+            assert (a.index == b.index).all()
+            assert (a.value == b.value).all()
+            assert (a.n_tied == b.n_tied).all()
+        taken[name] = statistics.median(seconds(lambda s=scorer: s.score(weights), 15))
+        top = statistics.median(seconds(lambda s=scorer: s.score(weights, TOP), 5))
+        document[f"{name}_ms"] = round(1e3 * taken[name], 2)
+        document[f"{name}_top_{TOP}_ms"] = round(1e3 * top, 2)
+    whole = scorer.score(weights)
+    np.testing.assert_allclose(fused_dense(distances, weights)[1], whole.value, rtol=1e-3)
+    baseline = statistics.median(seconds(lambda: fused_dense(distances, weights), 3))
+    return document | {
+        "dense_ms": round(1e3 * baseline, 1),
+        "dense_gflops": round(2.0 * distances.size * n_samples / baseline / 1e9, 1),
+        "ratio_compiled": round(baseline / taken["compiled"], 1),
+        "ratio_numpy": round(baseline / taken["numpy"], 1),
+        "distinct_answers": len(np.unique(whole.index)),
+        "mean_n_tied": round(float(whole.n_tied.mean()), 3),
+    }
+
+
+def main() -> None:
+    """Run every setting and print the document."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=1024)
+    parser.add_argument("--observed", type=int, nargs="+", default=[1000])
+    options = parser.parse_args()
+    name, graph = label_graph()
+    with threadpool_limits(1):
+        space = metric_space(graph, "tree", "leaves")
+        assert isinstance(space, TreeSpace)
+        settings = [
+            measure(space, n_observed, options.samples, kind)
+            for n_observed in options.observed
+            for kind in ("flat", "peaked")
+        ]
+        blas = [
+            "{internal_api} {version} {architecture} threads={num_threads}".format_map(info)
+            for info in threadpool_info()
+        ]
+    document = {
+        "benchmark": "scoring the leaves of a tree against the fused dense path",
+        "graph": describe(name, graph),
+        "n_allowed": space.n_labels,
+        "seed": SEED,
+        "processor": processor(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "blas": blas,
+        "settings": settings,
+    }
+    json.dump(document, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main()

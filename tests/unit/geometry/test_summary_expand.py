@@ -1,0 +1,111 @@
+"""From labels to supernodes and back: inverse to each other, majorities counted afresh, the second stage."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from ontology.errors import InputError, SpaceError, UnknownLabelError
+from ontology.geometry import frechet_mean, metric_space
+from ontology.geometry.summaries.expand import expand, predict_within, push, push_index
+from ontology.geometry.summaries.summary import summarize
+from ontology.labelgraph import LabelGraph
+
+
+def hierarchy(n: int, seed: int) -> LabelGraph:
+    rng = np.random.default_rng(seed)
+    pairs = {(c, int(rng.integers(c))) for c in range(1, n)}
+    pairs |= {(c, int(rng.integers(c))) for c in range(2, n) if rng.random() < 0.3}
+    return LabelGraph.from_edges([(f"{c:03d}", f"{p:03d}") for c, p in sorted(pairs)])
+
+
+def star(n: int) -> LabelGraph:
+    return LabelGraph.from_edges([(f"leaf{i:03d}", "hub") for i in range(n)])
+
+
+def test_pushing_and_expanding_are_inverse():
+    graph = hierarchy(60, 5)
+    summary = summarize(graph, 9)
+    assert push(summary, graph.keys).tolist() == summary.assignment.tolist()
+    for s, key in enumerate(summary.keys):
+        assert push(summary, expand(summary, s)).tolist() == [s] * summary.sizes[s]
+        assert expand(summary, key) == expand(summary, s)
+        assert expand(summary, s)[0] == key
+
+
+def test_the_majority_wins_and_the_lowest_number_among_equals():
+    graph = LabelGraph.from_edges(
+        [(f"{c}{i}", c) for c in "abc" for i in range(3)] + [(c, "~") for c in "abc"]
+    )
+    summary = summarize(graph, 4, method="subtree")
+    of = dict(zip(graph.keys, summary.assignment.tolist(), strict=True))
+    rows = [["c0", "c1", "a0"], ["c0", "a0"], ["b2"], ["b0", "c0", "b1", "c1", "a0"]]
+    lowest = min(of["c0"], of["a0"])
+    assert push(summary, rows).tolist() == [of["c0"], lowest, of["b2"], min(of["b0"], of["c0"])]
+
+
+def test_votes_by_counting():
+    rng = np.random.default_rng(0)
+    summary = summarize(hierarchy(80, 6), 10)
+    lengths = rng.integers(1, 7, 200)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    votes = rng.integers(0, 80, offsets[-1])
+    found = push_index(summary, votes, offsets)
+    for i in range(200):
+        count = Counter(summary.assignment[votes[offsets[i] : offsets[i + 1]]].tolist())
+        assert found[i] == min(count, key=lambda s: (-count[s], s))
+
+
+def test_what_cannot_be_pushed_or_expanded_is_named():
+    summary = summarize(hierarchy(30, 0), 5)
+    with pytest.raises(UnknownLabelError):
+        push(summary, ["nobody"])
+    with pytest.raises(InputError, match="row 1 has no label"):
+        push(summary, [["000"], []])
+    with pytest.raises(InputError, match="mixed"):
+        push(summary, ["000", ["001"]])
+    with pytest.raises(InputError, match="single string"):
+        push(summary, "000")
+    with pytest.raises(InputError, match="index: 30"):
+        push_index(summary, [30])
+    with pytest.raises(InputError, match="offsets"):
+        push_index(summary, [1, 2], [0, 1])
+    with pytest.raises(InputError, match="supernode: 5"):
+        expand(summary, 5)
+    inner = next(key for key in summary.source.keys if key not in summary.keys)
+    with pytest.raises(InputError, match="not its key"):
+        expand(summary, inner)
+    assert push(summary, []).tolist() == []
+
+
+def test_the_second_stage_is_the_mean_among_the_members():
+    graph = hierarchy(70, 7)
+    summary = summarize(graph, 8)
+    rng = np.random.default_rng(1)
+    for space in (metric_space(graph, "graph"), metric_space(graph, "tree")):
+        observed = space.points.take([3, 20, 44])
+        weights = rng.random((30, 3))
+        predicted = rng.integers(0, summary.n_supernodes, 30)
+        found = predict_within(summary, predicted, space, observed, weights)
+        for i, s in enumerate(predicted.tolist()):
+            alone = frechet_mean(space, observed, weights[i], candidates=expand(summary, s))
+            assert (found.index[i], found.value[i], found.n_tied[i]) == (
+                alone.index,
+                alone.value,
+                alone.n_tied,
+            )
+            assert summary.assignment[found.index[i]] == s
+
+
+def test_a_second_stage_needs_an_allowed_label_and_the_same_labels():
+    graph = hierarchy(40, 8)
+    summary = summarize(graph, 40)
+    leaves = metric_space(graph, "tree", "leaves")
+    with pytest.raises(SpaceError, match="holds no label that the space allows"):
+        predict_within(summary, [0], leaves, [graph.keys[0]], [[1.0]])
+    with pytest.raises(SpaceError, match="not the 40 labels"):
+        predict_within(summary, [0], metric_space(star(5)), ["hub"], [[1.0]])
+    with pytest.raises(InputError, match="supernodes: shape"):
+        predict_within(summary, [0, 1], metric_space(graph, "tree"), [graph.keys[0]], [[1.0]])
