@@ -27,8 +27,10 @@ __all__ = ["EXIT_CODES", "LazyGroup", "grove"]
 
 COMMANDS = {
     "bundle": ("labelgrove.cli.bundles:bundle", "Build and inspect what the adapter loads."),
+    "cover": ("labelgrove.cli.locus:cover", "Show which labels must be known to reach all."),
     "cypher": ("labelgrove.cli.cypher:cypher", "Query the graph, read-only."),
     "db": ("labelgrove.cli.database:db", "Upgrade the schema of catalogue and ledger."),
+    "distances": ("labelgrove.cli.distances:distances", "Measure distances between labels."),
     "doctor": ("labelgrove.cli.doctor:doctor", "Say what is in use, reach it, and name the fix."),
     "evaluate": ("labelgrove.cli.scoring:evaluate", "Measure a model's outputs beside all baselines."),
     "graph": ("labelgrove.cli.graph:graph", "Rebuild or verify the graph."),
@@ -38,9 +40,14 @@ COMMANDS = {
     ),
     "jobs": ("labelgrove.cli.jobs:jobs", "List and show background jobs."),
     "labels": ("labelgrove.cli.labels:labels", "Search labels and walk the hierarchy."),
+    "locus": ("labelgrove.cli.locus:locus", "Show what a model that knows some labels can answer."),
     "ontology": ("labelgrove.cli.ontologies:ontology", "List, show, validate, export and delete ontologies."),
+    "plot": ("labelgrove.cli.plot:plot", "Draw regions, loci and selections."),
     "quickstart": ("labelgrove.cli.quickstart:quickstart", "Run the main job on real input, and draw it."),
+    "sample": ("labelgrove.cli.select:sample", "Draw observed labels at random."),
     "score": ("labelgrove.cli.scoring:score", "Answer a model's outputs with labels of the whole space."),
+    "select": ("labelgrove.cli.select:select", "Show which labels to collect next."),
+    "summarize": ("labelgrove.cli.summarize:summarize", "Merge a huge graph into supernodes."),
     "worker": ("labelgrove.cli.worker:worker", "Serve background jobs from the broker."),
 }
 

@@ -1,0 +1,171 @@
+"""``grove plot``: simplex, selection, locus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelgrove.cli.common import Progress, note, with_workspace
+from labelgrove.cli.spaces import KEYS, StoredSpace, with_space
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from labelgrove.plots import Figure
+    from ontology.geometry import MetricSpace
+    from ontology.workspace import Workspace
+
+__all__ = ["plot"]
+
+
+def _png(_: click.Context, __: click.Parameter, out: Path) -> Path:
+    """Refuse another kind of picture before anything is computed."""
+    if out.suffix != ".png":
+        raise click.BadParameter(f"{out}: name a .png file")
+    return out
+
+
+_out = click.option(
+    "--out",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=_png,
+    help="Picture to write, a .png file.",
+)
+
+
+@click.group()
+def plot() -> None:
+    """Draw prediction regions, loci and selections."""
+
+
+@plot.command()
+@click.argument("ontology", required=False)
+@click.option("--observed", metavar=KEYS, help="Three labels of ONTOLOGY.")
+@click.option("--metric", type=click.Choice(["auto", "tree", "graph"]), default="auto", show_default=True)
+@click.option(
+    "--labels", type=click.Choice(["all", "leaves"]), default="all", show_default=True, help="The answers."
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the random families.")
+@_out
+@with_workspace
+def simplex(
+    workspace: Workspace,
+    ontology: str | None,
+    observed: str | None,
+    metric: Any,
+    labels: Any,
+    seed: int,
+    out: Path,
+) -> None:
+    """Draw which label is answered for every probability vector over three observed labels.
+
+    Without ONTOLOGY: on a tree, the leaves of a tree, a grid and three kinds of random graphs, side by side.
+    """
+    from labelgrove import plots
+    from ontology.errors import InputError
+    from ontology.geometry import metric_space
+
+    if (ontology is None) != (observed is None):
+        raise InputError("--observed: goes with ONTOLOGY; give both, or neither for the six families")
+    if ontology is None or observed is None:
+        _save(plots.region_panels(plots.paper_families(seed)), out)
+        return
+    graph = workspace.label_graph(ontology)
+    space = metric_space(graph, metric, labels)
+    stored = StoredSpace(ontology, graph, space, "auto")
+    keys = stored.keys(observed)
+    _save(plots.prediction_regions(space, keys, name=stored.title), out)
+
+
+@plot.command()
+@click.option("-n", "n_labels", default=100, show_default=True, type=click.IntRange(2), help="Labels.")
+@click.option("--start", default=3, show_default=True, type=click.IntRange(1), help="Observed at the start.")
+@click.option("--rounds", default=30, show_default=True, type=click.IntRange(1), help="Labels picked.")
+@click.option("--seeds", default=10, show_default=True, type=click.IntRange(1), help="Random trees drawn.")
+@_out
+def selection(n_labels: int, start: int, rounds: int, seeds: int, out: Path) -> None:
+    """Draw how many labels are reached round by round on random trees, active beside random selection."""
+    import numpy as np
+
+    from labelgrove import plots
+    from ontology.errors import InputError
+    from ontology.geometry import metric_space, sample_observed
+    from ontology.randomgraphs import random_tree
+
+    if start + rounds > n_labels:
+        raise InputError(f"--rounds {rounds}: {start} + {rounds} labels of {n_labels}; ask for fewer rounds")
+    sizes: dict[str, list[NDArray[np.int64]]] = {"active": [], "outside": [], "uniform": []}
+    with Progress("selection on random trees").shown() as progress:
+        for seed in range(seeds):
+            progress(f"tree {seed + 1} of {seeds}", seed, seeds)
+            space = metric_space(random_tree(n_labels, seed=seed))
+            observed = sample_observed(space, start, seed=seed)
+            for method, rows in sizes.items():
+                rows.append(_sizes(space, observed, rounds, method, seed))
+    figure = plots.selection_curves(
+        {_METHODS[method]: np.array(rows) for method, rows in sizes.items()}, n_start=start, n_labels=n_labels
+    )
+    _save(figure, out)
+
+
+_METHODS = {
+    "active": "active",
+    "outside": "random, outside the locus",
+    "uniform": "random, among the rest",
+}
+
+
+def _sizes(
+    space: MetricSpace, observed: tuple[str, ...], rounds: int, method: Any, seed: int
+) -> NDArray[Any]:
+    """Return the size of the locus before the first round and after each; it stays once nothing is left."""
+    import numpy as np
+
+    from ontology.geometry import select_classes
+
+    found = select_classes(space, observed, None if method == "outside" else rounds, method=method, seed=seed)
+    gains = np.zeros(rounds, dtype=np.int64)
+    gains[: len(found.gains)] = found.gains[:rounds]
+    return found.size_before + np.cumsum([0, *gains])
+
+
+@plot.command()
+@with_space
+@click.option("--observed", required=True, metavar=KEYS, help="The labels your model knows.")
+@click.option(
+    "--limit", default=1000, show_default=True, type=int, help="Labels drawn one by one, at most 2,000."
+)
+@_out
+def locus(stored: StoredSpace, observed: str, limit: int, out: Path) -> None:
+    """Draw the hierarchy of ONTOLOGY with the labels that are observed, reached and not reached."""
+    from labelgrove import plots
+    from ontology import geometry
+
+    keys = stored.keys(observed)
+    space = stored.space
+    with Progress(f"locus of {len(keys):,} labels").shown():
+        found = geometry.locus(space, keys)
+    figure = plots.locus_hierarchy(
+        stored.graph,
+        space.point_index(keys),
+        found.index if space.allowed is None else space.allowed[found.index],
+        allowed=space.allowed,
+        limit=limit,
+        name=stored.title,
+        title=f"{len(found):,} of {space.n_labels:,} labels reached from {len(keys):,} observed",
+    )
+    _save(figure, out)
+
+
+def _save(figure: Figure, out: Path) -> None:
+    from labelgrove import plots
+    from ontology.errors import InputError
+
+    try:
+        plots.save(figure, out)
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written ({error.strerror})") from error
+    note(f"wrote the picture to {out}")

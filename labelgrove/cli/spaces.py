@@ -1,0 +1,188 @@
+"""What the commands on the geometry of an ontology share: its metric space, and the labels that are named."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from labelgrove.cli.common import as_csv, read_keys, with_workspace, write_file
+
+if TYPE_CHECKING:
+    from ontology.geometry import MetricSpace
+    from ontology.labelgraph import LabelGraph
+    from ontology.workspace import Workspace
+
+__all__ = [
+    "KEYS",
+    "StoredSpace",
+    "out_option",
+    "read_costs",
+    "share",
+    "with_space",
+    "write_rows",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+KEYS = "FILE|KEYS"
+"""How help calls an option that names labels: a file with one per line, - for stdin, or key,key,..."""
+
+_OPTIONS = (
+    click.argument("ontology"),
+    click.option("--metric", type=click.Choice(["auto", "tree", "graph"]), default="auto", show_default=True),
+    click.option(
+        "--labels",
+        "allowed",
+        default="all",
+        show_default=True,
+        metavar="all|leaves|FILE|KEYS",
+        help="The labels that may be an answer.",
+    ),
+    click.option(
+        "--by",
+        type=click.Choice(["auto", "key", "name"]),
+        default="auto",
+        show_default=True,
+        help="Whether labels are given by key or name; a name of several labels is refused with candidates.",
+    ),
+)
+
+out_option = click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write: .csv, or .json."
+)
+
+
+@dataclass(frozen=True)
+class StoredSpace:
+    """The metric space of the current version of an ontology."""
+
+    ontology: str
+    graph: LabelGraph
+    space: MetricSpace
+    by: Any
+
+    def keys(self, given: str | None) -> tuple[str, ...]:
+        """Return the keys of the labels that an option names; none at all where it was not given."""
+        from adapter import find_labels
+
+        if given is None:
+            return ()
+        found = find_labels(read_keys(given), self.graph.keys, self.graph.names, by=self.by)
+        return self.graph.keys.take(found)
+
+    def name(self, key: str) -> str:
+        """Return the name of a label, empty where it has none."""
+        return self.graph.names[self.graph.keys.index(key)]
+
+    def title(self, key: str) -> str:
+        """Return what to call a label in text and pictures: its name, or its key where it has none."""
+        return self.name(key) or key
+
+    def named(self, keys: Iterable[str]) -> list[dict[str, str]]:
+        """Return keys with their names, as documents hold them."""
+        return [{"key": key, "name": self.name(key)} for key in keys]
+
+    def examples(self, keys: Sequence[str], limit: int = 8) -> str:
+        """Return some of many labels as text, spread over their order."""
+        step = max(1, len(keys) // limit)
+        chosen = list(keys)[::step][:limit]
+        shown = [f"{key} ({self.title(key)})" if self.title(key) != key else key for key in chosen]
+        return ", ".join(shown) + (f", ... ({len(keys):,} in all)" if len(keys) > len(chosen) else "")
+
+    def document(self) -> dict[str, Any]:
+        """Return what every document begins with: which ontology, which version, which space."""
+        return {
+            "ontology": self.ontology,
+            "digest": self.graph.digest,
+            "metric": self.space.kind,
+            "n_labels": self.space.n_labels,
+        }
+
+
+def with_space(command: Callable[Concatenate[StoredSpace, P], R]) -> Callable[..., R]:
+    """Add the options that choose a metric space, and pass it as the first argument."""
+
+    @functools.wraps(command)
+    def run(
+        workspace: Workspace,
+        ontology: str,
+        metric: Any,
+        allowed: str,
+        by: Any,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> R:
+        from adapter import find_labels
+        from ontology.geometry import metric_space
+
+        graph = workspace.label_graph(ontology)
+        labels: Any = allowed
+        if allowed not in ("all", "leaves"):
+            labels = graph.keys.take(find_labels(read_keys(allowed), graph.keys, graph.names, by=by))
+        return command(StoredSpace(ontology, graph, metric_space(graph, metric, labels), by), *args, **kwargs)
+
+    wrapped: Callable[..., R] = with_workspace(run)
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def share(part: int, whole: int) -> str:
+    """Return a number of labels with its share.
+
+    >>> share(1234, 82115)
+    '1,234 of 82,115 labels (1.50 %)'
+    """
+    return f"{part:,} of {whole:,} labels ({100 * part / whole:.2f} %)"
+
+
+def write_rows(
+    out: Path, document: dict[str, Any], columns: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Write what ``--out`` asks for: the document to a .json file, the rows to a .csv file."""
+    from ontology.errors import InputError
+
+    if out.suffix == ".json":
+        write_file(out, (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode(), "the document")
+    elif out.suffix == ".csv":
+        listed = list(rows)
+        write_file(out, (as_csv(columns, listed) + "\n").encode(), f"{len(listed):,} rows")
+    else:
+        raise InputError(f"--out {out}: name a .csv or a .json file")
+
+
+def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | None:
+    """Read what observing a label costs: a CSV file with a header and the columns label and cost."""
+    from adapter import find_labels
+    from ontology.errors import InputError, NotFoundError
+
+    if source is None:
+        return None
+    try:
+        text = Path(source).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise NotFoundError(f"--costs {source}: there is no such file; check the path") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--costs {source}: cannot be read: {error}") from error
+    rows = list(csv.reader(io.StringIO(text)))
+    labels, costs = [], []
+    for line, row in enumerate(rows[1:], start=2):
+        try:
+            label, cost = row
+            costs.append(float(cost))
+        except ValueError:
+            raise InputError(
+                f"{source}:{line}: {','.join(row)!r}; after the header, a line is a label and its cost"
+            ) from None
+        labels.append(label)
+    found = find_labels(labels, stored.graph.keys, stored.graph.names, by=stored.by)
+    return dict(zip(stored.graph.keys.take(found), costs, strict=True))

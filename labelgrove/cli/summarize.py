@@ -1,0 +1,87 @@
+"""``grove summarize``: a huge graph as a small one of supernodes."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelgrove.cli.common import Progress, emit, json_option, note, with_workspace
+from labelgrove.cli.spaces import out_option, share, write_rows
+
+if TYPE_CHECKING:
+    from ontology.workspace import Workspace
+
+__all__ = ["summarize"]
+
+
+@click.command()
+@click.argument("ontology")
+@click.option("--target", required=True, type=int, help="How many supernodes to end with, at most.")
+@click.option(
+    "--method",
+    type=click.Choice(["capped", "subtree", "neighbourhood", "node"]),
+    default="capped",
+    show_default=True,
+    help="capped: random merges, none beyond the cap; subtree: subtrees of the hierarchy; neighbourhood, "
+    "node: the published process as its text and as its code have it (one supernode may swallow nearly all).",
+)
+@click.option(
+    "--cap", type=float, help="capped: the most labels in one supernode, or, below 1, the largest share."
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all that is random.")
+@out_option
+@json_option
+@with_workspace
+def summarize(
+    workspace: Workspace,
+    ontology: str,
+    target: int,
+    method: Any,
+    cap: float | None,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Merge the labels of ONTOLOGY into supernodes until at most TARGET are left.
+
+    The .csv file of --out holds the supernode of every label.
+    """
+    from ontology import geometry
+
+    graph = workspace.label_graph(ontology)
+    most = int(cap) if cap is not None and cap.is_integer() else cap
+    with Progress(f"summarize {ontology}").shown(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", geometry.DegenerateSummaryWarning)
+        found = geometry.summarize(graph, target, method=method, seed=seed, cap=most)
+    for warning in caught:
+        note(f"warning: {warning.message}")
+    sizes = found.sizes
+    document = {
+        "ontology": ontology,
+        "digest": graph.digest,
+        "method": method,
+        "seed": seed,
+        "target": target,
+        "n_supernodes": len(sizes),
+        "n_edges": len(found.counts),
+        "largest": int(sizes.max()),
+        "largest_share": found.largest_share,
+        "sizes": {
+            "median": float(sorted(sizes.tolist())[len(sizes) // 2]),
+            "single": int((sizes == 1).sum()),
+        },
+    }
+    if out is not None:
+        rows = [(key, int(node)) for key, node in zip(graph.keys, found.assignment.tolist(), strict=True)]
+        assigned = document | {"assignment": dict(rows)} if out.suffix == ".json" else document
+        write_rows(out, assigned, ("key", "supernode"), rows)
+    emit(
+        document,
+        as_json,
+        f"{graph.n_labels:,} labels in {len(sizes):,} supernodes with {document['n_edges']:,} edges\n"
+        f"the largest holds {share(int(sizes.max()), graph.n_labels)}; "
+        f"{document['sizes']['single']:,} hold one",
+    )

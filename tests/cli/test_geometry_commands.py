@@ -1,0 +1,153 @@
+"""The commands on geometry: what they print, write and refuse, on the embedded default."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from labelgrove.cli import grove
+from ontology.geometry import locus, metric_space
+from ontology.labelgraph import LabelGraph
+
+EDGES = [("tree", "plant"), ("moss", "plant"), ("oak", "tree"), ("elm", "tree"), ("holm oak", "oak")]
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, code: int = 0, text: str | None = None):
+        result = CliRunner().invoke(grove, list(arguments), input=text)
+        assert result.exit_code == code, (arguments, result.output, result.exception)
+        return result
+
+    Path("garden.csv").write_text("child,parent\n" + "".join(f"{c},{p}\n" for c, p in EDGES))
+    run("ingest", "garden", "garden.csv")
+    return run
+
+
+def document(result):
+    return json.loads(result.stdout)
+
+
+def test_locus_shows_what_is_reached_and_how(call):
+    found = document(call("locus", "garden", "--observed", "elm,moss", "--witness", "tree", "--json"))
+    expected = locus(metric_space(LabelGraph.from_edges(EDGES)), ["elm", "moss"])
+    assert [entry["key"] for entry in found["members"]] == list(expected.members)
+    assert (found["status"], found["size"], found["n_unique"]) == ("exact", 4, 4)
+    assert found["witness"] == {"label": "tree", "weights": {"elm": 2, "moss": 1}}
+    text = call("locus", "garden", "--observed", "elm,moss").stdout
+    assert "reach 4 of 6 labels (66.67 %), exact" in text
+
+
+def test_a_label_out_of_reach_has_no_witness(call):
+    result = call("locus", "garden", "--observed", "elm,moss", "--witness", "oak", code=4)
+    assert "oak" in result.stderr
+
+
+@pytest.mark.parametrize("method", ["pairs", "pair-grid", "grid"])
+def test_published_approximations_go_by_name(call, method):
+    found = document(call("locus", "garden", "--observed", "elm,moss", "--method", method, "--json"))
+    assert found["method"] == method
+    assert found["size"] == 4
+
+
+def test_a_locus_is_written_as_rows_or_as_the_document(call):
+    call("locus", "garden", "--observed", "elm,moss", "--labels", "leaves", "--out", "locus.csv")
+    assert Path("locus.csv").read_text().splitlines() == ["key,name,unique", "moss,moss,True", "elm,elm,True"]
+    call("locus", "garden", "--observed", "elm,moss", "--out", "locus.json")
+    assert json.loads(Path("locus.json").read_text())["size"] == 4
+    assert ".csv or a .json" in call("locus", "garden", "--observed", "elm", "--out", "x.txt", code=2).stderr
+
+
+def test_cover_finds_checks_and_names_what_is_needed(call):
+    found = document(call("cover", "garden", "--json"))
+    assert {entry["key"] for entry in found["labels"]} == {"moss", "elm", "holm oak"}
+    assert found["lower_bound"] == found["size"] == 3
+    checked = document(call("cover", "garden", "--observed", "moss,elm,holm oak", "--json"))
+    assert (checked["is_locus_cover"], checked["is_identifying_cover"], checked["missing"]) == (
+        True,
+        True,
+        [],
+    )
+    short = document(call("cover", "garden", "--observed", "moss,elm", "--json"))
+    assert {entry["key"] for entry in short["missing"]} == {"oak", "holm oak"}
+    assert not short["is_locus_cover"]
+    must = document(call("cover", "garden", "--method", "must", "--json"))
+    assert {entry["key"] for entry in must["labels"]} == {"moss", "elm", "holm oak"}
+    for method in ("phylogenetic", "small"):
+        leaves = call("cover", "garden", "--labels", "leaves", "--method", method, "--json")
+        assert document(leaves)["size"] == 3
+    assert "--identifying" in call("cover", "garden", "--identifying", "--method", "small", code=2).stderr
+
+
+def test_select_gains_spends_and_keeps_to_its_limits(call):
+    picks = document(call("select", "garden", "--observed", "moss", "--json"))["picks"]
+    assert [(pick["key"], pick["gain"]) for pick in picks] == [("holm oak", 4), ("elm", 1)]
+    forbidden = document(call("select", "garden", "--observed", "moss", "--forbidden", "holm oak", "--json"))
+    assert [(pick["key"], pick["gain"]) for pick in forbidden["picks"]] == [("elm", 3), ("oak", 1)]
+    Path("costs.csv").write_text("label,cost\nholm oak,9\noak,2\n")
+    limited = call(
+        "select", "garden", "--observed", "moss", "--costs", "costs.csv", "--budget", "3", "--json"
+    )
+    assert document(limited)["spent"] <= 3
+    assert document(limited)["gain"] == 4
+    Path("bad.csv").write_text("label,cost\noak,much\n")
+    assert "bad.csv:2" in call("select", "garden", "--observed", "moss", "--costs", "bad.csv", code=2).stderr
+
+
+def test_a_sample_is_what_observed_takes(call):
+    keys = call("sample", "garden", "-n", "3", "--method", "gibbs", "--seed", "5").stdout
+    assert keys == call("sample", "garden", "-n", "3", "--method", "gibbs", "--seed", "5").stdout
+    assert len(document(call("locus", "garden", "--observed", "-", "--json", text=keys))["observed"]) == 3
+    assert "n:" in call("sample", "garden", "-n", "7", code=2).stderr
+
+
+def test_distances_are_shown_where_few_and_written_where_many(call):
+    shown = document(call("distances", "garden", "--columns", "elm,moss", "--json"))
+    assert shown["shape"] == [6, 2]
+    assert shown["distances"][shown["rows"].index("holm oak")] == [3, 4]
+    call("distances", "garden", "--columns", "elm,moss", "--out", "d.npy")
+    assert np.load("d.npy").tolist() == shown["distances"]
+    assert Path("d.rows.txt").read_text().splitlines() == shown["rows"]
+    assert Path("d.columns.txt").read_text().splitlines() == ["elm", "moss"]
+    call("distances", "garden", "--columns", "elm", "--out", "missing/d.npy", code=2)
+
+
+def test_summarize_assigns_every_label(call):
+    found = document(call("summarize", "garden", "--target", "3", "--out", "nodes.csv", "--json"))
+    rows = [line.split(",") for line in Path("nodes.csv").read_text().splitlines()[1:]]
+    assert len(rows) == 6
+    assert len({node for _, node in rows}) == found["n_supernodes"] <= 3
+    assert max(np.bincount([int(node) for _, node in rows])) == found["largest"]
+    assert "warning" in call("summarize", "garden", "--target", "3", "--method", "node", "--seed", "1").stderr
+    assert "target" in call("summarize", "garden", "--target", "0", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("simplex", "garden", "--observed", "moss,elm,oak"),
+        ("locus", "garden", "--observed", "moss,elm"),
+        ("locus", "garden", "--observed", "moss,elm", "--labels", "leaves"),
+        ("selection", "-n", "12", "--rounds", "4", "--seeds", "2"),
+    ],
+)
+def test_pictures_are_written(call, arguments):
+    call("plot", *arguments, "--out", "picture.png")
+    assert int.from_bytes(Path("picture.png").read_bytes()[16:20]) > 500  # the width in pixels
+
+
+def test_pictures_refuse_what_they_cannot_draw(call):
+    assert ".png" in call("plot", "selection", "--out", "picture.gif", code=2).stderr
+    assert "--observed" in call("plot", "simplex", "garden", "--out", "picture.png", code=2).stderr
+    assert "fewer rounds" in call("plot", "selection", "-n", "5", "--out", "picture.png", code=2).stderr
+
+
+@pytest.mark.parametrize("command", ["locus", "cover", "select", "distances"])
+def test_unknown_labels_are_named(call, command):
+    option = "--columns" if command == "distances" else "--observed"
+    assert "fern" in call(command, "garden", option, "fern", code=2).stderr
+    call(command, "nowhere", option, "oak", code=4)
