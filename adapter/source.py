@@ -11,6 +11,7 @@ import re
 from urllib.parse import unquote, urlsplit
 
 from adapter.bundle import Bundle
+from adapter.cache import through_cache
 from ontology.artifacts import ArtifactStore, open_store
 from ontology.errors import ArtifactError, InputError, NotFoundError
 from ontology.settings import Settings
@@ -27,6 +28,8 @@ _FORMS = (
 
 def open_bundle(uri: str | os.PathLike[str], *, artifacts_url: str | None = None) -> Bundle:
     """Open a bundle, its bytes checked, memory-mapped where it lies on this machine.
+
+    What is not on this machine is fetched once and kept: see `adapter.cache`.
 
     Parameters
     ----------
@@ -81,7 +84,8 @@ def open_bundle(uri: str | os.PathLike[str], *, artifacts_url: str | None = None
 
 
 def _store(artifacts_url: str | None) -> ArtifactStore:
-    return open_store(artifacts_url or Settings.from_env().artifacts_url)
+    settings = Settings.from_env()
+    return through_cache(open_store(artifacts_url or settings.artifacts_url), settings)
 
 
 def _from_store(store: ArtifactStore, digest: str) -> Bundle:

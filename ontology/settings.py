@@ -37,6 +37,8 @@ class Settings:
         A folder, ``file://`` or any fsspec URL such as ``s3://bucket/prefix``.
     broker_url : str or None
         Redis of the Celery workers; None: no server, work runs in this process.
+    cache_url : str or None
+        A second Redis, which keeps copies of artifacts; None: copies stand in a folder of `home` alone.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class Settings:
     database_url: str
     artifacts_url: str
     broker_url: str | None = None
+    cache_url: str | None = None
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -62,6 +65,7 @@ class Settings:
             or f"sqlite:///{home / 'catalog.db'}",
             artifacts_url=_read(env, "GROVE_ARTIFACTS_URL") or str(home / "artifacts"),
             broker_url=_url(env, "GROVE_BROKER_URL", _REDIS_SCHEMES),
+            cache_url=_url(env, "GROVE_CACHE_URL", _REDIS_SCHEMES),
         )
 
     @property

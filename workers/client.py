@@ -1,4 +1,4 @@
-"""Asking for work: submit, wait, status, list, cancel.
+"""Asking for work: submit, wait, status, list, cancel, retry.
 
 Nothing here is lost once `submit` returns: the job stands in the ledger. With a broker its units are sent to
 the Celery workers; without one they run in this process while it waits.
@@ -7,20 +7,32 @@ the Celery workers; without one they run in this process while it waits.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ontology.artifacts import check_name
-from ontology.errors import ConflictError, InputError
+from ontology.errors import ConflictError
+from ontology.labelgraph import LabelGraph
 from ontology.workspace import Workspace
-from workers.kinds import find_kind, known_kinds
+from workers.kinds import Estimate, find_kind
 from workers.ledger import Ledger
-from workers.plan import canonical_json, plan_job
 from workers.pool import Pool
-from workers.states import Job
+from workers.request import complete_for_ontology, kind_named, plan_request, record_lost
+from workers.states import Job, State, Unit
 
-__all__ = ["build_bundle_job", "cancel", "list_jobs", "status", "submit", "wait"]
+__all__ = [
+    "build_bundle_job",
+    "cancel",
+    "complete_for_ontology",
+    "estimate",
+    "list_jobs",
+    "list_units",
+    "retry",
+    "status",
+    "submit",
+    "submit_for_ontology",
+    "wait",
+]
 
 _FIRST_POLL_S, _LAST_POLL_S = 0.05, 1.0
 
@@ -43,7 +55,8 @@ def submit(
     kind : str
         Name of a job kind.
     parameters : mapping
-        What the kind asks for; digests instead of names, decimals as strings.
+        What the kind asks for, decimals as strings; the names in it are resolved now, as
+        `workers.request.plan_request` says.
     target : mapping, optional
         The name to point at the result, as the kind understands it.
     wait : bool, default=True
@@ -61,22 +74,14 @@ def submit(
     ------
     InputError
         For an unknown kind, or parameters that it refuses; nothing is recorded.
+    NotFoundError
+        For an ontology that is not there; nothing is recorded.
     """
-    found = find_kind(kind)
-    if found is None:
-        known = ", ".join(known.name for known in known_kinds())
-        raise InputError(f"job kind {kind!r} is not known here; known kinds: {known}")
-    plan = plan_job(found, parameters)
+    plan = plan_request(workspace, kind, parameters)
     ledger = Ledger(workspace.engine)
     ledger.submit(plan, target=target)
-    result = ledger.job(plan.id).result_sha256
-    if result is not None and not workspace.artifacts.exists(result):
-        ledger.recompute(plan.id)
-    if wait:
-        return _wait(workspace, plan.id, progress=progress)
-    if workspace.settings.broker_url is not None:
-        _send_due(workspace)
-    return ledger.job(plan.id)
+    record_lost(workspace, ledger, plan.id)
+    return _go_on(workspace, plan.id, wait=wait, progress=progress)
 
 
 def wait(
@@ -96,12 +101,8 @@ def wait(
         If it waits for a kind or version that nothing here can run.
     """
     job = status(workspace, job_id)
-    embedded = workspace.settings.broker_url is None
-    if embedded and not job.finished and find_kind(job.kind, job.version) is None:
-        raise ConflictError(
-            f"job {job.id} needs version {job.version} of the job kind {job.kind!r}, which this installation "
-            "does not have; run it with the version that submitted it, or submit it anew"
-        )
+    if not job.finished:
+        _check_runnable(workspace, job)
     return _wait(workspace, job.id, timeout_s=timeout_s, progress=progress)
 
 
@@ -110,13 +111,21 @@ def status(workspace: Workspace, job_id: str) -> Job:
     return Ledger(workspace.engine).job(job_id)
 
 
-def list_jobs(workspace: Workspace, *, limit: int = 100) -> list[Job]:
-    """Return the newest jobs, newest first."""
-    return Ledger(workspace.engine).jobs(limit=limit)
+def list_jobs(
+    workspace: Workspace, *, limit: int = 100, state: State | None = None, kind: str | None = None
+) -> list[Job]:
+    """Return the newest jobs, newest first; of one state or kind alone where these are given."""
+    return Ledger(workspace.engine).jobs(limit=limit, state=state, kind=kind)
+
+
+def list_units(workspace: Workspace, job_id: str, *, limit: int = 100) -> list[Unit]:
+    """Return the first `limit` units of a job, in an order in which they may run."""
+    ledger = Ledger(workspace.engine)
+    return ledger.unit_records(ledger.job(job_id).id, limit=limit)
 
 
 def cancel(workspace: Workspace, job_id: str) -> Job:
-    """Cancel a job; a unit that runs for it alone stops within a third of its lease.
+    """Cancel a job for all who asked for it; a unit that runs for it alone stops within a third of its lease.
 
     Raises
     ------
@@ -129,6 +138,81 @@ def cancel(workspace: Workspace, job_id: str) -> Job:
     full_id = ledger.job(job_id).id
     ledger.cancel(full_id)
     return ledger.job(full_id)
+
+
+def submit_for_ontology(
+    workspace: Workspace,
+    kind: str,
+    ontology: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    keys: Mapping[str, Iterable[str] | Mapping[str, str] | None] | None = None,
+    version: str | None = None,
+    target: Mapping[str, str] | None = None,
+    wait: bool = True,
+    progress: Callable[[Job], None] | None = None,
+) -> Job:
+    """Ask for a job on a version of an ontology: names become digests, and what sizes decide is filled in.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Holds the ontology.
+    kind : str
+        Name of a job kind.
+    ontology : str
+        Name of the ontology.
+    options : mapping, optional
+        Parameters of the kind beside those that are filled in; decimals as strings.
+    keys : mapping of str to iterable of str, or mapping of str to str, optional
+        Parameters that are labels, by name, or labels with an amount each, such as ``costs``, decimals as
+        strings; None for none. The order of ``observed`` is kept, all others count as sets.
+    version : str, optional
+        Beginning of the digest of a version; the current one by default.
+    target, wait, progress
+        As for `submit`.
+
+    Raises
+    ------
+    NotFoundError, UnknownLabelError
+        If there is no such ontology or version, or a label is not in it; nothing is recorded.
+    InputError
+        As for `submit`, and for a label given twice.
+    """
+    parameters = complete_for_ontology(workspace, kind, ontology, options, keys=keys, version=version)
+    return submit(workspace, kind, parameters, target=target, wait=wait, progress=progress)
+
+
+def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> Estimate | None:
+    """Return what a job of complete parameters will take; None where its kind does not say."""
+    known = kind_named(kind)
+    if known.estimate is None:
+        return None
+    graph = LabelGraph.from_arrays(*workspace.artifacts.open_arrays(parameters["snapshot"]))
+    return known.estimate(parameters, graph.n_labels, graph.n_edges)
+
+
+def retry(
+    workspace: Workspace,
+    job_id: str,
+    *,
+    wait: bool = True,
+    progress: Callable[[Job], None] | None = None,
+) -> Job:
+    """Try a failed or cancelled job again; its done units are kept.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such job.
+    ConflictError
+        If it did not fail and was not cancelled, or nothing here can run its kind and version.
+    """
+    ledger = Ledger(workspace.engine)
+    job = ledger.job(job_id)
+    _check_runnable(workspace, job)
+    ledger.retry(job.id)
+    return _go_on(workspace, job.id, wait=wait, progress=progress)
 
 
 def build_bundle_job(
@@ -167,36 +251,38 @@ def build_bundle_job(
     NotFoundError, UnknownLabelError
         If there is no such ontology or version, or a label is not in it; nothing is recorded.
     InputError
-        For an observed label given twice, or a bundle name that breaks the rule.
-    InputError
-        For a name that no bundle may have; nothing is recorded.
+        For a label given twice, or a name that no bundle may have; nothing is recorded.
     """
     check_name(bundle, "bundle")
-    found = workspace.catalog.version(ontology, version)
-    observed = list(observed)
-    known = workspace.snapshot(found).keys
-    known.indices(observed)
-    repeated = [key for key, count in Counter(observed).items() if count > 1]
-    if repeated:
-        raise InputError(
-            f"observed: {repeated[:5]!r} are given more than once; name each column's label once"
+    by_rule, by_list = ({"labels": labels}, {}) if isinstance(labels, str) else ({}, {"labels": labels})
+    return submit_for_ontology(
+        workspace,
+        "bundle",
+        ontology,
+        {"metric": metric, **by_rule},
+        keys={"observed": observed, **by_list},
+        version=version,
+        target={"ontology": ontology, "bundle": bundle},
+        wait=wait,
+        progress=progress,
+    )
+
+
+def _check_runnable(workspace: Workspace, job: Job) -> None:
+    embedded = workspace.settings.broker_url is None
+    if embedded and find_kind(job.kind, job.version) is None:
+        raise ConflictError(
+            f"job {job.id} needs version {job.version} of the job kind {job.kind!r}, which this installation "
+            "does not have; run it with the version that submitted it, or submit it anew"
         )
-    if not isinstance(labels, str):
-        labels = list(labels)
-        known.indices(labels)
-    parameters = {
-        "ontology": found.digest,
-        "snapshot": found.snapshot_sha256,
-        "observed": _put_keys(workspace, observed),
-        "metric": metric,
-        "labels": labels if isinstance(labels, str) else _put_keys(workspace, labels),
-    }
-    target = {"ontology": found.ontology, "bundle": bundle}
-    return submit(workspace, "bundle", parameters, target=target, wait=wait, progress=progress)
 
 
-def _put_keys(workspace: Workspace, keys: Iterable[str]) -> str:
-    return workspace.artifacts.put_bytes(canonical_json(list(keys)).encode())
+def _go_on(workspace: Workspace, job_id: str, *, wait: bool, progress: Callable[[Job], None] | None) -> Job:
+    if wait:
+        return _wait(workspace, job_id, progress=progress)
+    if workspace.settings.broker_url is not None:
+        _send_due(workspace)
+    return Ledger(workspace.engine).job(job_id)
 
 
 def _wait(

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from ontology.database import now, reading, upsert, writing
 from ontology.errors import ConflictError, NotFoundError
 from workers.plan import PlannedJob, canonical_json
+from workers.records import in_state, read_jobs, read_units
 from workers.states import JOB_MOVES, UNIT_MOVES, Beat, Claim, Job, Publication, State, Unit
 from workers.tables import job_table, job_unit_table, publication_table, unit_table
 
@@ -88,7 +89,7 @@ class Ledger:
         jitter: random.Random | None = None,
     ) -> None:
         self._engine = engine
-        self._clock = clock
+        self.clock = clock
         self._jitter = jitter or random.Random()
         self.max_attempts = max_attempts
 
@@ -100,33 +101,39 @@ class Ledger:
         Failed and cancelled units are tried again, done ones are kept. `target` is the name to point at the
         result; whoever asks for a name last has it.
         """
+        with writing(self._engine) as connection:
+            self.record(connection, plan, target=target)
+
+    def record(
+        self, connection: sa.Connection, plan: PlannedJob, *, target: Mapping[str, str] | None = None
+    ) -> None:
+        """Do as `submit`, in a transaction of the caller's that writes more than the job."""
         instant = self._now()
         shared = {"kind": plan.kind, "kind_version": plan.version, "state": State.PENDING}
         fresh = {"fence": 0, "lease_until": 0, "attempts": 0, "sends": 0, "next_send_at": instant}
         units = sorted(plan.units, key=lambda unit: unit.key)  # one order of locks for all who submit
-        with writing(self._engine) as connection:
+        connection.execute(
+            upsert(connection, job_table)
+            .values(id=plan.id, spec_json=plan.spec_json, created_at=instant, **shared)
+            .on_conflict_do_nothing()
+        )
+        connection.execute(
+            upsert(connection, unit_table).values(**shared, **fresh).on_conflict_do_nothing(),
+            [{"key": unit.key, "spec_json": unit.spec_json, "stage": unit.stage} for unit in units],
+        )
+        connection.execute(
+            upsert(connection, job_unit_table).on_conflict_do_nothing(),
+            [{"job_id": plan.id, "unit_key": unit.key} for unit in units],
+        )
+        connection.execute(self._job_retried(plan.id))
+        connection.execute(self._reopened("retry").where(_unit.key.in_(_units_of(plan.id))))
+        if target is not None:
+            wish = {"job_id": plan.id, "state": State.PENDING, "error": None}
             connection.execute(
-                upsert(connection, job_table)
-                .values(id=plan.id, spec_json=plan.spec_json, created_at=instant, **shared)
-                .on_conflict_do_nothing()
+                upsert(connection, publication_table)
+                .values(kind=plan.kind, target_json=canonical_json(target), **wish)
+                .on_conflict_do_update(index_elements=["kind", "target_json"], set_=wish)
             )
-            connection.execute(
-                upsert(connection, unit_table).values(**shared, **fresh).on_conflict_do_nothing(),
-                [{"key": unit.key, "spec_json": unit.spec_json, "stage": unit.stage} for unit in units],
-            )
-            connection.execute(
-                upsert(connection, job_unit_table).on_conflict_do_nothing(),
-                [{"job_id": plan.id, "unit_key": unit.key} for unit in units],
-            )
-            connection.execute(_job_move("retry", finished_at=None, error=None).where(_job.id == plan.id))
-            connection.execute(self._reopened("retry").where(_unit.key.in_(_units_of(plan.id))))
-            if target is not None:
-                wish = {"job_id": plan.id, "state": State.PENDING, "error": None}
-                connection.execute(
-                    upsert(connection, publication_table)
-                    .values(kind=plan.kind, target_json=canonical_json(target), **wish)
-                    .on_conflict_do_update(index_elements=["kind", "target_json"], set_=wish)
-                )
 
     def recompute(self, job_id: str) -> None:
         """Open a done job again, with all its units: an artifact of it is gone from the store."""
@@ -136,6 +143,23 @@ class Ledger:
             )
             if opened.rowcount:
                 connection.execute(self._reopened("recompute").where(_unit.key.in_(_units_of(job_id))))
+
+    def retry(self, job_id: str) -> None:
+        """Open a failed or cancelled job again, with its failed and cancelled units; done ones are kept.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such job.
+        ConflictError
+            If it did not fail and was not cancelled.
+        """
+        with writing(self._engine) as connection:
+            if connection.execute(self._job_retried(job_id)).rowcount:
+                connection.execute(self._reopened("retry").where(_unit.key.in_(_units_of(job_id))))
+                return
+        state = self.job(job_id).state
+        raise ConflictError(f"job {job_id} is {state}; only a failed or cancelled job can be tried again")
 
     def cancel(self, job_id: str) -> None:
         """Cancel a job; units that another job wants go on, running ones stop at their next heartbeat.
@@ -169,6 +193,8 @@ class Ledger:
                     lease_until=instant + lease_s,
                     attempts=_unit.attempts + 1,
                     sends=0,
+                    claimed_at=instant,
+                    ended_at=None,
                 )
                 .where(
                     _unit.key == key,
@@ -221,8 +247,8 @@ class Ledger:
         spent = _unit.attempts >= self.max_attempts
         error = f"the worker was lost {self.max_attempts} times; read its log, then submit the job again"
         moves = {
-            _unit_move("fail", error=error): spent,
-            _unit_move("release", next_send_at=instant, sends=0): ~spent,
+            _unit_move("fail", error=error, ended_at=_unit.lease_until): spent,
+            _unit_move("release", next_send_at=instant, sends=0, ended_at=_unit.lease_until): ~spent,
         }
         moved = 0
         with writing(self._engine) as connection:
@@ -347,35 +373,25 @@ class Ledger:
 
     def job(self, job_id: str) -> Job:
         """Return one job by its id or a beginning of it; `NotFoundError` where that names none or several."""
-        found = self._jobs(_job.id.startswith(job_id, autoescape=True), limit=2)
+        with reading(self._engine) as connection:
+            found = read_jobs(connection, _job.id.startswith(job_id, autoescape=True), limit=2)
         if len(found) != 1:
             problem = "several jobs begin with" if found else "there is no job"
             raise NotFoundError(f"{problem} {job_id!r}; `grove jobs list` shows the jobs there are")
         return found[0]
 
-    def jobs(self, *, limit: int = 100) -> list[Job]:
-        """Return the newest jobs, newest first."""
-        return self._jobs(sa.true(), limit=limit)
+    def jobs(self, *, limit: int = 100, state: State | None = None, kind: str | None = None) -> list[Job]:
+        """Return the newest jobs, newest first; of one state or kind alone where these are given."""
+        conditions = [sa.true() if kind is None else _job.kind == kind]
+        if state is not None:
+            conditions.append(in_state(state))
+        with reading(self._engine) as connection:
+            return read_jobs(connection, sa.and_(*conditions), limit=limit)
 
     def unit(self, key: str) -> Unit | None:
         """Return one unit, or None where there is none."""
         with reading(self._engine) as connection:
-            row = connection.execute(sa.select(unit_table).where(_unit.key == key)).one_or_none()
-        if row is None:
-            return None
-        return Unit(
-            key=row.key,
-            kind=row.kind,
-            version=row.kind_version,
-            stage=row.stage,
-            state=State(row.state),
-            fence=row.fence,
-            lease_until=row.lease_until,
-            attempts=row.attempts,
-            sha256=row.sha256,
-            size=row.size,
-            error=row.error,
-        )
+            return next(iter(read_units(connection, _unit.key == key, limit=1)), None)
 
     def units(self, job_id: str) -> list[str]:
         """Return the keys of a job's units, in an order in which they may run."""
@@ -383,49 +399,15 @@ class Ledger:
         with reading(self._engine) as connection:
             return list(connection.execute(query).scalars())
 
-    def _jobs(self, condition: sa.ColumnElement[bool], *, limit: int) -> list[Job]:
-        newest = sa.select(job_table).where(condition).order_by(_job.created_at.desc(), _job.id).limit(limit)
+    def unit_records(self, job_id: str, *, limit: int) -> list[Unit]:
+        """Return the first `limit` units of a job, in an order in which they may run."""
         with reading(self._engine) as connection:
-            rows = connection.execute(newest).all()
-            ids = [row.id for row in rows]
-            units: dict[str, dict[str, int]] = {job_id: {} for job_id in ids}
-            counts = (
-                sa.select(_job_unit.job_id, _unit.state, sa.func.count().label("number"))
-                .join_from(job_unit_table, unit_table, _job_unit.unit_key == _unit.key)
-                .where(_job_unit.job_id.in_(ids))
-                .group_by(_job_unit.job_id, _unit.state)
-            )
-            for count in connection.execute(counts):
-                units[count.job_id][count.state] = count.number
-            wishes = connection.execute(
-                sa.select(publication_table).where(_publication.job_id.in_(ids))
-            ).all()
-        publishing = {wish.job_id for wish in wishes if wish.state == State.PENDING}
-        unnamed = {wish.job_id: wish.error for wish in wishes if wish.state == State.FAILED}
-        jobs = []
-        for row in rows:
-            begun = State.RUNNING in units[row.id] or State.DONE in units[row.id]
-            jobs.append(
-                Job(
-                    id=row.id,
-                    kind=row.kind,
-                    version=row.kind_version,
-                    parameters=json.loads(row.spec_json)["parameters"],
-                    state=State.RUNNING if begun and row.state == State.PENDING else State(row.state),
-                    created_at=row.created_at,
-                    finished_at=row.finished_at,
-                    result_sha256=row.result_sha256,
-                    error=row.error or unnamed.get(row.id),
-                    units=units[row.id],
-                    publishing=row.id in publishing,
-                )
-            )
-        return jobs
+            return read_units(connection, _unit.key.in_(_units_of(job_id)), limit=limit)
 
     # ---- building blocks ---------------------------------------------------------------------------
 
     def _now(self) -> Any:
-        return now() if self._clock is None else self._clock()
+        return now() if self.clock is None else self.clock()
 
     def _free(self, instant: Any) -> sa.ColumnElement[bool]:
         """Condition under which a unit may be claimed: nobody works on it, or the lease has ended.
@@ -442,11 +424,25 @@ class Ledger:
 
     def _end(self, claim: Claim, statement: sa.Update) -> bool:
         with writing(self._engine) as connection:
-            return connection.execute(statement.where(*self._held(claim))).rowcount == 1
+            return (
+                connection.execute(statement.where(*self._held(claim)).values(ended_at=self._now())).rowcount
+                == 1
+            )
+
+    def _job_retried(self, job_id: str) -> sa.Update:
+        return _job_move("retry", finished_at=None, error=None).where(_job.id == job_id)
 
     def _reopened(self, move: str) -> sa.Update:
         return _unit_move(
-            move, attempts=0, sends=0, next_send_at=self._now(), sha256=None, size=None, error=None
+            move,
+            attempts=0,
+            sends=0,
+            next_send_at=self._now(),
+            sha256=None,
+            size=None,
+            error=None,
+            claimed_at=None,
+            ended_at=None,
         )
 
 

@@ -125,6 +125,8 @@ class Unit:
         Its artifact and the bytes of it, when done.
     error : str or None
         What the last attempt ended with, unless it succeeded.
+    claimed_at, ended_at : float or None
+        When the last attempt began and ended; a lost worker's ends when its lease did.
     """
 
     key: str
@@ -138,6 +140,8 @@ class Unit:
     sha256: str | None
     size: int | None
     error: str | None
+    claimed_at: float | None
+    ended_at: float | None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What makes nothing get lost: leases that ended, units that wait to be sent, jobs whose units are done.
+"""What makes nothing get lost: leases that ended, units that wait to be sent, jobs done, schedules due.
 
 A sweep is safe to run anywhere, any number of times and by any number of processes at once.
 """
@@ -15,6 +15,7 @@ from ontology.workspace import Workspace
 from workers.execute import finish_jobs
 from workers.kinds import known_kinds
 from workers.ledger import Ledger
+from workers.schedule import Timetable, fire_due
 
 __all__ = ["WINDOW_PER_SLOT", "Send", "Sweeper", "dispatch", "sweep"]
 
@@ -46,9 +47,10 @@ def dispatch(ledger: Ledger, send: Send, *, window: int) -> int:
 
 
 def sweep(workspace: Workspace, ledger: Ledger, send: Send, *, window: int) -> None:
-    """Free what lost workers held, finish what is done, send what is due."""
+    """Free what lost workers held, finish what is done, fire the schedules and send what is due."""
     ledger.expire()
     finish_jobs(ledger, workspace)
+    fire_due(workspace, ledger, Timetable(workspace.engine, clock=ledger.clock))
     dispatch(ledger, send, window=window)
 
 

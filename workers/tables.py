@@ -7,7 +7,14 @@ import sqlalchemy as sa
 from ontology.database import metadata
 from workers.states import State
 
-__all__ = ["job_table", "job_unit_table", "publication_table", "unit_table"]
+__all__ = [
+    "firing_table",
+    "job_table",
+    "job_unit_table",
+    "publication_table",
+    "schedule_table",
+    "unit_table",
+]
 
 
 def _one_of(*states: State) -> sa.CheckConstraint:
@@ -46,6 +53,8 @@ unit_table = sa.Table(
     sa.Column("sha256", sa.String(64)),
     sa.Column("size", sa.BigInteger),
     sa.Column("error", sa.Text),
+    sa.Column("claimed_at", sa.Double),  # when the last attempt began and ended
+    sa.Column("ended_at", sa.Double),
     _one_of(*State),
     sa.Index(None, "state", "next_send_at"),
 )
@@ -66,4 +75,28 @@ publication_table = sa.Table(  # the name a job's result shall have: the last re
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("error", sa.Text),
     _one_of(State.PENDING, State.DONE, State.FAILED),
+)
+
+schedule_table = sa.Table(
+    "schedule",
+    metadata,
+    sa.Column("name", sa.String(64), primary_key=True),
+    sa.Column("cron", sa.String(200), nullable=False),
+    sa.Column("kind", sa.String(64), nullable=False),
+    sa.Column("parameters_json", sa.Text, nullable=False),  # as asked for: names become digests when due
+    sa.Column("target_json", sa.String(1024)),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("next_at", sa.Double, nullable=False, index=True),
+)
+
+firing_table = sa.Table(  # one row for each due time that was answered: its key is what makes it once
+    "firing",
+    metadata,
+    sa.Column(
+        "schedule", sa.String(64), sa.ForeignKey("schedule.name", ondelete="CASCADE"), primary_key=True
+    ),
+    sa.Column("due_at", sa.Double, primary_key=True),
+    sa.Column("fired_at", sa.Double, nullable=False),
+    sa.Column("job_id", sa.String(64), sa.ForeignKey("job.id", ondelete="SET NULL"), index=True),
+    sa.Column("error", sa.Text),  # why the request could not be made into a job
 )

@@ -38,7 +38,7 @@ COMMANDS = {
         "labelgrove.cli.ontologies:ingest",
         "Read a hierarchy and make it the current version of NAME.",
     ),
-    "jobs": ("labelgrove.cli.jobs:jobs", "List and show background jobs."),
+    "jobs": ("labelgrove.cli.jobs:jobs", "Ask for, follow and schedule background jobs."),
     "labels": ("labelgrove.cli.labels:labels", "Search labels and walk the hierarchy."),
     "locus": ("labelgrove.cli.locus:locus", "Show what a model that knows some labels can answer."),
     "ontology": ("labelgrove.cli.ontologies:ontology", "List, show, validate, export and delete ontologies."),

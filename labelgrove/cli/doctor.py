@@ -40,6 +40,7 @@ def doctor(as_json: bool) -> None:
         _look("artifacts", settings.artifacts_url, lambda: _artifacts(settings)),
         _look("database", settings.database_url, lambda: _database(settings)),
         _look("graph", settings.graph_url, lambda: _graph(settings)),
+        _look("cache", settings.cache_url or "local folder", lambda: _cache(settings)),
         _look("workers", settings.broker_url or "in this process", lambda: _workers(settings)),
         _wordnet(),
     ]
@@ -100,6 +101,12 @@ def _graph(settings: Settings) -> str:
                     "grove graph rebuild"
                 )
         return described
+
+
+def _cache(settings: Settings) -> str:
+    from adapter.cache import check_cache
+
+    return check_cache(settings)
 
 
 def _workers(settings: Settings) -> str:

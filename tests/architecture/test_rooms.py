@@ -12,13 +12,15 @@ ROOMS = ("labelgrove", "workers", "adapter", "ontology")
 HOMES = {
     "neo4j": {"ontology/graph/neo4j.py"},
     "ladybug": {"ontology/graph/embedded.py"},
-    "redis": {"adapter/source.py", "workers/broker_check.py"},
+    "redis": {"adapter/cache.py", "workers/broker_check.py"},
     "celery": {"workers/app.py", "workers/tasks.py"},
     "kombu": {"workers/app.py", "workers/tasks.py"},
     "sqlalchemy": {
         "ontology/database.py",
         "ontology/catalog.py",
         "workers/ledger.py",
+        "workers/records.py",
+        "workers/schedule.py",
         "workers/tables.py",
     },
     "alembic": {"ontology/database.py"},
@@ -36,7 +38,7 @@ ADAPTER_MAY_IMPORT = (
     "ontology.settings",
 )
 GEOMETRY_MAY_IMPORT = ("ontology.errors", "ontology.geometry", "ontology.keys", "ontology.labelgraph")
-WORKERS_MAY_IMPORT_OF_ADAPTER = ("adapter.bundle", "adapter.source", "adapter.evaluation")
+WORKERS_MAY_IMPORT_OF_ADAPTER = ("adapter.bundle", "adapter.cache", "adapter.source", "adapter.evaluation")
 
 
 def sources(room: str) -> list[Path]:

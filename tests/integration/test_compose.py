@@ -20,7 +20,7 @@ from tests.services.process import find_program
 
 ROOT = Path(__file__).parents[2]
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-CORE = ["neo4j", "postgres", "redis-broker"]
+CORE = ["neo4j", "postgres", "redis-broker", "redis-cache"]
 
 each_service = pytest.mark.parametrize("name", sorted(SERVICES))
 
@@ -143,6 +143,7 @@ class ComposeRedis(RedisServer):
     ("name", "expected"),
     [
         ("redis-broker", {"maxmemory-policy": "noeviction", "appendonly": "yes", "appendfsync": "everysec"}),
+        ("redis-cache", {"maxmemory-policy": "allkeys-lru", "appendonly": "no"}),
     ],
 )
 def test_redis_service(name: str, expected: dict[str, str]) -> None:
@@ -216,10 +217,12 @@ def test_neo4j_service() -> None:
 
 
 def test_worker_environment_is_understood() -> None:
-    passwords = {f"{name}_PASSWORD": name.lower() for name in ("NEO4J", "POSTGRES", "REDIS_BROKER")}
+    passwords = {
+        f"{name}_PASSWORD": name.lower() for name in ("NEO4J", "POSTGRES", "REDIS_BROKER", "REDIS_CACHE")
+    }
     settings = Settings.from_env(environment("worker", passwords))
     assert not settings.graph_is_embedded
-    reached = [settings.graph_url, settings.database_url, settings.broker_url or ""]
+    reached = [settings.graph_url, settings.database_url, settings.broker_url or "", settings.cache_url or ""]
     assert [urlsplit(url).hostname for url in reached] == CORE
     assert all(urlsplit(url).password for url in reached)
     mounts = [volume.rpartition(":")[2] for volume in SERVICES["worker"]["volumes"]]

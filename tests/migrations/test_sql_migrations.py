@@ -20,7 +20,18 @@ from ontology.database import check_schema, create_engine, metadata, reading, sc
 from ontology.errors import MigrationError
 from ontology.migrations import migrations_folder
 
-TABLES = {"ontology", "version", "load_batch", "artifact", "bundle", "job", "unit", "job_unit"}
+TABLES = {
+    "ontology",
+    "version",
+    "load_batch",
+    "artifact",
+    "bundle",
+    "job",
+    "unit",
+    "job_unit",
+    "schedule",
+    "firing",
+}
 
 
 @pytest.fixture
@@ -143,6 +154,25 @@ def test_downgrading_removes_every_table(engine: Engine) -> None:
         config.attributes["connection"] = connection
         alembic.command.downgrade(config, "base")
     assert described(engine) == {}
+
+
+def test_units_of_the_first_revision_are_kept(engine: Engine) -> None:
+    import alembic.command
+
+    config = Config()
+    config.set_main_option("script_location", str(migrations_folder() / "sql"))
+    unit = {"key": "a" * 64, "kind": "bundle", "spec_json": "{}", "state": "done"}
+    numbers = dict.fromkeys(("kind_version", "stage", "fence", "lease_until", "attempts", "sends"), 1)
+    row = {**unit, **numbers, "next_send_at": 0.0}
+    with writing(engine) as connection:
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, "0001")
+        names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+        connection.execute(text(f"INSERT INTO unit ({names}) VALUES ({values})"), row)
+    assert upgrade(engine) == head()
+    with reading(engine) as connection:
+        (kept,) = connection.execute(text("SELECT key, state, claimed_at, ended_at FROM unit")).all()
+    assert tuple(kept) == ("a" * 64, "done", None, None)
 
 
 def test_files_are_numbered_without_gaps() -> None:

@@ -1,0 +1,352 @@
+"""Artifacts read through nearer copies: a folder of this machine, then Redis, then the artifact store.
+
+Each copy is compared with its sha256 before it is used. A copy that is missing, damaged or out of reach is a
+miss: the next place is asked, and what came from there takes its place. Of the store's own errors none is
+hidden; of a cache's troubles none is an error, only a warning in the log, one per place and process.
+
+A store that is a folder is read in place unless ``GROVE_CACHE_URL`` is set; any other store has the folder
+``$GROVE_HOME/cache`` in front of it. Redis holds ``grove:zstd:<sha256>``: the length as eight bytes, little
+end first, then one zstd frame.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import logging
+import mmap
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, TypeVar
+
+from ontology.artifacts import ArtifactStore, LocalStore
+from ontology.errors import ArtifactError, GroveError, MissingExtraError, ServiceError, SettingsError
+from ontology.settings import Settings, masked
+
+if TYPE_CHECKING:
+    import redis
+
+__all__ = ["FOLDER_CAP", "VALUE_CAP", "check_cache", "through_cache"]
+
+VALUE_CAP = 64 * 2**20
+"""Bytes; a larger artifact is not kept in Redis. At 1 Gbit/s it takes half a second, before compression."""
+FOLDER_CAP = 10 * 2**30
+"""Bytes that the folder may hold, or a quarter of its disk if that is less; the longest unused go first."""
+
+_CONNECT_S, _ANSWER_S = 1.0, 2.0
+_REST_S = 10.0  # a Redis that did not answer is not asked again for so long
+_TURN_S = 120.0  # the turn saves work and nothing else: a frozen holder must not stop the others
+_POLL_S = 0.01
+_LENGTH_BYTES = 8
+
+_log = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
+
+
+def through_cache(store: ArtifactStore, settings: Settings) -> ArtifactStore:
+    """Return `store` with the caches of `settings` in front of it; nothing is connected or created yet.
+
+    The result is a store like any other. Reading an artifact goes through the caches; all else, the index
+    included, goes straight to `store`. Arrays are views of a read-only memory map of the local copy; where
+    that cannot be written they lie in memory.
+
+    Raises
+    ------
+    MissingExtraError
+        If ``GROVE_CACHE_URL`` is set and redis or pyarrow (for zstd) is not installed.
+    SettingsError
+        For a ``GROVE_CACHE_URL`` that is no Redis URL.
+
+    Examples
+    --------
+    >>> from ontology.artifacts import open_store
+    >>> settings = Settings.from_env({"GROVE_HOME": "/tmp/grove"})
+    >>> folder = open_store("/tmp/grove/artifacts")
+    >>> through_cache(folder, settings) is folder  # as near as can be
+    True
+    """
+    if settings.cache_url is None:
+        in_place = store.local_path("0" * 64) is not None
+        return store if in_place else CachedStore(store, settings.home / "cache", None)
+    return CachedStore(store, settings.home / "cache", _redis_at(settings.cache_url))
+
+
+def check_cache(settings: Settings) -> str:
+    """Return a line on the cache in use, once it is fit to be one.
+
+    Raises
+    ------
+    SettingsError
+        If the Redis of ``GROVE_CACHE_URL`` is that of the broker, has no limit on its memory, or refuses new
+        entries instead of dropping old ones; the message names the fix.
+    ServiceError
+        If it does not answer.
+    """
+    if settings.cache_url is None:
+        return f"artifacts in a folder are read in place, others kept in {settings.home / 'cache'}"
+    cache = _redis_at(settings.cache_url)
+    facts = cache.facts()
+    if settings.broker_url is not None and _runs_as(settings.broker_url) == facts["run_id"]:
+        raise SettingsError(
+            f"GROVE_CACHE_URL {cache.where} and GROVE_BROKER_URL are one Redis: its databases share a limit "
+            "on memory, so that cached bytes crowd out job messages; give the cache a Redis of its own"
+        )
+    policy, limit = facts["maxmemory_policy"], int(facts["maxmemory"])
+    if not str(policy).startswith("allkeys-"):
+        raise SettingsError(
+            f"cache {cache.where}: maxmemory-policy is {policy!r}, under which a full cache takes no more; "
+            "set it to allkeys-lru (redis-cli CONFIG SET maxmemory-policy allkeys-lru)"
+        )
+    if limit == 0:
+        raise SettingsError(
+            f"cache {cache.where}: has no limit on its memory and would fill the machine; set one "
+            "(redis-cli CONFIG SET maxmemory 1gb)"
+        )
+    return f"Redis {facts['redis_version']} answers, {policy}, limit {limit / 2**20:.0f} MiB"
+
+
+class CachedStore(ArtifactStore):
+    """An artifact store with a local folder and perhaps Redis in front of it; see `through_cache`."""
+
+    def __init__(self, store: ArtifactStore, folder: Path, redis_cache: RedisCache | None) -> None:
+        self.where = store.where
+        self._store = store
+        self._folder = folder
+        self._local = LocalStore(folder)
+        self._redis = redis_cache
+
+    def _verified(self, digest: str) -> bytes | mmap.mmap:
+        held = self._held(digest)
+        if held is None:
+            with self._turn(digest):
+                held = self._held(digest)  # another may have fetched it while we waited
+                if held is None:
+                    held = self._kept(digest, self._fetched(digest))
+        return held
+
+    def _held(self, digest: str) -> bytes | mmap.mmap | None:
+        """Return the local copy where there is a good one; a damaged one is replaced by what is fetched."""
+        try:
+            data = self._local._verified(digest)
+        except (LookupError, ArtifactError, ServiceError):
+            return None
+        with contextlib.suppress(GroveError):
+            self._local.touch(digest)  # the longest unused go first
+        return data
+
+    def _fetched(self, digest: str) -> bytes:
+        data = self._redis.get(digest) if self._redis else None
+        if data is None:
+            data = self._store.read_bytes(digest)
+            if self._redis:
+                self._redis.put(digest, data)
+        return data
+
+    def _kept(self, digest: str, data: bytes) -> bytes | mmap.mmap:
+        """Publish `data` in the folder and return it from there; `data` itself where that cannot be done."""
+        try:
+            if self._make_room(len(data)):
+                self._local.put_bytes(data)
+                return self._local._verified(digest)
+        except (GroveError, OSError) as error:
+            _warn_once(str(self._folder), f"{error}; artifacts are kept in memory instead")
+        return data
+
+    def _make_room(self, size: int) -> bool:
+        """Drop the longest unused copies until `size` more bytes fit; whether they do."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        cap = min(FOLDER_CAP, shutil.disk_usage(self._folder).total // 4)
+        found = []
+        for path in self._folder.glob("sha256/*/*"):
+            with contextlib.suppress(FileNotFoundError):  # another process makes room too
+                status = path.stat()
+                found.append((status.st_mtime_ns, status.st_size, path))
+        excess = size + sum(length for _, length, _ in found) - cap
+        for _, length, path in sorted(found):
+            if excess <= 0:
+                break
+            path.unlink(missing_ok=True)  # maps of it stay whole
+            excess -= length
+        return excess <= 0
+
+    @contextlib.contextmanager
+    def _turn(self, digest: str) -> Iterator[None]:
+        """Wait while another thread or process of this machine fetches what begins with the same digits."""
+        locks = self._folder / "locks"
+        with contextlib.ExitStack() as stack:
+            try:
+                locks.mkdir(parents=True, exist_ok=True)
+                handle = stack.enter_context(open(locks / digest[:2], "ab"))
+                deadline = time.monotonic() + _TURN_S
+                while not _locked(handle.fileno()) and time.monotonic() < deadline:
+                    time.sleep(_POLL_S)
+            except OSError as error:
+                _warn_once(str(self._folder), f"{error}; an artifact may be fetched more than once")
+            yield
+
+    # ---- all else is the store's -------------------------------------------------------------------
+
+    def local_path(self, digest: str) -> Path | None:
+        return self._store.local_path(digest)
+
+    def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
+        self._store._write(path, chunks)
+
+    def _read(self, path: PurePosixPath) -> bytes | mmap.mmap:
+        return self._store._read(path)
+
+    def _size(self, path: PurePosixPath) -> int:
+        return self._store._size(path)
+
+    def _touch(self, path: PurePosixPath) -> None:
+        self._store._touch(path)
+
+    def _delete(self, path: PurePosixPath) -> None:
+        self._store._delete(path)
+
+    def _list(self, folder: str) -> Iterable[str]:
+        return self._store._list(folder)
+
+
+class RedisCache:
+    """Artifacts in one Redis: asked with short timeouts, trusted only after their sha256, never an error.
+
+    A connection lives for one question. That costs two or three milliseconds, beside tens for a value of
+    megabytes, and leaves nothing that a fork, an idle hour or a restarted server could spoil.
+    """
+
+    def __init__(self, url: str) -> None:
+        purpose = "the cache (GROVE_CACHE_URL)"
+        try:
+            import redis
+        except ImportError as error:
+            raise MissingExtraError.of("redis", "service", purpose) from error
+        try:
+            import pyarrow
+        except ImportError as error:
+            raise MissingExtraError.of("pyarrow", "service", f"{purpose}, for zstd,") from error
+        self.where = masked(url)
+        self._url = url
+        self._redis = redis
+        self._arrow = pyarrow
+        self._rests_until = 0.0
+        try:
+            with self._client() as client:
+                client.connection_pool.make_connection()  # not connected: it only takes the options
+        except (TypeError, ValueError, redis.RedisError) as error:
+            raise SettingsError(
+                f"GROVE_CACHE_URL: {self.where!r} is no Redis URL ({masked(str(error))}); "
+                "write redis://:password@host:6379/0"
+            ) from None
+
+    def get(self, digest: str) -> bytes | None:
+        """Return the artifact, or None where a good copy cannot be had at once."""
+        stored = self._ask(lambda client: client.get(_key(digest)))
+        if stored is None:
+            return None
+        data = self._unpacked(stored) if isinstance(stored, bytes) else None
+        if data is None or hashlib.sha256(data).hexdigest() != digest:
+            _warn_once(self.where, f"its entry {_key(digest)} holds other bytes than its name promises")
+            return None
+        return data
+
+    def put(self, digest: str, data: bytes) -> None:
+        """Keep a copy of `data`, unless it is larger than `VALUE_CAP`."""
+        if len(data) <= VALUE_CAP:
+            frame = self._arrow.compress(data, codec="zstd", asbytes=True)
+            value = len(data).to_bytes(_LENGTH_BYTES, "little") + frame
+            self._ask(lambda client: client.set(_key(digest), value))
+
+    def facts(self) -> dict[str, str]:
+        """Return what the server says of itself and its memory; `ServiceError` where it does not answer."""
+        try:
+            with self._client() as client:
+                return {**client.info("server"), **client.info("memory")}
+        except (self._redis.RedisError, OSError, ValueError) as error:
+            raise ServiceError(
+                f"cache {self.where}: {masked(str(error))}; check that Redis runs, and GROVE_CACHE_URL"
+            ) from error
+
+    def _ask(self, question: Callable[[redis.Redis], _Answer]) -> _Answer | None:
+        if time.monotonic() < self._rests_until:
+            return None
+        try:
+            with self._client() as client:
+                return question(client)
+        except self._redis.ResponseError as error:  # it answers: out of memory, or not permitted
+            _warn_once(self.where, str(error))
+        except (self._redis.RedisError, OSError, ValueError) as error:  # ValueError: it speaks no Redis
+            self._rests_until = time.monotonic() + _REST_S
+            _warn_once(self.where, str(error))
+        return None
+
+    def _client(self) -> redis.Redis:
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+
+        return self._redis.Redis.from_url(
+            _for_client(self._url),
+            socket_connect_timeout=_CONNECT_S,
+            socket_timeout=_ANSWER_S,
+            retry=Retry(NoBackoff(), 0),
+        )
+
+    def _unpacked(self, stored: bytes) -> bytes | None:
+        length = int.from_bytes(stored[:_LENGTH_BYTES], "little")
+        if length > VALUE_CAP:  # before so much memory is taken
+            return None
+        try:
+            unpacked: bytes = self._arrow.decompress(
+                stored[_LENGTH_BYTES:], decompressed_size=length, codec="zstd", asbytes=True
+            )
+        except (OSError, ValueError):  # no frame of zstd, or one of another length
+            return None
+        return unpacked
+
+
+@functools.lru_cache(maxsize=8)
+def _redis_at(url: str) -> RedisCache:
+    """Return one object for each URL, so that a server that does not answer is given a rest by all."""
+    return RedisCache(url)
+
+
+def _runs_as(url: str) -> str | None:
+    """Return the identity of the running server at `url`; None where it does not answer."""
+    try:
+        return RedisCache(url).facts()["run_id"]
+    except (ServiceError, SettingsError):  # the broker has a check of its own
+        return None
+
+
+def _for_client(url: str) -> str:
+    """Return the URL as the client spells it: settings also take Celery's spelling of a socket file."""
+    if not url.startswith("redis+socket:"):
+        return url
+    return "unix:" + url.removeprefix("redis+socket:").replace("?virtual_host=", "?db=")
+
+
+def _key(digest: str) -> str:
+    return f"grove:zstd:{digest}"
+
+
+def _locked(descriptor: int) -> bool:
+    import fcntl  # only POSIX systems have it; folders read in place need no lock
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+_warned: dict[str, object] = {}
+
+
+def _warn_once(place: str, trouble: str) -> None:
+    mine = object()
+    if _warned.setdefault(place, mine) is not mine:  # one step, so that of several threads one speaks
+        return
+    _log.warning("cache %s: %s (said once; what it cannot give comes from the store)", place, masked(trouble))

@@ -1,0 +1,159 @@
+"""What every result file says of itself, and one that is opened, checked against its ontology."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ontology.errors import ArtifactError
+from ontology.geometry import metric_space
+from ontology.labelgraph import LabelGraph
+
+if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
+    from ontology.geometry import MetricSpace
+    from ontology.geometry.metricspace import Labels
+
+__all__ = ["Packed", "ResultFile", "Status", "pack_space"]
+
+Packed = tuple[dict[str, NDArray[Any]], dict[str, str]]
+"""Named arrays and metadata, as `ontology.artifacts.ArtifactStore.put_arrays` takes them."""
+
+Status = Literal["exact", "lower_bound"]
+
+
+def pack_space(graph: LabelGraph, space: MetricSpace) -> Packed:
+    """Return what a file says of the space in which a result was found.
+
+    Parameters
+    ----------
+    graph : LabelGraph
+        The version of the ontology.
+    space : MetricSpace
+        A space of `graph`, by `ontology.geometry.metric_space`.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    if space.allowed is not None:
+        arrays["labels.allowed"] = space.allowed
+    metadata = {
+        "ontology": graph.digest,
+        "metric": space.kind,
+        "n_labels": str(space.n_labels),
+        "n_points": str(space.n_points),
+    }
+    return arrays, metadata
+
+
+class ResultFile:
+    """A result, opened: its sha256, its format and its ontology compared.
+
+    Parameters
+    ----------
+    artifacts : ArtifactStore
+        Where it lies.
+    digest : str
+        Its sha256.
+    graph : LabelGraph
+        The version of the ontology it was made from.
+    file_format : str
+        The format it must have.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such artifact.
+    ArtifactError
+        For another format or another ontology, and from each method for a part that is missing or broken.
+    """
+
+    def __init__(self, artifacts: ArtifactStore, digest: str, graph: LabelGraph, file_format: str) -> None:
+        self._digest, self._graph = digest, graph
+        self.arrays: Mapping[str, NDArray[Any]]
+        self.metadata: Mapping[str, str]
+        self.arrays, self.metadata = artifacts.open_arrays(digest)
+        found = self.metadata.get("format")
+        if found != file_format:
+            raise self.fault(f"format is {found!r}, expected {file_format!r}; name a result of that kind")
+        if self.text("ontology") != graph.digest:
+            raise self.fault(
+                f"made from ontology {self.text('ontology')}, given with {graph.digest}; "
+                "read it with the version that it was made from"
+            )
+
+    def text(self, name: str) -> str:
+        """Return a metadata field."""
+        if name not in self.metadata:
+            raise self.fault(f"metadata: {name!r} is missing")
+        return self.metadata[name]
+
+    def whole(self, name: str) -> int:
+        """Return a metadata field that is a whole number."""
+        try:
+            return int(self.text(name))
+        except ValueError:
+            raise self.fault(f"metadata: {name} is {self.text(name)!r}, expected a whole number") from None
+
+    def number(self, name: str) -> float:
+        """Return a metadata field that is a number."""
+        try:
+            return float(self.text(name))
+        except ValueError:
+            raise self.fault(f"metadata: {name} is {self.text(name)!r}, expected a number") from None
+
+    def status(self) -> Status:
+        """Return how exact the result is."""
+        match self.text("status"):
+            case "exact":
+                return "exact"
+            case "lower_bound":
+                return "lower_bound"
+            case other:
+                raise self.fault(f"metadata: status is {other!r}, expected 'exact' or 'lower_bound'")
+
+    def array(self, name: str, dtype: DTypeLike, n_axes: int = 1) -> NDArray[Any]:
+        """Return an array of this dtype and number of axes."""
+        if name not in self.arrays:
+            raise self.fault(f"array {name!r} is missing")
+        array = self.arrays[name]
+        if array.dtype != dtype or array.ndim != n_axes:
+            raise self.fault(
+                f"{name}: {array.dtype} of shape {array.shape}, expected {np.dtype(dtype)} with {n_axes} axes"
+            )
+        return array
+
+    def index(self, name: str, n: int) -> NDArray[np.int64]:
+        """Return an array of indices below `n`."""
+        index = self.array(name, np.int64)
+        if len(index) and (index.min() < 0 or index.max() >= n):
+            raise self.fault(f"{name}: an index is outside 0..{n - 1}")
+        return index
+
+    @cached_property
+    def space(self) -> MetricSpace:
+        """The space in which the result was found."""
+        labels: Labels = "all"
+        if "labels.allowed" in self.arrays:
+            labels = self._graph.keys.take(self.index("labels.allowed", self._graph.n_labels))
+        match self.text("metric"):
+            case "complete":
+                space: MetricSpace = metric_space(self._graph, "auto", labels)
+            case "tree":
+                space = metric_space(self._graph, "tree", labels)
+            case "graph":
+                space = metric_space(self._graph, "graph", labels)
+            case other:
+                raise self.fault(f"metadata: metric is {other!r}, expected tree, graph or complete")
+        if (space.n_labels, space.n_points) != (self.whole("n_labels"), self.whole("n_points")):
+            raise self.fault(
+                f"says {self.whole('n_labels')} labels and {self.whole('n_points')} points, its ontology has "
+                f"{space.n_labels} and {space.n_points}"
+            )
+        return space
+
+    def fault(self, what: str) -> ArtifactError:
+        """Return the error that says what is wrong with this file."""
+        return ArtifactError(f"result {self._digest}: {what}")

@@ -1,0 +1,202 @@
+"""Loci as files: members, the uniquely reachable ones, and the weights that reach each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import ArtifactError
+from ontology.geometry.loci.locus import Locus, locus_index
+from ontology.geometry.spaces import CompleteSpace, TreeSpace
+from ontology.keys import Texts
+from ontology.labelgraph import LabelGraph
+from ontology.results.layout import Packed, ResultFile, pack_space
+
+if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
+    from ontology.geometry import MetricSpace
+
+__all__ = ["FORMAT", "StoredWitnesses", "pack_locus", "pack_witnesses", "read_locus", "unpack_witnesses"]
+
+FORMAT = "labelgrove/locus/1"
+
+_LARGEST = np.iinfo(np.int64).max
+
+
+class StoredWitnesses(Sequence[tuple[int, ...]]):
+    """Witnesses as a file holds them; equal ones stand there once, and zeros not at all.
+
+    Parameters
+    ----------
+    n_observed : int
+        Length of each witness.
+    of : ndarray of shape (n_members,), dtype=int64
+        Which of the different witnesses is each member's.
+    begin : ndarray of shape (n_distinct + 1,), dtype=int64
+        Where the entries of each begin.
+    columns : ndarray of shape (n_entries,), dtype=int32
+        The observed label of each entry.
+    weights : ndarray of shape (n_entries,), dtype=int64, or Texts
+        Its weight; as hexadecimal text where a weight of the file exceeds 63 bits.
+    """
+
+    def __init__(
+        self,
+        n_observed: int,
+        of: NDArray[np.int64],
+        begin: NDArray[np.int64],
+        columns: NDArray[np.int32],
+        weights: NDArray[np.int64] | Texts,
+    ) -> None:
+        self._n_observed, self._of, self._begin = n_observed, of, begin
+        self._columns, self._weights = columns, weights
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    @overload
+    def __getitem__(self, i: int) -> tuple[int, ...]: ...
+    @overload
+    def __getitem__(self, i: slice) -> tuple[tuple[int, ...], ...]: ...
+    def __getitem__(self, i: int | slice) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
+        if isinstance(i, slice):
+            return tuple(self[j] for j in range(*i.indices(len(self))))
+        entries = slice(*self._begin[self._of[i] :][:2].tolist())
+        if isinstance(self._weights, Texts):
+            given = [int(text, 16) for text in self._weights[entries]]
+        else:
+            given = self._weights[entries].tolist()
+        weights = [0] * self._n_observed
+        for column, weight in zip(self._columns[entries].tolist(), given, strict=True):
+            weights[column] = weight
+        return tuple(weights)
+
+
+def pack_witnesses(witnesses: Sequence[tuple[int, ...]]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of witnesses; see `StoredWitnesses`.
+
+    Examples
+    --------
+    >>> {name: array.tolist() for name, array in pack_witnesses([(2, 0, 1), (2, 0, 1), (0, 1, 0)]).items()}
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'witness.of': [0, 0, 1], 'witness.begin': [0, 2, 3], 'witness.column': [0, 2, 1],
+     'witness.weight': [2, 1, 1]}
+    """
+    distinct: dict[tuple[int, ...], int] = {}
+    of = np.array([distinct.setdefault(weights, len(distinct)) for weights in witnesses], dtype=np.int64)
+    short = all(max(weights) <= _LARGEST for weights in distinct)
+    begin = np.zeros(len(distinct) + 1, dtype=np.int64)
+    columns: list[NDArray[np.int32]] = []
+    entries: list[NDArray[Any]] = []
+    for i, weights in enumerate(distinct):
+        row = np.array(weights, dtype=np.int64 if short else object)
+        carried = np.flatnonzero(row)
+        columns.append(carried.astype(np.int32))
+        entries.append(row[carried])
+        begin[i + 1] = begin[i] + len(carried)
+    arrays: dict[str, NDArray[Any]] = {
+        "witness.of": of,
+        "witness.begin": begin,
+        "witness.column": np.concatenate([np.empty(0, dtype=np.int32), *columns]),
+    }
+    if short:
+        arrays["witness.weight"] = np.concatenate([np.empty(0, dtype=np.int64), *entries])
+    else:
+        # hexadecimal: Python limits how long a decimal number may be
+        texts = Texts.from_strings(f"{weight:x}" for row in entries for weight in row)
+        arrays |= {"witness.weight.blob": texts.blob, "witness.weight.offsets": texts.offsets}
+    return arrays
+
+
+def unpack_witnesses(arrays: Mapping[str, NDArray[Any]], n_observed: int) -> StoredWitnesses:
+    """Return the witnesses over `n_observed` labels that `pack_witnesses` made arrays of.
+
+    Raises
+    ------
+    ArtifactError
+        Where the arrays do not fit together.
+    """
+    try:
+        of, begin, columns = (arrays[f"witness.{name}"] for name in ("of", "begin", "column"))
+        weights: NDArray[np.int64] | Texts
+        if "witness.weight" in arrays:
+            weights = arrays["witness.weight"]
+        else:
+            weights = Texts(arrays["witness.weight.blob"], arrays["witness.weight.offsets"])
+    except KeyError as error:
+        raise ArtifactError(f"witnesses: the array {error} is missing; compute the locus again") from None
+    divided = len(begin) and begin[0] == 0 and begin[-1] == len(columns) == len(weights)
+    fits = divided and (np.diff(begin) > 0).all()
+    for indices, n in ((of, len(begin) - 1), (columns, n_observed)):
+        fits = fits and (not len(indices) or (indices.min() >= 0 and indices.max() < n))
+    if not fits:
+        raise ArtifactError("witnesses: their arrays do not fit together; compute the locus again")
+    return StoredWitnesses(n_observed, of, begin, columns, weights)
+
+
+def pack_locus(graph: LabelGraph, found: Locus, *, method: str = "exact") -> Packed:
+    """Return arrays and metadata of a locus.
+
+    Parameters
+    ----------
+    graph : LabelGraph
+        The version of the ontology that `found.space` is a space of.
+    found : Locus
+        The locus.
+    method : {"exact", "pairs"}, default="exact"
+        How it was found.
+
+    Notes
+    -----
+    The witnesses of an exact locus on a tree with every label allowed and on a complete graph are not
+    written: they are made again faster than read.
+    """
+    arrays, metadata = pack_space(graph, found.space)
+    arrays |= {"observed": found.points, "index": found.index, "unique_index": found.unique_index}
+    if not _is_derived(found.space, method):
+        arrays |= pack_witnesses(found.witnesses)
+    metadata |= {
+        "format": FORMAT,
+        "method": method,
+        "status": found.status,
+        "tolerance": repr(float(found.tolerance)),
+        "n_members": str(len(found)),
+        "n_unique": str(len(found.unique_index)),
+    }
+    return arrays, metadata
+
+
+def read_locus(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Locus:
+    """Return a locus that was written by `pack_locus`.
+
+    Parameters
+    ----------
+    artifacts, digest, graph
+        As `ontology.results.layout.ResultFile` takes them.
+
+    Raises
+    ------
+    NotFoundError, ArtifactError
+        If it is not there, or is no such file of this ontology.
+    """
+    file = ResultFile(artifacts, digest, graph, FORMAT)
+    space = file.space
+    points = file.index("observed", space.n_points)
+    index = file.index("index", space.n_labels)
+    witnesses: Sequence[tuple[int, ...]]
+    if _is_derived(space, file.text("method")):
+        witnesses = locus_index(space, points).witnesses
+    else:
+        witnesses = unpack_witnesses(file.arrays, len(points))
+    if len(witnesses) != len(index):
+        raise file.fault(f"{len(witnesses)} witnesses for {len(index)} members")
+    unique_index = file.index("unique_index", space.n_labels)
+    return Locus(space, points, index, unique_index, file.status(), witnesses, file.number("tolerance"))
+
+
+def _is_derived(space: MetricSpace, method: str) -> bool:
+    whole_tree = isinstance(space, TreeSpace) and space.allowed is None
+    return method == "exact" and (whole_tree or isinstance(space, CompleteSpace))

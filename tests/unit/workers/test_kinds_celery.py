@@ -1,0 +1,58 @@
+"""Every kind of job gives the same bytes in this process and on a Celery worker, through all queues."""
+
+from __future__ import annotations
+
+import pytest
+
+from ontology.randomgraphs import watts_strogatz
+from ontology.workspace import Workspace
+from tests.integration.celery_worker import CeleryWorker
+from tests.integration.workers_support import add_version, settings_in
+from workers import client
+from workers.states import State
+
+pytestmark = pytest.mark.services
+
+GRAPH = watts_strogatz(40, k=4, p=0.2, seed=3)
+SEEN = GRAPH.keys.take([3, 30, 17, 21])
+REQUESTS = [
+    ("bundle", {}, {"observed": SEEN}),
+    ("cover", {}, {}),
+    ("distances", {"block": 15}, {}),
+    ("locus", {"block": 10}, {"observed": SEEN}),
+    ("selection", {"n": 2}, {"observed": SEEN}),
+    ("summary", {"target": 6, "seed": 1}, {}),
+]
+
+
+def test_every_kind_gives_the_same_bytes_embedded_and_through_celery(tmp_path, redis_url):
+    embedded, served = (tmp_path / name for name in ("embedded", "celery"))
+    served.mkdir()
+    results = []
+    for settings in (settings_in(embedded), settings_in(served, broker_url=redis_url)):
+        with Workspace.open(settings) as workspace:
+            add_version(workspace, "small-world", GRAPH)
+
+            def run(workspace=workspace):
+                jobs = [
+                    client.submit_for_ontology(workspace, kind, "small-world", options, keys=keys, wait=False)
+                    for kind, options, keys in REQUESTS
+                ]
+                return [client.wait(workspace, job.id, timeout_s=120) for job in jobs]
+
+            if settings.broker_url is None:
+                results.append(run())
+            else:
+                with CeleryWorker(settings, tmp_path / "log", app="workers.app"):
+                    results.append(run())
+    for here, there in zip(*results, strict=True):
+        assert (here.state, there.state) == (State.DONE, State.DONE), (here.kind, here.error, there.error)
+        assert (here.id, here.result_sha256, here.units) == (there.id, there.result_sha256, there.units)
+    assert {job.kind: sum(job.units.values()) for job in results[0]} == {
+        "bundle": 1,
+        "cover": 1,
+        "distances": 4,
+        "locus": 5,
+        "selection": 1,
+        "summary": 1,
+    }

@@ -1,0 +1,164 @@
+"""However a request is cut into units, the result has the same bytes; and these bytes are fixed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ontology import LabelGraph
+from ontology.errors import ConflictError
+from ontology.geometry import locus, metric_space
+from ontology.randomgraphs import watts_strogatz
+from ontology.results import read_distances, read_locus
+from ontology.workspace import Workspace
+from tests.integration.workers_support import add_version, settings_in
+from workers import client
+from workers.kinds import Work, find_kind
+from workers.states import State
+
+SMALL_WORLD = watts_strogatz(120, k=4, p=0.2, seed=3)
+SEEN = SMALL_WORLD.keys.take([3, 50, 77, 90, 111, 20])
+TREE = LabelGraph.from_edges([(f"{i:02d}", f"{(i - 1) // 2:02d}") for i in range(1, 25)])
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    with Workspace.open(settings_in(tmp_path_factory.mktemp("home"))) as workspace:
+        add_version(workspace, "small-world", SMALL_WORLD)
+        add_version(workspace, "tree", TREE)
+        yield workspace
+
+
+def result(workspace, kind, ontology, options=None, **keys):
+    job = client.submit_for_ontology(workspace, kind, ontology, options, keys=keys)
+    assert (job.state, job.error) == (State.DONE, None)
+    return job
+
+
+def test_a_locus_is_the_same_in_any_number_of_parts(workspace):
+    jobs = {
+        parts: result(workspace, "locus", "small-world", {"block": 20, "parts": parts}, observed=SEEN)
+        for parts in (1, 4, 6)
+    }
+    assert {parts: sum(job.units.values()) for parts, job in jobs.items()} == {1: 1, 4: 5, 6: 7}
+    assert len({job.result_sha256 for job in jobs.values()}) == 1
+    found = read_locus(workspace.artifacts, jobs[6].result_sha256, SMALL_WORLD)
+    truth = locus(metric_space(SMALL_WORLD), SEEN)
+    assert (found.members, found.unique, found.status) == (truth.members, truth.unique, "exact")
+    squared = metric_space(SMALL_WORLD).distances(cols=found.points).astype(np.int64) ** 2
+    for member, weights in zip(found.index.tolist(), found.witnesses, strict=True):
+        sums = squared @ np.array(weights)
+        assert sums[member] == sums.min()
+        assert (sums == sums.min()).sum() == 1 or member not in found.unique_index
+
+
+def test_distances_are_the_same_in_blocks_of_any_width(workspace):
+    jobs = [result(workspace, "distances", "small-world", {"block": block}) for block in (500, 50, 7)]
+    assert [job.units["done"] for job in jobs] == [1, 4, 19]
+    assert len({job.result_sha256 for job in jobs}) == 1
+    block = read_distances(workspace.artifacts, jobs[0].result_sha256, SMALL_WORLD)
+    np.testing.assert_array_equal(block.distances(), metric_space(SMALL_WORLD).distances())
+
+
+def test_the_number_of_parts_follows_from_the_space(workspace):
+    def parts(ontology, options=None, **keys):
+        wanted = {"observed": [workspace.label_graph(ontology).keys[0]], **keys}
+        return client.complete_for_ontology(workspace, "locus", ontology, options, keys=wanted)["parts"]
+
+    assert parts("small-world") == 1
+    assert parts("small-world", {"block": 50}) == 3
+    assert parts("small-world", {"block": 1}) == 120
+    assert parts("small-world", {"block": 20}, labels=SEEN) == 1
+    assert parts("small-world", {"block": 20, "parts": 2}) == 2
+    assert parts("small-world", {"block": 20, "method": "pairs"}) == 1
+    assert parts("tree", {"block": 1}) == 1
+    assert parts("tree", {"block": 10, "metric": "graph"}) == 3
+
+
+@pytest.mark.parametrize(
+    ("ontology", "options", "message"),
+    [
+        ("tree", {"parts": 2}, "in a tree space a locus is one unit"),
+        ("small-world", {"parts": 7, "block": 20}, "120 labels make 6 blocks of 20"),
+    ],
+)
+def test_parts_that_do_not_fit_fail_the_job(workspace, ontology, options, message):
+    seen = [workspace.label_graph(ontology).keys[0]]
+    job = client.submit_for_ontology(workspace, "locus", ontology, options, keys={"observed": seen})
+    assert job.state is State.FAILED
+    assert message in job.error
+
+
+class _TooOftenError(ConflictError):
+    """What the work is told when it is not wanted any more."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "keys", "checks"),
+    [
+        ("locus", {"block": 20, "parts": 1}, {"observed": SEEN}, 7),
+        ("distances", {}, {}, 1),
+        ("cover", {"method": "phylogenetic"}, {}, 1),
+        ("selection", {"n": 1}, {"observed": SEEN}, 1),
+        ("summary", {"target": 3}, {}, 1),
+    ],
+)
+def test_work_that_is_not_wanted_any_more_stops_at_the_next_part(workspace, kind, options, keys, checks):
+    parameters = client.complete_for_ontology(workspace, kind, "small-world", options, keys=keys)
+    asked = 0
+
+    def check() -> None:
+        nonlocal asked
+        asked += 1
+        if asked == checks:
+            raise _TooOftenError("nobody wants it")
+
+    with pytest.raises(_TooOftenError):
+        find_kind(kind).execute(Work(parameters, (), workspace.artifacts, check))
+
+
+GOLDEN = {
+    "cover": (
+        1,
+        "tree",
+        {"labels": "leaves", "method": "small"},
+        {},
+        "9d65b23f2409df7eb4cff57025a34cf45ac1e089a4eaa0ecd6a5f2cc456ef96f",
+    ),
+    "distances": (
+        1,
+        "tree",
+        {"block": 10},
+        {},
+        "5d7bee50044f334a1a5255b4abefadd5dba2f156888956bb87a564844b3748d5",
+    ),
+    "locus": (
+        1,
+        "tree",
+        {"method": "pairs", "metric": "graph"},
+        {"observed": ["00", "24", "11"]},
+        "96aba264517b078cb23720551233f524d2e166cf5ce67f702ee52300d84c2b94",
+    ),
+    "selection": (
+        1,
+        "tree",
+        {"n": 3, "method": "outside", "seed": 4},
+        {"observed": ["00"]},
+        "3b4a6ff851ab937218083d6615fd5f95b9cc2996e60b17a07b6409bb5e1c4259",
+    ),
+    "summary": (
+        1,
+        "tree",
+        {"target": 4, "seed": 2},
+        {},
+        "48eb94ff290267a6091370cdce578273bb4929fd9aeee4317593c01ae02e009b",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(GOLDEN))
+def test_the_bytes_of_each_kind_are_fixed(workspace, kind):
+    # A change here means other bytes for the same key: raise the version of the kind with it.
+    version, ontology, options, keys, digest = GOLDEN[kind]
+    job = result(workspace, kind, ontology, options, **keys)
+    assert (job.version, job.result_sha256) == (version, digest)

@@ -1,0 +1,61 @@
+"""Kinds of jobs: what one is (`workers.kinds.kind`), and where they are found.
+
+A kind is an object of the entry-point group ``labelgrove.job_kinds``, so that any installed package adds one
+without a change here. A kind's version rises whenever the bytes of its results may change. Ours stand in this
+package, one file for each.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from functools import cache
+
+from ontology.errors import InputError
+from workers.kinds.bundle import BUNDLE
+from workers.kinds.kind import DEFAULT_QUEUE, Estimate, JobKind, Product, Step, Work
+
+__all__ = [
+    "BUNDLE",
+    "DEFAULT_QUEUE",
+    "Estimate",
+    "JobKind",
+    "Product",
+    "Step",
+    "Work",
+    "find_kind",
+    "known_kinds",
+    "register",
+]
+
+_GROUP = "labelgrove.job_kinds"
+
+
+@cache
+def _registry() -> dict[str, JobKind]:
+    kinds: dict[str, JobKind] = {}
+    for entry in importlib.metadata.entry_points(group=_GROUP):
+        _add(kinds, entry.load(), f"{entry.name} = {entry.value}")
+    return kinds
+
+
+def _add(kinds: dict[str, JobKind], kind: JobKind, source: str) -> None:
+    if not isinstance(kind, JobKind):
+        raise InputError(f"job kind {source}: is a {type(kind).__name__}; give a workers.kinds.JobKind")
+    if kinds.setdefault(kind.name, kind) is not kind:
+        raise InputError(f"job kind {source}: the name {kind.name!r} is taken; names of kinds are unique")
+
+
+def register(kind: JobKind) -> None:
+    """Add a kind to those of the entry points, in this process; a taken name raises `InputError`."""
+    _add(_registry(), kind, f"{kind!r:.100}")
+
+
+def known_kinds() -> tuple[JobKind, ...]:
+    """Return every known kind, by name."""
+    return tuple(kind for _, kind in sorted(_registry().items()))
+
+
+def find_kind(name: str, version: int | None = None) -> JobKind | None:
+    """Return the kind called `name`, or None where it is unknown here or has another version."""
+    kind = _registry().get(name)
+    return kind if kind is not None and version in (None, kind.version) else None

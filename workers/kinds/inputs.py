@@ -1,0 +1,88 @@
+"""What units read: the label graph, its metric space, and lists of keys, out of the artifact store."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ontology.errors import ArtifactError, InputError
+from ontology.labelgraph import LabelGraph
+from workers.kinds.parameters import decimal_text, is_digest
+
+if TYPE_CHECKING:
+    from numpy import int64
+    from numpy.typing import NDArray
+
+    from ontology.artifacts import ArtifactStore
+    from ontology.geometry import MetricSpace
+    from workers.kinds.kind import Work
+
+__all__ = ["counted_points", "read_amounts", "read_graph", "read_keys", "read_labels", "read_space"]
+
+
+def read_graph(work: Work) -> LabelGraph:
+    """Return the label graph of the job; `ArtifactError` where the snapshot is another ontology's."""
+    wanted = work.parameters
+    graph = LabelGraph.from_arrays(*work.artifacts.open_arrays(wanted["snapshot"]))
+    if graph.digest != wanted["ontology"]:
+        raise ArtifactError(
+            f"snapshot {wanted['snapshot']}: holds ontology {graph.digest}, the job names "
+            f"{wanted['ontology']}; submit the job with the snapshot of its ontology"
+        )
+    return graph
+
+
+def read_labels(work: Work) -> Any:
+    """Return which labels are allowed, as `ontology.geometry.metric_space` takes them."""
+    labels = work.parameters["labels"]
+    return read_keys(work.artifacts, labels) if is_digest(labels) else labels
+
+
+def read_space(work: Work) -> tuple[LabelGraph, MetricSpace]:
+    """Return the label graph and the metric space of the job."""
+    from ontology.geometry import metric_space
+
+    graph = read_graph(work)
+    return graph, metric_space(graph, work.parameters["metric"], read_labels(work))
+
+
+def read_keys(artifacts: ArtifactStore, digest: str | None) -> list[str]:
+    """Return the list of label keys that an artifact holds; an empty one for None."""
+    if digest is None:
+        return []
+    keys = _read_json(artifacts, digest, "a list of label keys")
+    if not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
+        raise ArtifactError(f"artifact {digest}: expected a JSON list of label keys")
+    return keys
+
+
+def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, float] | None:
+    """Return the amounts by label key that an artifact holds as decimal strings; None for None."""
+    if digest is None:
+        return None
+    amounts = _read_json(artifacts, digest, "an object of decimal strings by label key")
+    try:
+        return {key: float(decimal_text(amount)) for key, amount in amounts.items()}
+    except (AttributeError, ValueError):
+        raise ArtifactError(
+            f"artifact {digest}: expected a JSON object of decimal strings of 0 or more, by label key"
+        ) from None
+
+
+def counted_points(space: MetricSpace, keys: list[str], name: str, count: int) -> NDArray[int64]:
+    """Return the point indices of a list of keys that the job says holds `count`."""
+    from ontology.geometry.observed import observed_points
+
+    points = observed_points(space, keys, name=name)
+    if len(points) != count:
+        raise InputError(
+            f"{name}: {len(points)} labels given, and n_{name} is {count}; give the number of labels"
+        )
+    return points
+
+
+def _read_json(artifacts: ArtifactStore, digest: str, expected: str) -> Any:
+    try:
+        return json.loads(artifacts.read_bytes(digest))
+    except ValueError as error:
+        raise ArtifactError(f"artifact {digest}: is no JSON ({error}); expected {expected}") from error

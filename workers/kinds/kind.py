@@ -1,0 +1,131 @@
+"""What a kind of job is: how it checks, cuts up and carries out a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
+    from ontology.labelgraph import LabelGraph
+    from ontology.workspace import Workspace
+    from workers.states import Publication
+
+__all__ = [
+    "DEFAULT_QUEUE",
+    "HEADER_BYTES",
+    "OPENING_SECONDS",
+    "Estimate",
+    "JobKind",
+    "Product",
+    "Step",
+    "Work",
+]
+
+DEFAULT_QUEUE = "labelgrove"
+
+HEADER_BYTES = 2048
+"""An artifact of ours begins with a header of no more than this."""
+
+OPENING_SECONDS = 5e-7
+"""What opening a label graph and its space takes a unit, for each label and edge, on one core of 2020."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One unit of a plan: what to compute, after every step of a lower stage."""
+
+    parameters: Mapping[str, Any]
+    stage: int = 0
+
+
+@dataclass(frozen=True)
+class Work:
+    """What `JobKind.execute` is given.
+
+    Attributes
+    ----------
+    parameters : mapping
+        Those of the step.
+    inputs : tuple of str
+        Digests of the artifacts of the stage before, in the order of the plan.
+    artifacts : ArtifactStore
+        Where inputs are read.
+    check : callable
+        Raises when the work is not wanted any more; called between the parts of a long computation.
+    """
+
+    parameters: Mapping[str, Any]
+    inputs: tuple[str, ...]
+    artifacts: ArtifactStore
+    check: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Product:
+    """Named arrays and metadata, to be published as one artifact."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    metadata: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a job will take, said before it starts.
+
+    Attributes
+    ----------
+    units : int
+        Units of work.
+    n_bytes : int
+        At most so many bytes of artifacts, those of every unit counted.
+    graph_rows : int
+        At most so many nodes and relationships in the graph, when the result is shown there.
+    seconds : float or None
+        On one core, to an order of magnitude, where edges are all 1 long (distances over other lengths take
+        some fifty times as long); None where sizes alone do not tell.
+    """
+
+    units: int
+    n_bytes: int
+    graph_rows: int
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class JobKind:
+    """A kind of job.
+
+    Attributes
+    ----------
+    name, version : str, int
+        Both enter every key.
+    normalise : callable
+        Parameters as asked for -> complete parameters that are canonical JSON; raises `InputError`.
+    plan : callable
+        Complete parameters -> steps; pure. The last stage is one step, whose artifact is the result.
+    execute : callable
+        `Work` -> `Product`; the same bytes every time. Raises `TransientError` for what may pass by itself.
+    publish : callable, optional
+        Points the name of a `Publication` at its result; repeatable.
+    queue : str
+        Queue of its messages; workers listen on the queues of all kinds that they know.
+    fit : callable, optional
+        Parameters as asked for, the label graph, and how many keys each list of keys holds -> parameters with
+        what depends on these sizes filled in, such as the number of units.
+    estimate : callable, optional
+        Complete parameters, number of labels, number of edges -> `Estimate`.
+    """
+
+    name: str
+    version: int
+    normalise: Callable[[Mapping[str, Any]], dict[str, Any]]
+    plan: Callable[[Mapping[str, Any]], Sequence[Step]]
+    execute: Callable[[Work], Product]
+    publish: Callable[[Workspace, Publication], None] | None = None
+    queue: str = DEFAULT_QUEUE
+    fit: Callable[[Mapping[str, Any], LabelGraph, Mapping[str, int]], dict[str, Any]] | None = None
+    estimate: Callable[[Mapping[str, Any], int, int], Estimate] | None = None

@@ -1,0 +1,140 @@
+"""Checking the parameters of a job: complete, known, each in its one spelling."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from ontology.errors import InputError
+
+__all__ = ["Parameters", "is_digest"]
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_SPACE = {"metric": "auto", "labels": "all"}
+
+
+def is_digest(value: Any) -> bool:
+    """Return whether `value` is a sha256 in lower-case hexadecimal digits.
+
+    >>> is_digest("ab" * 32), is_digest("AB" * 32)
+    (True, False)
+    """
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+
+
+class Parameters(dict[str, Any]):
+    """The parameters of a job, completed with defaults; methods check one of them and raise `InputError`.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the kind, for messages.
+    given : mapping
+        As asked for.
+    required : sequence of str
+        Names that have no default.
+    optional : mapping
+        Names and defaults of the others.
+
+    Examples
+    --------
+    >>> Parameters("sum", {"a": 1}, required=["a"], optional={"b": 2})
+    {'b': 2, 'a': 1}
+    """
+
+    def __init__(
+        self, kind: str, given: Mapping[str, Any], *, required: Sequence[str], optional: Mapping[str, Any]
+    ) -> None:
+        super().__init__({**optional, **given})
+        self._kind = kind
+        expected = {*required, *optional}
+        if set(self) != expected:
+            wrong = ", ".join(sorted(expected ^ set(self)))
+            raise InputError(
+                f"{kind}: parameters missing or unknown: {wrong}; give {', '.join(sorted(expected))}"
+            )
+
+    @classmethod
+    def of_space(
+        cls,
+        kind: str,
+        given: Mapping[str, Any],
+        *,
+        required: Sequence[str] = (),
+        optional: Mapping[str, Any] | None = None,
+    ) -> Parameters:
+        """Complete the parameters of a job on a metric space; ontology, snapshot, metric, labels are checked.
+
+        ``ontology`` is the digest of a version and ``snapshot`` its artifact, ``metric`` is auto, tree or
+        graph, ``labels`` all, leaves or the digest of a JSON list of keys.
+        """
+        found = cls(
+            kind,
+            given,
+            required=("ontology", "snapshot", *required),
+            optional={**_SPACE, **(optional or {})},
+        )
+        found.digests("ontology", "snapshot")
+        found.choice("metric", ("auto", "tree", "graph"))
+        if found["labels"] not in ("all", "leaves") and not is_digest(found["labels"]):
+            raise found.wrong("labels", "choose all, leaves or the digest of a JSON list of keys")
+        return found
+
+    def wrong(self, name: str, rule: str) -> InputError:
+        """Return the error that a parameter breaks its rule."""
+        return InputError(f"{self._kind}: {name} is {self[name]!r}; {rule}")
+
+    def digests(self, *names: str, optional: bool = False) -> None:
+        """Check that these are digests, or None where they are optional."""
+        for name in names:
+            if not (is_digest(self[name]) or (optional and self[name] is None)):
+                rule = "give a sha256 as 64 hexadecimal digits"
+                raise self.wrong(name, f"{rule}, or null" if optional else rule)
+
+    def choice(self, name: str, choices: Sequence[str]) -> None:
+        """Check that this is one of `choices`."""
+        if not isinstance(self[name], str) or self[name] not in choices:
+            raise self.wrong(name, f"choose {', '.join(choices[:-1])} or {choices[-1]}")
+
+    def flag(self, name: str) -> None:
+        """Check that this is true or false."""
+        if not isinstance(self[name], bool):
+            raise self.wrong(name, "give true or false")
+
+    def whole(self, name: str, least: int, most: int | None = None, *, optional: bool = False) -> None:
+        """Check that this is a whole number in a range, or None where it is optional."""
+        value = self[name]
+        if value is None and optional:
+            return
+        fair = isinstance(value, int) and not isinstance(value, bool)
+        if not fair or value < least or (most is not None and value > most):
+            rule = f"at least {least}" if most is None else f"from {least} to {most}"
+            raise self.wrong(name, f"give a whole number, {rule}")
+
+    def decimal(self, name: str) -> None:
+        """Give this the one spelling of its number: a string without an exponent or needless zeros.
+
+        None stays None. A float is refused: its digits are not what was asked for.
+        """
+        if self[name] is not None:
+            try:
+                self[name] = decimal_text(self[name])
+            except ValueError:
+                raise self.wrong(name, "give a decimal number of 0 or more as a string") from None
+
+
+def decimal_text(value: Any) -> str:
+    """Return the one spelling of a decimal number of 0 or more; anything else raises `ValueError`.
+
+    >>> decimal_text("10.50"), decimal_text("1e2"), decimal_text(3)
+    ('10.5', '100', '3')
+    """
+    try:
+        number = Decimal(value if type(value) in (str, int) else "nan")
+    except InvalidOperation:
+        raise ValueError(value) from None
+    if not number.is_finite() or number < 0 or number.adjusted() > 30 or number.adjusted() < -30:
+        raise ValueError(value)
+    return format(abs(number.normalize()), "f")

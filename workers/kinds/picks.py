@@ -1,0 +1,138 @@
+"""The kinds `cover` and `selection`: which labels to observe, and which one next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from workers.kinds.inputs import read_amounts, read_keys, read_space
+from workers.kinds.kind import HEADER_BYTES, Estimate, JobKind, Product, Step, Work
+from workers.kinds.parameters import Parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ontology.geometry import Cover, MetricSpace
+
+__all__ = ["COVER", "SELECTION"]
+
+_LISTS = ("required", "forbidden", "candidates")
+
+
+def _plan(parameters: Mapping[str, Any]) -> list[Step]:
+    return [Step(parameters)]
+
+
+# ---- cover ---------------------------------------------------------------------------------------------
+
+
+def _normalise_cover(given: Mapping[str, Any]) -> dict[str, Any]:
+    found = Parameters.of_space("cover", given, optional={"method": "minimum", "identifying": False})
+    found.choice("method", ("minimum", "phylogenetic", "small"))
+    found.flag("identifying")
+    if found["identifying"] and found["method"] != "minimum":
+        raise found.wrong("identifying", f"goes with the method minimum, not with {found['method']}")
+    return found
+
+
+def _execute_cover(work: Work) -> Product:
+    from ontology.results import pack_cover
+
+    graph, space = read_space(work)
+    method, identifying = work.parameters["method"], work.parameters["identifying"]
+    work.check()
+    found = _cover_finder(method, identifying)(space)
+    return Product(*pack_cover(graph, space, found, method=method, identifying=identifying))
+
+
+def _cover_finder(method: str, identifying: bool) -> Callable[[MetricSpace], Cover]:
+    from ontology.geometry import minimum_locus_cover, phylogenetic_cover, small_cover
+
+    if method == "minimum":
+        return lambda space: minimum_locus_cover(space, identifying=identifying)
+    return phylogenetic_cover if method == "phylogenetic" else small_cover
+
+
+def _estimate_cover(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
+    del n_edges
+    return Estimate(len(_plan(parameters)), 16 * n_labels + HEADER_BYTES, 1 + n_labels)
+
+
+COVER = JobKind(
+    name="cover",
+    version=1,
+    normalise=_normalise_cover,
+    plan=_plan,
+    execute=_execute_cover,
+    queue="lp",
+    estimate=_estimate_cover,
+)
+"""Labels to observe so that every label can be reached: `ontology.geometry.minimum_locus_cover` as a job.
+
+Parameters: those of `workers.kinds.parameters.Parameters.of_space`, ``method`` (minimum, phylogenetic, small)
+and ``identifying``. The result is `ontology.results.read_cover`.
+"""
+
+
+# ---- selection -----------------------------------------------------------------------------------------
+
+
+def _normalise_selection(given: Mapping[str, Any]) -> dict[str, Any]:
+    found = Parameters.of_space(
+        "selection",
+        given,
+        optional={"n": None, "method": "active", "seed": 0, "budget": None, "costs": None, "observed": None}
+        | dict.fromkeys(_LISTS),
+    )
+    found.digests("observed", "costs", *_LISTS, optional=True)
+    found.whole("n", 1, optional=True)
+    found.choice("method", ("active", "uniform", "outside"))
+    found.whole("seed", 0, 2**63 - 1)
+    found.decimal("budget")
+    return found
+
+
+def _execute_selection(work: Work) -> Product:
+    from ontology.geometry import select_classes
+    from ontology.results import pack_selection
+
+    wanted, artifacts = work.parameters, work.artifacts
+    graph, space = read_space(work)
+    work.check()
+    found = select_classes(
+        space,
+        read_keys(artifacts, wanted["observed"]),
+        wanted["n"],
+        costs=read_amounts(artifacts, wanted["costs"]),
+        budget=None if wanted["budget"] is None else float(wanted["budget"]),
+        required=read_keys(artifacts, wanted["required"]),
+        forbidden=read_keys(artifacts, wanted["forbidden"]),
+        candidates=None if wanted["candidates"] is None else read_keys(artifacts, wanted["candidates"]),
+        method=wanted["method"],
+        seed=wanted["seed"],
+    )
+    return Product(*pack_selection(graph, found, method=wanted["method"], seed=wanted["seed"]))
+
+
+def _estimate_selection(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
+    del n_edges
+    picks = parameters["n"] or n_labels
+    return Estimate(len(_plan(parameters)), 8 * n_labels + 16 * picks + HEADER_BYTES, 1 + picks)
+
+
+SELECTION = JobKind(
+    name="selection",
+    version=1,
+    normalise=_normalise_selection,
+    plan=_plan,
+    execute=_execute_selection,
+    queue="lp",
+    estimate=_estimate_selection,
+)
+"""Which labels to observe next: `ontology.geometry.select_classes` as a job.
+
+Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, ``required``, ``forbidden``
+and ``candidates``, each null or an artifact with a JSON list of keys; ``n``, ``method``, ``seed``;
+``budget``, null or a decimal string; and ``costs``, null or an artifact with a JSON object of decimal strings
+by key. The result is `ontology.results.read_selection`.
+"""

@@ -1,0 +1,81 @@
+"""The kind `summary`: a large label graph as a small one of supernodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workers.kinds.inputs import read_graph
+from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
+from workers.kinds.parameters import Parameters
+
+__all__ = ["SUMMARY"]
+
+_SECONDS_PER_ENTRY = 4e-7  # of a label or an edge
+
+
+def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
+    found = Parameters(
+        "summary",
+        given,
+        required=("ontology", "snapshot", "target"),
+        optional={"method": "capped", "cap": None, "seed": 0},
+    )
+    found.digests("ontology", "snapshot")
+    found.whole("target", 1)
+    found.choice("method", ("capped", "neighbourhood", "node", "subtree"))
+    found.whole("seed", 0, 2**63 - 1)
+    found.decimal("cap")
+    if found["cap"] is not None and found["method"] != "capped":
+        raise found.wrong("cap", f"only the method capped has one, {found['method']} was given")
+    if found["method"] == "subtree" and found["seed"]:
+        raise found.wrong("seed", "the method subtree draws nothing; leave it out")
+    return found
+
+
+def _plan(parameters: Mapping[str, Any]) -> list[Step]:
+    return [Step(parameters)]
+
+
+def _execute(work: Work) -> Product:
+    from ontology.geometry import summarize
+    from ontology.results import pack_summary
+
+    wanted = work.parameters
+    graph = read_graph(work)
+    work.check()
+    found = summarize(
+        graph, wanted["target"], method=wanted["method"], cap=_cap(wanted["cap"]), seed=wanted["seed"]
+    )
+    return Product(*pack_summary(found))
+
+
+def _cap(text: str | None) -> int | float | None:
+    """Return a number of labels, or a share of them below 1, from its decimal string."""
+    if text is None:
+        return None
+    return float(text) if "." in text else int(text)
+
+
+def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
+    target = parameters["target"]
+    n_bytes = 8 * n_labels + 8 * target + 24 * n_edges + HEADER_BYTES
+    rows = 1 + 2 * target + n_labels + n_edges
+    seconds = (n_labels + n_edges) * (_SECONDS_PER_ENTRY + OPENING_SECONDS)
+    return Estimate(len(_plan(parameters)), n_bytes, rows, seconds)
+
+
+SUMMARY = JobKind(
+    name="summary",
+    version=1,
+    normalise=_normalise,
+    plan=_plan,
+    execute=_execute,
+    queue="light",
+    estimate=_estimate,
+)
+"""Labels merged into supernodes: `ontology.geometry.summarize` as a job.
+
+Parameters: ``ontology`` (its digest) and ``snapshot`` (the artifact of its label graph), ``target``,
+``method``, ``seed``, and ``cap``, null or a decimal string. The result is `ontology.results.read_summary`.
+"""

@@ -1,0 +1,128 @@
+"""From what people write to what a job kind takes: names become digests, lists of labels become artifacts.
+
+It happens at the moment of asking, so that a schedule means the version that is current when it is due.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ontology.errors import InputError
+from workers.kinds import JobKind, find_kind, known_kinds
+from workers.kinds.parameters import is_digest
+from workers.plan import PlannedJob, canonical_json, plan_job
+
+if TYPE_CHECKING:
+    from ontology.keys import Keys
+    from ontology.workspace import Workspace
+    from workers.ledger import Ledger
+
+__all__ = ["complete_for_ontology", "complete_request", "kind_named", "plan_request", "record_lost"]
+
+
+def kind_named(name: str) -> JobKind:
+    """Return the job kind called `name`; `InputError` with the known ones where it is unknown."""
+    found = find_kind(name)
+    if found is None:
+        known = ", ".join(known.name for known in known_kinds())
+        raise InputError(f"job kind {name!r} is not known here; known kinds: {known}")
+    return found
+
+
+def plan_request(workspace: Workspace, kind: str, given: Mapping[str, Any]) -> PlannedJob:
+    """Return the job that `given` asks of a kind, with the names in it resolved now.
+
+    Arguments and errors are those of `complete_request`.
+    """
+    return plan_job(kind_named(kind), complete_request(workspace, kind, given))
+
+
+def complete_request(workspace: Workspace, kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the complete parameters that `given` means now.
+
+    ``ontology`` may be a name, ``name@`` and the beginning of a version's digest, or the whole digest. Then
+    each list is a list of label keys and each object holds amounts by label key. A request that names its
+    ``snapshot``, or no ontology, is taken as it is.
+
+    Raises
+    ------
+    NotFoundError
+        For an unknown ontology or version.
+    UnknownLabelError
+        For a key that the ontology does not hold.
+    InputError
+        For an unknown kind, or parameters that it refuses.
+    """
+    if "ontology" not in given or "snapshot" in given:
+        return kind_named(kind).normalise(given)
+    kind_named(kind)
+    ontology, version = _named_version(workspace, given["ontology"])
+    keys = {name: value for name, value in given.items() if isinstance(value, list | tuple | dict)}
+    options = {name: value for name, value in given.items() if name not in {"ontology", *keys}}
+    return complete_for_ontology(workspace, kind, ontology, options, keys=keys, version=version)
+
+
+def complete_for_ontology(
+    workspace: Workspace,
+    kind: str,
+    ontology: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    keys: Mapping[str, Iterable[str] | Mapping[str, str] | None] | None = None,
+    version: str | None = None,
+) -> dict[str, Any]:
+    """Return the complete parameters of a job on a version of an ontology.
+
+    Arguments and errors are those of `workers.client.submit_for_ontology`, which submits them.
+
+    The lists of labels are stored as artifacts, nothing else is recorded.
+    """
+    found = workspace.catalog.version(ontology, version)
+    graph = workspace.snapshot(found)
+    wanted = {name: given for name, given in (keys or {}).items() if given is not None}
+    listed = {name: given if isinstance(given, Mapping) else list(given) for name, given in wanted.items()}
+    parameters = {
+        "ontology": found.digest,
+        "snapshot": found.snapshot_sha256,
+        **(options or {}),
+        **{name: _stored(workspace, graph.keys, name, given) for name, given in listed.items()},
+    }
+    known = kind_named(kind)
+    if known.fit is not None:
+        parameters = known.fit(parameters, graph, {name: len(given) for name, given in listed.items()})
+    return known.normalise(parameters)
+
+
+def record_lost(workspace: Workspace, ledger: Ledger, job_id: str) -> None:
+    """Open a done job again where its result is gone from the store."""
+    result = ledger.job(job_id).result_sha256
+    if result is not None and not workspace.artifacts.exists(result):
+        ledger.recompute(job_id)
+
+
+def _named_version(workspace: Workspace, asked: Any) -> tuple[str, str | None]:
+    """Return the name, and the beginning of the digest where one is given."""
+    if not isinstance(asked, str):
+        raise InputError(f"ontology is {asked!r}; give a name, name@version or a digest, as a string")
+    if is_digest(asked):
+        for version in workspace.catalog.versions():
+            if version.digest == asked:
+                return version.ontology, asked
+    name, at, digest = asked.partition("@")
+    return name, digest if at else None
+
+
+def _stored(workspace: Workspace, known: Keys, name: str, given: Iterable[str] | Mapping[str, Any]) -> str:
+    """Check the labels of one parameter and return the artifact that holds them."""
+    listed = list(given)
+    index = known.indices(listed)
+    repeated = [key for key, count in Counter(listed).items() if count > 1]
+    if repeated:
+        raise InputError(f"{name}: {repeated[:5]!r} are given more than once; name each label once")
+    if isinstance(given, Mapping):
+        content: Any = given
+    else:
+        content = listed if name == "observed" else known.take(sorted(index.tolist()))
+    return workspace.artifacts.put_bytes(canonical_json(content).encode())

@@ -1,0 +1,328 @@
+"""Requests made by the clock: schedules, their due times, and the one firing of each.
+
+A sweep asks which schedules are due, makes their requests into jobs, and records job and firing in one
+transaction. The row of a firing has schedule and due time as its key, and the schedule must still wait for
+what the sweep saw: of any number of sweepers, one fires. After a pause of the whole deployment the latest
+missed due time fires, the earlier ones never do.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from ontology.artifacts import check_name
+from ontology.database import now, reading, upsert, writing
+from ontology.errors import ConflictError, GroveError, NotFoundError
+from workers.cron import Cron
+from workers.kinds import find_kind
+from workers.plan import PlannedJob, canonical_json
+from workers.request import plan_request, record_lost
+from workers.tables import firing_table, schedule_table
+
+if TYPE_CHECKING:
+    from ontology.workspace import Workspace
+    from workers.ledger import Ledger
+
+__all__ = ["KEEP_S", "Firing", "Schedule", "Timetable", "add_schedule", "fire_due"]
+
+logger = logging.getLogger(__name__)
+
+KEEP_S = 30 * 86_400
+"""Seconds that firings stay recorded; a schedule's last one stays with it."""
+
+_ERROR_CHARACTERS = 2000
+
+_schedule, _firing = schedule_table.c, firing_table.c
+
+
+@dataclass(frozen=True)
+class Firing:
+    """What became of one due time.
+
+    Attributes
+    ----------
+    due_at, fired_at : float
+        When it was due and when a sweep fired it, in seconds since 1970, UTC.
+    job_id : str or None
+        The job it asked for; the same one as before where nothing changed since.
+    error : str or None
+        Why there is no job.
+    """
+
+    due_at: float
+    fired_at: float
+    job_id: str | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A request that is made whenever it is due.
+
+    Attributes
+    ----------
+    name, cron : str
+        Its name, and its due times as five fields in UTC.
+    kind : str
+        Name of the job kind.
+    parameters : mapping
+        As asked for: names in it mean what they mean when it is due.
+    target : mapping or None
+        The name to point at the result, as the kind understands it.
+    created_at, next_at : float
+        When it was added and when it is due next, in seconds since 1970, UTC.
+    last : Firing or None
+        Its latest firing.
+    """
+
+    name: str
+    cron: str
+    kind: str
+    parameters: Mapping[str, Any]
+    target: Mapping[str, str] | None
+    created_at: float
+    next_at: float
+    last: Firing | None
+
+
+class Timetable:
+    """The schedules of one SQL database; safe to share between threads.
+
+    Parameters
+    ----------
+    engine : sqlalchemy.Engine
+        That of the ledger.
+    clock : callable, optional
+        Returns the time in seconds; by default the clock of the database server.
+    """
+
+    def __init__(self, engine: sa.Engine, *, clock: Callable[[], float] | None = None) -> None:
+        self._engine = engine
+        self._clock = clock
+
+    def add(
+        self,
+        name: str,
+        cron: Cron,
+        kind: str,
+        parameters: Mapping[str, Any],
+        *,
+        target: Mapping[str, str] | None = None,
+    ) -> None:
+        """Record a schedule, first due after now; a name that is taken raises `ConflictError`."""
+        with writing(self._engine) as connection:
+            instant = connection.execute(sa.select(self._instant())).scalar_one()
+            added = connection.execute(
+                upsert(connection, schedule_table)
+                .values(
+                    name=name,
+                    cron=cron.text,
+                    kind=kind,
+                    parameters_json=canonical_json(parameters),
+                    target_json=None if target is None else canonical_json(target),
+                    created_at=instant,
+                    next_at=cron.after(instant),
+                )
+                .on_conflict_do_nothing()
+            )
+            if not added.rowcount:
+                raise ConflictError(
+                    f"schedule name {name!r} is taken; choose another, or first run: "
+                    f"grove jobs schedule remove {name}"
+                )
+
+    def remove(self, name: str) -> None:
+        """Forget a schedule and its firings; jobs stay. `NotFoundError` where there is none of this name."""
+        with writing(self._engine) as connection:
+            if connection.execute(sa.delete(schedule_table).where(_schedule.name == name)).rowcount:
+                return
+        names = ", ".join(schedule.name for schedule in self.schedules()) or "none"
+        raise NotFoundError(f"there is no schedule {name!r}; those there are: {names}")
+
+    def schedules(self) -> list[Schedule]:
+        """Return every schedule with its latest firing, by name."""
+        with reading(self._engine) as connection:
+            return _schedules(connection, sa.true())
+
+    def firings(self, name: str) -> list[Firing]:
+        """Return the recorded firings of a schedule, the oldest first."""
+        query = sa.select(firing_table).where(_firing.schedule == name).order_by(_firing.due_at)
+        with reading(self._engine) as connection:
+            return [
+                Firing(row.due_at, row.fired_at, row.job_id, row.error) for row in connection.execute(query)
+            ]
+
+    def due(self) -> tuple[float, list[Schedule]]:
+        """Return the time and the schedules that are due at it."""
+        first = sa.select(sa.func.min(_schedule.next_at)).scalar_subquery()
+        with reading(self._engine) as connection:
+            instant, next_at = connection.execute(sa.select(self._instant(), first)).one()
+            if next_at is None or next_at > instant:  # almost every sweep ends here
+                return instant, []
+            return instant, _schedules(connection, _schedule.next_at <= instant)
+
+    def fire(
+        self,
+        schedule: Schedule,
+        due_at: float,
+        *,
+        next_at: float,
+        job_id: str | None = None,
+        record: Callable[[sa.Connection], None] | None = None,
+        error: str | None = None,
+    ) -> bool:
+        """Answer one due time: call `record` and write the firing in one transaction.
+
+        False, and nothing recorded, where another sweeper answered it or the schedule is gone.
+        """
+        row = {"schedule": schedule.name, "due_at": due_at}
+        this = (_firing.schedule == schedule.name, _firing.due_at == due_at)
+        with writing(self._engine) as connection:
+            waiting = connection.execute(  # also the lock that lets one sweeper pass at a time
+                sa.update(schedule_table)
+                .where(_schedule.name == schedule.name, _schedule.next_at == schedule.next_at)
+                .values(next_at=next_at)
+            )
+            if not waiting.rowcount:
+                return False
+            instant = connection.execute(sa.select(self._instant())).scalar_one()
+            answered = connection.execute(
+                upsert(connection, firing_table)
+                .values(fired_at=instant, error=error and error[:_ERROR_CHARACTERS], **row)
+                .on_conflict_do_nothing()
+            )
+            if not answered.rowcount:  # the clock was set back: this due time was answered before
+                return False
+            if record is not None:
+                record(connection)
+                connection.execute(sa.update(firing_table).where(*this).values(job_id=job_id))
+            connection.execute(
+                sa.delete(firing_table).where(
+                    _firing.schedule == schedule.name, _firing.due_at < due_at - KEEP_S
+                )
+            )
+        return True
+
+    def _instant(self) -> sa.ColumnElement[float]:
+        return now() if self._clock is None else sa.literal(self._clock(), sa.Double)
+
+
+def add_schedule(
+    workspace: Workspace,
+    name: str,
+    cron: str,
+    kind: str,
+    parameters: Mapping[str, Any],
+    *,
+    target: Mapping[str, str] | None = None,
+    timetable: Timetable | None = None,
+) -> None:
+    """Check a request as if it were made now, and record it as a schedule.
+
+    Raises
+    ------
+    InputError
+        For a name, cron expression, kind or parameter that breaks its rule; the message names the field.
+    NotFoundError
+        For an ontology that is not there now.
+    ConflictError
+        For a name that is taken.
+    """
+    check_name(name, "schedule")
+    due_times = Cron(cron)
+    plan_request(workspace, kind, parameters)
+    timetable = timetable or Timetable(workspace.engine)
+    timetable.add(name, due_times, kind, parameters, target=target)
+
+
+def fire_due(workspace: Workspace, ledger: Ledger, timetable: Timetable) -> int:
+    """Ask for the jobs of the schedules that are due; returns how many due times were answered here.
+
+    A schedule of a kind unknown here is left to a process that knows it. One whose request cannot be made (an
+    ontology is gone, say) has that recorded in its firing and is tried again at its next due time. A fault of
+    the moment leaves it due.
+    """
+    instant, due = timetable.due()
+    answered = 0
+    for schedule in due:
+        if find_kind(schedule.kind) is None:
+            continue
+        try:
+            answered += _fire(workspace, ledger, timetable, schedule, instant)
+        except OSError as error:
+            logger.warning("schedule %s is due and will be tried again: %s", schedule.name, error)
+        except Exception:  # one schedule must not keep the others, or the sweep, from going on
+            logger.exception("schedule %s", schedule.name)
+    return answered
+
+
+def _fire(
+    workspace: Workspace, ledger: Ledger, timetable: Timetable, schedule: Schedule, instant: float
+) -> bool:
+    cron = Cron(schedule.cron)
+    due_at, next_at = cron.until(instant), cron.after(instant)
+    plan = _planned(workspace, schedule)
+    if isinstance(plan, str):
+        logger.error("schedule %s, due %.0f: %s", schedule.name, due_at, plan)
+        return timetable.fire(schedule, due_at, next_at=next_at, error=plan)
+
+    def record(connection: sa.Connection) -> None:
+        ledger.record(connection, plan, target=schedule.target)
+
+    fired = timetable.fire(schedule, due_at, next_at=next_at, job_id=plan.id, record=record)
+    if fired:
+        logger.info("schedule %s, due %.0f: job %s", schedule.name, due_at, plan.id)
+        record_lost(workspace, ledger, plan.id)
+    return fired
+
+
+def _planned(workspace: Workspace, schedule: Schedule) -> PlannedJob | str:
+    """Return the job that the schedule asks for now, or why there is none."""
+    try:
+        return plan_request(workspace, schedule.kind, schedule.parameters)
+    except OSError:  # a service that is away
+        raise
+    except GroveError as error:
+        return str(error)
+    except Exception as error:  # a defect of the kind
+        logger.exception("schedule %s", schedule.name)
+        return f"{type(error).__name__}: {error}"
+
+
+def _schedules(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> list[Schedule]:
+    latest = (
+        sa.select(sa.func.max(_firing.due_at))
+        .where(_firing.schedule == _schedule.name)
+        .correlate(schedule_table)
+        .scalar_subquery()
+    )
+    query = (
+        sa.select(schedule_table, _firing.due_at, _firing.fired_at, _firing.job_id, _firing.error)
+        .join_from(
+            schedule_table,
+            firing_table,
+            sa.and_(_firing.schedule == _schedule.name, _firing.due_at == latest),
+            isouter=True,
+        )
+        .where(condition)
+        .order_by(_schedule.name)
+    )
+    return [
+        Schedule(
+            name=row.name,
+            cron=row.cron,
+            kind=row.kind,
+            parameters=json.loads(row.parameters_json),
+            target=None if row.target_json is None else json.loads(row.target_json),
+            created_at=row.created_at,
+            next_at=row.next_at,
+            last=None if row.due_at is None else Firing(row.due_at, row.fired_at, row.job_id, row.error),
+        )
+        for row in connection.execute(query)
+    ]
