@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.benchmarks.pages import cover, distances, ingest, locus, scoring, selection, summary
-from tests.benchmarks.pages.section import Run, Section, table
+from tests.benchmarks.pages.section import Run, Section, paragraph, table
 
 PAGE = Path(__file__).parents[3] / "docs" / "benchmarks.md"
 MEASURED = Path(__file__).parents[1] / "measured"
@@ -24,17 +24,12 @@ PARTS: dict[str, Callable[[list[Run]], Section]] = {
     "ingest": ingest.section,
 }
 
-_HEAD = """\
-# Benchmarks
-
+_ABOUT = """\
 Written by `python -m tests.benchmarks` from the documents in `tests/benchmarks/measured`; `--only` measures
 some parts again: {parts}. {machine}. Every benchmark checks its answers before their times count, ratios
 are measured inside one run, and each part names its seeds, its threads and how busy others kept the machine,
-which has two cores. Times are processor time, but for ingest and first calls. A factor is the measured figure
-over the wanted one.
-
-{met} of {n} goals are met.
-"""
+which has two cores. Times are processor time, but for ingest and first calls. A factor is the measured
+figure over the wanted one."""
 
 
 def measured(part: str) -> list[Run]:
@@ -53,12 +48,9 @@ def render() -> str:
     machines = dict.fromkeys(
         "{processor}, Python {python}, numpy {numpy}".format_map(document) for document in documents
     )
-    head = _HEAD.format(
-        parts=", ".join(f"`{part}`" for part in PARTS),
-        machine="; ".join(machines),
-        met=len(goals) - len(missed),
-        n=len(goals),
-    )
+    about = _ABOUT.format(parts=", ".join(f"`{part}`" for part in PARTS), machine="; ".join(machines))
+    met = f"{len(goals) - len(missed)} of {len(goals)} goals are met."
+    head = f"# Benchmarks\n\n{paragraph(about)}\n\n{met}\n"
     if missed:
         columns = ["missed in", "what", "wanted", "measured", "factor", "verdict"]
         head += f"\n{table(columns, missed)}\n\nWhere their time goes is said with each.\n"

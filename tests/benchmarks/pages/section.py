@@ -69,7 +69,9 @@ def condition(run: Run) -> str:
     document, others = run["document"], run["others_kept_busy"]
     said = [
         f"Run `{document['benchmark']}`: {run['date']}",
-        "what else ran was not noted" if others is None else f"other processes kept {others} cores busy",
+        "carried over from an earlier page"
+        if others is None
+        else f"other processes kept {others} cores busy",
         f"threads: {document['threads']}",
         f"seed {document['seed']}",
     ]
