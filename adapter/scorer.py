@@ -18,6 +18,7 @@ from ontology.errors import InputError, WeightError
 from ontology.geometry import (
     DenseScorer,
     FrechetResult,
+    GraphScorer,
     MetricSpace,
     Scorer,
     check_weights,
@@ -104,7 +105,7 @@ class Adapter:
         self._space: MetricSpace | None = None
         if bundle.distances is not None:
             self._distances: Rows = bundle.distances
-            self._scorer: Scorer = DenseScorer(bundle.distances)
+            self._scorer: Scorer = GraphScorer(bundle.distances)
         else:
             self._space = bundle.space()
             self._distances = RowsOnDemand(self._space, bundle.observed)

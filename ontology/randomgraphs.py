@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ontology.errors import InputError, MissingExtraError
+from ontology.geometry.arguments import nonnegative_number, whole_number
 from ontology.labelgraph import LabelGraph
 
 __all__ = ["barabasi_albert", "erdos_renyi", "random_tree", "watts_strogatz"]
@@ -32,6 +33,15 @@ def random_tree(n: int, *, seed: int = 0) -> LabelGraph:
     graph : LabelGraph
         Undirected, edges of length 1.
 
+    Raises
+    ------
+    InputError
+        If `n` is below 1, or `seed` is no whole number.
+
+    Notes
+    -----
+    O(n log n).
+
     Examples
     --------
     >>> tree = random_tree(12, seed=1)
@@ -39,7 +49,7 @@ def random_tree(n: int, *, seed: int = 0) -> LabelGraph:
     (True, ['00', '01', '02'])
     """
     networkx = _networkx()
-    _at_least("n", n, 1)
+    n = whole_number("n", n, 1)
     return _connected(n, seed, lambda rng: networkx.random_labeled_tree(n, seed=rng), "")
 
 
@@ -53,6 +63,7 @@ def watts_strogatz(n: int, *, k: int = 5, p: float = 0.8, seed: int = 0) -> Labe
     k : int, default=5
         Each label is joined to ``k // 2`` neighbours on either side, so that 5 means 4.
     p : float, default=0.8
+        Probability to be rewired, of each edge.
     seed : int, default=0
 
     Returns
@@ -64,11 +75,24 @@ def watts_strogatz(n: int, *, k: int = 5, p: float = 0.8, seed: int = 0) -> Labe
     ------
     InputError
         If `n` is not larger than `k`, `k` is below 2, `p` is no probability, or 1,000 draws fall into parts.
+
+    Notes
+    -----
+    O(n k) for each draw.
+
+    References
+    ----------
+    .. [1] D. J. Watts, S. H. Strogatz (1998), Nature 393, 440-442.
+
+    Examples
+    --------
+    >>> watts_strogatz(20, k=5).n_edges
+    40
     """
     networkx = _networkx()
-    _at_least("k", k, 2)
-    _at_least("n", n, k + 1)
-    _probability(p)
+    k = whole_number("k", k, 2)
+    n = whole_number("n", n, k + 1)
+    p = _probability(p)
     return _connected(n, seed, lambda rng: networkx.watts_strogatz_graph(n, k, p, seed=rng), f"k={k}, p={p}")
 
 
@@ -80,6 +104,7 @@ def erdos_renyi(n: int, *, p: float = 0.1, seed: int = 0) -> LabelGraph:
     n : int
         Number of labels, positive.
     p : float, default=0.1
+        Probability to be joined, of each pair.
     seed : int, default=0
 
     Returns
@@ -91,10 +116,23 @@ def erdos_renyi(n: int, *, p: float = 0.1, seed: int = 0) -> LabelGraph:
     ------
     InputError
         If `p` is no probability, or so small that 1,000 draws fall into parts.
+
+    Notes
+    -----
+    O(n^2) for each draw.
+
+    References
+    ----------
+    .. [1] E. N. Gilbert (1959), Ann. Math. Stat. 30(4), 1141-1144.
+
+    Examples
+    --------
+    >>> erdos_renyi(5, p=1.0).n_edges
+    10
     """
     networkx = _networkx()
-    _at_least("n", n, 1)
-    _probability(p)
+    n = whole_number("n", n, 1)
+    p = _probability(p)
     return _connected(n, seed, lambda rng: networkx.gnp_random_graph(n, p, seed=rng), f"p={p}")
 
 
@@ -106,24 +144,41 @@ def barabasi_albert(n: int, *, m: int = 2, seed: int = 0) -> LabelGraph:
     n : int
         Number of labels, larger than `m`.
     m : int, default=2
+        Edges of each new label, positive.
     seed : int, default=0
 
     Returns
     -------
     graph : LabelGraph
         Undirected; connected by construction.
+
+    Raises
+    ------
+    InputError
+        If `m` is below 1, or `n` is not larger than `m`.
+
+    Notes
+    -----
+    O(n m).
+
+    References
+    ----------
+    .. [1] A.-L. Barabási, R. Albert (1999), Science 286, 509-512.
+
+    Examples
+    --------
+    >>> barabasi_albert(20, m=2).n_edges
+    36
     """
     networkx = _networkx()
-    _at_least("m", m, 1)
-    _at_least("n", n, m + 1)
+    m = whole_number("m", m, 1)
+    n = whole_number("n", n, m + 1)
     return _connected(n, seed, lambda rng: networkx.barabasi_albert_graph(n, m, seed=rng), f"m={m}")
 
 
 def _connected(n: int, seed: int, draw: Callable[[random.Random], Any], given: str) -> LabelGraph:
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise InputError(f"seed: {seed!r} of type {type(seed).__name__}; a seed is a whole number")
     networkx = _networkx()
-    rng = random.Random(seed)
+    rng = random.Random(whole_number("seed", seed, 0))
     width = len(str(n - 1))
     for _ in range(_MOST_DRAWS):
         drawn = draw(rng)
@@ -132,14 +187,11 @@ def _connected(n: int, seed: int, draw: Callable[[random.Random], Any], given: s
     raise InputError(f"{given}: {_MOST_DRAWS} draws on {n} labels all fall into parts; ask for more edges")
 
 
-def _at_least(name: str, value: int, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{name}: {value!r} given; it is a whole number of at least {least}")
-
-
-def _probability(p: float) -> None:
-    if not 0 <= p <= 1:
+def _probability(p: float) -> float:
+    given = nonnegative_number("p", p)
+    if given > 1:
         raise InputError(f"p: {p} given; a probability is between 0 and 1")
+    return given
 
 
 def _networkx() -> Any:

@@ -33,6 +33,12 @@ _LEGEND = {
     "unreached": "unreached",
     "no answer": "may not be an answer",
 }
+_NAMES = tuple(_STYLES)
+_NO_ANSWER, _UNREACHED, _REACHED, _OBSERVED = range(4)
+"""What a label is, as an index into `_NAMES`."""
+
+_Places = list[tuple[Mark, tuple[float, float]]]
+"""Marks with their x and y."""
 
 
 def locus_hierarchy(
@@ -112,18 +118,13 @@ def locus_hierarchy(
     return figure
 
 
-_NAMES = ("no answer", "unreached", "reached", "observed")
-_UNREACHED, _REACHED, _OBSERVED = 1, 2, 3
-_Places = list[tuple[Mark, tuple[float, float]]]
-
-
 def _states(n: int, observed: ArrayLike, reached: ArrayLike, allowed: ArrayLike | None) -> NDArray[np.int64]:
     """Return what each label is: an index into `_NAMES`."""
-    state = np.full(n, _UNREACHED if allowed is None else 0, dtype=np.int64)
+    state = np.full(n, _UNREACHED if allowed is None else _NO_ANSWER, dtype=np.int64)
     if allowed is not None:
         state[_checked("allowed", allowed, n)] = _UNREACHED
     found = _checked("reached", reached, n)
-    stray = found[state[found] == 0]
+    stray = found[state[found] == _NO_ANSWER]
     if len(stray):
         raise InputError(f"reached: label {stray[0]} is not among the allowed ones; a locus holds only these")
     state[found] = _REACHED

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import InputError
+from ontology.geometry.wholenumbers import whole_numbers
 
 __all__ = ["Region", "exact_regions"]
 
@@ -83,7 +84,8 @@ def exact_regions(distances: NDArray[Any]) -> list[Region]:
     if given.ndim != 2 or given.shape[1] != 3:
         raise InputError(f"distances: shape {given.shape}; give one row for each label, three columns")
     if not (np.isfinite(given).all() and (given >= 0).all()):
-        raise InputError("distances: they are finite and not negative")
+        bad = given[~(np.isfinite(given) & (given >= 0))][0]
+        raise InputError(f"distances: {bad} given; a distance is finite and not negative")
     distinct, first, group = np.unique(given, axis=0, return_index=True, return_inverse=True)
     squares = _exact_squares(distinct)
     labels = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
@@ -99,12 +101,7 @@ def exact_regions(distances: NDArray[Any]) -> list[Region]:
 
 def _exact_squares(distances: NDArray[Any]) -> NDArray[Any]:
     """Return integers proportional to the squares of `distances`: int64, or Python's where they are large."""
-    if distances.dtype.kind in "iub":
-        whole = distances.astype(object)
-    else:
-        ratios = [[x.as_integer_ratio() for x in row] for row in distances.astype(np.float64).tolist()]
-        scale = max(denominator for row in ratios for _, denominator in row)  # powers of two
-        whole = np.array([[x * (scale // y) for x, y in row] for row in ratios], dtype=object)
+    whole = whole_numbers(distances).astype(object)
     squares = whole * whole
     return np.asarray(squares, dtype=np.int64 if squares.max() <= _FITS_INT64 else object)
 

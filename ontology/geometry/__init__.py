@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         small_cover,
     )
     from ontology.geometry.distances import distance_blocks, eccentricities, pairwise_distances
-    from ontology.geometry.euclidean import EuclideanScorer, EuclideanSpace
+    from ontology.geometry.euclidean import EuclideanSpace
     from ontology.geometry.frechet import (
         Scorer,
         frechet_mean,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ontology.geometry.metricspace import metric_space
     from ontology.geometry.sampling import sample_observed, uniform_centre
     from ontology.geometry.scoring.densescorer import DenseScorer
+    from ontology.geometry.scoring.euclideanscorer import EuclideanScorer
     from ontology.geometry.scoring.graphscorer import GraphScorer
     from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
     from ontology.geometry.scoring.treescorer import TreeScorer
@@ -128,10 +129,7 @@ _HOMES = {
         "eccentricities",
         "pairwise_distances",
     ),
-    "ontology.geometry.euclidean": (
-        "EuclideanScorer",
-        "EuclideanSpace",
-    ),
+    "ontology.geometry.euclidean": ("EuclideanSpace",),
     "ontology.geometry.frechet": (
         "Scorer",
         "frechet_mean",
@@ -162,6 +160,7 @@ _HOMES = {
         "uniform_centre",
     ),
     "ontology.geometry.scoring.densescorer": ("DenseScorer",),
+    "ontology.geometry.scoring.euclideanscorer": ("EuclideanScorer",),
     "ontology.geometry.scoring.graphscorer": ("GraphScorer",),
     "ontology.geometry.scoring.restrictedscorer": ("RestrictedTreeScorer",),
     "ontology.geometry.scoring.treescorer": ("TreeScorer",),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, SpaceError
+from ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
+from ontology.geometry.arguments import given_array, listed, refuse_other_than
 from ontology.geometry.frechet import make_scorer
 from ontology.geometry.spaces import MetricSpace
 
@@ -83,23 +84,28 @@ def compare_spaces(
     >>> [(one.name, one.mean_squared, one.relative) for one in found]
     [('flat', 0.5, 0.5), ('line', 1.0, 0.25)]
     """
-    listed = list(observed)
-    shape = np.shape(weights)
+    columns = listed("observed", observed, ordered=True)
+    shape = given_array("weights", weights, WeightError).shape
     n_rows = shape[0] if len(shape) == 2 else len(shape)
-    if isinstance(truth, str) or len(truth) != n_rows or not n_rows:
-        given = repr(truth) if isinstance(truth, str) else f"{len(truth)} keys"
+    truth = listed("truth", truth, ordered=True)
+    if len(truth) != n_rows or not n_rows:
         raise InputError(
-            f"truth: {given} for {n_rows} rows of weights; give one key for each row, one at least"
+            f"truth: {len(truth)} keys for {n_rows} rows of weights; give one key for each row, one at least"
         )
+    refuse_other_than(Mapping, "spaces", spaces, "a name for each space")
     if not spaces:
         raise InputError("spaces: empty; name at least one space")
     found = []
     for name, space in spaces.items():
-        true = space.point_index(truth)
+        refuse_other_than(MetricSpace, f"spaces[{name!r}]", space, "build one with metric_space(graph)")
+        try:
+            true = space.point_index(truth)
+        except UnknownLabelError as error:
+            raise UnknownLabelError(f"truth, in the space {name!r}: {error}") from None
         diameter = space.diameter()
         if diameter == 0:
             raise SpaceError(f"spaces: {name!r} has diameter 0; compare spaces with labels apart")
-        predicted = make_scorer(space, listed).score(weights).index
+        predicted = make_scorer(space, columns).score(weights).index
         mean = float(squared_distances(space, predicted, true).mean())
         found.append(Comparison(name, mean, diameter, mean / diameter**2))
     return tuple(found)

@@ -8,9 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, SpaceError
+from ontology.errors import InputError
+from ontology.geometry.arguments import index_array, refuse_other_than, whole_number
+from ontology.geometry.observed import allowed_points
 from ontology.geometry.shortestpaths import ShortestPaths, exact_eccentricities
-from ontology.geometry.spaces import CompleteSpace, GraphSpace, MatrixSpace, MetricSpace, TreeSpace
+from ontology.geometry.spaces import CompleteSpace, GraphSpace, MetricSpace, TreeSpace
 from ontology.labelgraph import LabelGraph
 
 __all__ = ["distance_blocks", "eccentricities", "pairwise_distances"]
@@ -107,11 +109,10 @@ def distance_blocks(
     >>> [(columns.start, columns.stop, found.shape) for columns, found in distance_blocks(space, block=2)]
     [(0, 2, (3, 2)), (2, 3, (3, 1))]
     """
-    if block < 1:
-        raise InputError(f"block: {block} given; a block holds at least one column")
+    block = whole_number("block", block, 1)
     measured = _space(space, unreachable)
-    columns = np.arange(measured.n_points) if cols is None else np.asarray(cols)
-    measured.distances([], columns)  # refuses indices out of place, before the first block is asked for
+    # indices out of place are refused here, before the first block is asked for
+    columns = np.arange(measured.n_points) if cols is None else index_array("cols", cols, measured.n_points)
     measured.distances(rows, [])
     starts = range(0, len(columns), block)
     slices = (slice(first, min(first + block, len(columns))) for first in starts)
@@ -146,9 +147,10 @@ def eccentricities(space: MetricSpace) -> NDArray[Any]:
     >>> eccentricities(GraphSpace(LabelGraph.grid((3, 3)))).tolist()
     [4, 3, 4, 3, 2, 3, 4, 3, 4]
     """
+    refuse_other_than(MetricSpace, "space", space, "build one with metric_space(graph)")
     if isinstance(space, CompleteSpace):
         return np.full(space.n_labels, space.n_labels > 1, dtype=space.distance_dtype)
-    among = np.arange(space.n_points) if space.allowed is None else space.allowed
+    among = allowed_points(space)
     if isinstance(space, TreeSpace):
         end = among[np.argmax(space.distances(cols=among[:1]))]
         from_end = space.distances(cols=[end])[:, 0]
@@ -157,13 +159,6 @@ def eccentricities(space: MetricSpace) -> NDArray[Any]:
         return larger
     if isinstance(space, GraphSpace):
         return exact_eccentricities(space.paths, among)
-    if isinstance(space, MatrixSpace):
-        among = np.array([space.points.find(key) for key in space.keys])
-        if among.min() < 0:
-            key = space.keys[int(np.argmin(among))]
-            raise SpaceError(
-                f"eccentricities: {key!r} has no column; give a matrix whose points include every label"
-            )
     found = np.zeros(space.n_labels, dtype=space.distance_dtype)
     for _, part in distance_blocks(space, among):
         np.maximum(found, part.max(axis=1), out=found)
@@ -180,10 +175,13 @@ class _GraphInParts(GraphSpace):
 
 
 def _space(given: MetricSpace | LabelGraph, unreachable: Unreachable) -> MetricSpace:
-    if unreachable not in ("refuse", "mark"):
+    if not isinstance(unreachable, str) or unreachable not in ("refuse", "mark"):
         raise InputError(f"unreachable: {unreachable!r} given; choose 'refuse' or 'mark'")
     if isinstance(given, LabelGraph):
         return _GraphInParts(given) if unreachable == "mark" else GraphSpace(given)
     if unreachable == "mark":
         raise InputError("unreachable='mark': in a space every label is reachable; give the LabelGraph")
+    refuse_other_than(
+        MetricSpace, "space", given, "build one with metric_space(graph), or give the LabelGraph"
+    )
     return given

@@ -8,9 +8,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.geometry.euclidean import EuclideanScorer, EuclideanSpace
+from ontology.geometry.arguments import listed
+from ontology.geometry.euclidean import EuclideanSpace
 from ontology.geometry.observed import observed_points
 from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
+from ontology.geometry.scoring.euclideanscorer import EuclideanScorer
 from ontology.geometry.scoring.graphscorer import GraphScorer
 from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
 from ontology.geometry.scoring.treescorer import TreeScorer
@@ -57,10 +59,11 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
 
     Returns
     -------
-    scorer : TreeScorer, RestrictedTreeScorer, GraphScorer or DenseScorer
+    scorer : TreeScorer, RestrictedTreeScorer, EuclideanScorer, GraphScorer or DenseScorer
         With `beta` 2 a tree takes an algorithm of its own, one where every label is allowed and one where
-        some are, and a graph or matrix a `GraphScorer` over distances measured once. Otherwise dense scoring,
-        over rows measured as they are needed (trees, complete graphs) or measured once.
+        some are, vectors one that needs no matrix, and a graph or matrix a `GraphScorer` over distances
+        measured once. Otherwise dense scoring, over rows measured as they are needed (trees, complete graphs,
+        vectors) or measured once.
 
     Raises
     ------
@@ -70,7 +73,7 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
         If `observed` names a label that is not a point of the space.
     """
     check_beta(beta)
-    points = observed_points(space, observed)
+    points = observed_points(space, listed("observed", observed, ordered=True))
     if isinstance(space, TreeSpace) and beta == 2:
         return TreeScorer(space, points) if space.allowed is None else RestrictedTreeScorer(space, points)
     if isinstance(space, EuclideanSpace) and beta == 2:
@@ -152,6 +155,11 @@ def frechet_mean_set(
     weights : array_like of shape (n_observed,)
         One row of weights.
 
+    Raises
+    ------
+    WeightError, UnknownLabelError, InputError
+        As for `frechet_mean`, and for more than one row of weights.
+
     Examples
     --------
     >>> from ontology.geometry.spaces import CompleteSpace
@@ -176,6 +184,11 @@ def frechet_variance(
     variance : ndarray of shape (n_samples, n_labels), dtype=float64
         Edge-length units to the power of `beta`, times weight; columns in canonical order. One row of
         weights gives shape (n_labels,).
+
+    Raises
+    ------
+    WeightError, UnknownLabelError, InputError
+        As for `frechet_mean`.
 
     Notes
     -----

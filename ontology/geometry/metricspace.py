@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import InputError, SpaceError
+from ontology.geometry.arguments import listed, refuse_other_than
 from ontology.geometry.rootedtree import RootedTree
 from ontology.geometry.spaces import CompleteSpace, GraphSpace, MetricSpace, TreeSpace, refuse_parts
 from ontology.labelgraph import LabelGraph
@@ -53,7 +54,8 @@ def metric_space(
     >>> metric_space(graph, labels="leaves")
     TreeSpace(n_labels=2, n_points=4)
     """
-    if metric not in ("auto", "tree", "graph"):
+    refuse_other_than(LabelGraph, "graph", graph, "build one with LabelGraph.from_edges")
+    if not isinstance(metric, str) or metric not in ("auto", "tree", "graph"):
         raise InputError(f"metric: {metric!r} given; choose 'auto', 'tree' or 'graph'")
     allowed = _allowed(graph, labels)
     if metric == "auto":
@@ -72,7 +74,7 @@ def _allowed(graph: LabelGraph, labels: Labels) -> NDArray[np.int64] | None:
         if labels == "leaves":
             return np.flatnonzero(graph.leaf_mask)
         raise InputError(f"labels: {labels!r} given; choose 'all', 'leaves' or a list of keys")
-    return graph.keys.indices(labels)
+    return graph.keys.indices(listed("labels", labels))
 
 
 def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -1,4 +1,4 @@
-"""observed_points: the one check of what a caller names as observed labels."""
+"""Which points are meant: those that a caller names as observed labels, and those of the allowed labels."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
+from ontology.errors import InputError, SpaceError, UnknownLabelError
+from ontology.geometry.arguments import listed, refuse_other_than
 from ontology.geometry.spaces import MetricSpace
 
-__all__ = ["observed_points"]
+__all__ = ["allowed_points", "observed_points"]
 
 
 def observed_points(
@@ -42,12 +43,45 @@ def observed_points(
     >>> observed_points(CompleteSpace(["a", "b", "c"]), ["c", "a"]).tolist()
     [2, 0]
     """
-    keys = observed if isinstance(observed, str) else list(observed)
-    points = space.point_index(keys)
+    refuse_other_than(MetricSpace, "space", space, "build one with metric_space(graph)")
+    keys = listed(name, observed)
+    try:
+        points = space.point_index(keys)
+    except UnknownLabelError as error:
+        raise UnknownLabelError(f"{name}: {error}") from None
     if not len(points) and not empty:
         raise InputError(f"{name}: empty; name at least one observed label")
     distinct, first = np.unique(points, return_index=True)
     if len(distinct) < len(points):
         again = min(set(range(len(points))) - set(first.tolist()))
         raise InputError(f"{name}: {keys[again]!r} stands twice; name each label once")
+    return points
+
+
+def allowed_points(space: MetricSpace) -> NDArray[np.int64]:
+    """Return the point index of each allowed label, in canonical order: what may be chosen to be observed.
+
+    Raises
+    ------
+    SpaceError
+        If a label of a matrix is not among its points.
+
+    Examples
+    --------
+    >>> from ontology.geometry.spaces import CompleteSpace
+    >>> allowed_points(CompleteSpace(["a", "b", "c"], allowed=[0, 2])).tolist()
+    [0, 2]
+    """
+    refuse_other_than(MetricSpace, "space", space, "build one with metric_space(graph)")
+    if space.allowed is not None:
+        return space.allowed
+    if space.keys is space.points:
+        return np.arange(space.n_points)
+    points = np.array([space.points.find(key) for key in space.keys], dtype=np.int64)
+    absent = np.flatnonzero(points < 0)
+    if len(absent):
+        raise SpaceError(
+            f"space: {len(absent)} labels have no column, {space.keys[int(absent[0])]!r} among them, and "
+            "cannot be observed; give a matrix whose points include every label"
+        )
     return points

@@ -79,15 +79,20 @@ class RootedTree:
     """
 
     def __init__(self, parent: NDArray[Any], length: NDArray[Any] | None = None) -> None:
-        given = np.asarray(parent, dtype=np.int64)
-        n = len(given)
+        if parent.ndim != 1 or (parent.dtype.kind not in "iu" and parent.size):
+            raise SpaceError(
+                f"parent: {parent.dtype} of shape {parent.shape} given; give the index of each label's parent"
+            )
+        n = len(parent)
+        outside = parent[(parent < -1) | (parent >= n)] if n else parent
+        if len(outside):
+            raise SpaceError(f"parent: {outside[0]} points outside 0..{n - 1}; the root has -1")
+        given = parent.astype(np.int64)
         roots = np.flatnonzero(given < 0)
         if len(roots) != 1:
             raise SpaceError(
                 f"parent: {len(roots)} roots among {n} labels; a tree has exactly one, marked -1"
             )
-        if int(given.max(initial=-1)) >= n:
-            raise SpaceError(f"parent: {int(given.max())} points outside 0..{n - 1}")
         self.order = _preorder(given, int(roots[0]))
         if len(self.order) != n:
             lost = n - len(self.order)
@@ -96,7 +101,11 @@ class RootedTree:
         self.position[self.order] = np.arange(n)
         self.parent = self.position[given[self.order]]
         self.parent[0] = 0
-        self.length = np.ones(n) if length is None else np.asarray(length, dtype=np.float64)[self.order]
+        if length is not None and (length.shape != (n,) or length.dtype.kind not in "iuf"):
+            raise SpaceError(
+                f"length: {length.dtype} of shape {length.shape} for {n} labels; give one number for each"
+            )
+        self.length = np.ones(n) if length is None else length.astype(np.float64)[self.order]
         self.length[0] = 0.0
         check_lengths(self.length[1:])
         depth, size = [0.0] * n, [1] * n

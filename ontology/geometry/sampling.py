@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, SpaceError
-from ontology.geometry.euclidean import EuclideanScorer, EuclideanSpace
+from ontology.errors import InputError
+from ontology.geometry.arguments import nonnegative_number, whole_number
+from ontology.geometry.euclidean import EuclideanSpace
+from ontology.geometry.observed import allowed_points
 from ontology.geometry.rootedtree import RootedTree
 from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
+from ontology.geometry.scoring.euclideanscorer import EuclideanScorer
 from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
 from ontology.geometry.ties import plain_sums, powers, tied
 
-__all__ = ["allowed_points", "generator", "sample_observed", "uniform_centre"]
+__all__ = ["generator", "sample_observed", "uniform_centre"]
 
 _LARGEST_EXACT = 1 << 62
 
@@ -70,18 +74,18 @@ def sample_observed(
     3
     """
     points = allowed_points(space)
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= len(points):
-        raise InputError(f"n: {n!r} given; draw a whole number of labels, from 1 to all {len(points)}")
-    if method not in ("uniform", "gibbs"):
+    n = whole_number("n", n, 1, len(points))
+    if not isinstance(method, str) or method not in ("uniform", "gibbs"):
         raise InputError(f"method: {method!r} given; choose 'uniform' or 'gibbs'")
-    if not (np.isfinite(theta) and theta >= 0):
-        raise InputError(f"theta: {theta} given; it is finite and not negative, 0.5 by default")
+    theta = nonnegative_number("theta", theta)
     rng = generator(seed)
     if method == "uniform":
         drawn = rng.permutation(len(points))[:n]
     else:
         centre = _centre(space, points)
         distance = space.distances(cols=points[[centre]])[:, 0].astype(np.float64)
+        if theta * float(distance.max()) > sys.float_info.max:
+            raise InputError(f"theta: {theta} times the distance {distance.max():g} overflows; give less")
         drawn = np.argsort(theta * distance - rng.gumbel(size=len(points)), kind="stable")[:n]
     return space.points.take(points[drawn])
 
@@ -113,32 +117,15 @@ def uniform_centre(space: MetricSpace) -> str:
     >>> uniform_centre(TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3]))
     'c'
     """
-    return space.keys[_centre(space, allowed_points(space))]
-
-
-def allowed_points(space: MetricSpace) -> NDArray[np.int64]:
-    """Return the point index of each allowed label, or raise `SpaceError` where one is not a point."""
-    if space.allowed is not None:
-        return space.allowed
-    if space.keys is space.points:
-        return np.arange(space.n_points)
-    points = np.array([space.points.find(key) for key in space.keys], dtype=np.int64)
-    absent = np.flatnonzero(points < 0)
-    if len(absent):
-        raise SpaceError(
-            f"space: {len(absent)} labels have no column, {space.keys[int(absent[0])]!r} among them, and "
-            "cannot be observed; give a matrix whose points include every label"
-        )
-    return points
+    points = allowed_points(space)
+    return space.keys[_centre(space, points)]
 
 
 def generator(seed: int | np.random.Generator) -> np.random.Generator:
     """Return the random generator that `seed` means, or raise `InputError`."""
     if isinstance(seed, np.random.Generator):
         return seed
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed: {seed!r} given; give a whole number from 0 on, or a numpy Generator")
-    return np.random.default_rng(seed)
+    return np.random.default_rng(whole_number("seed", seed, 0))
 
 
 def _centre(space: MetricSpace, points: NDArray[np.int64]) -> int:

@@ -126,7 +126,9 @@ class ShortestPaths:
                     found[np.isinf(found)] = 0
                 view[:, first : first + step] = found.T
         else:
-            bound = min(int(2 * self._reach), np.iinfo(self.dtype).max)
+            bound = int(2 * self._reach)
+            if self.dtype.kind == "u":
+                bound = min(bound, np.iinfo(self.dtype).max)
             if view.flags.c_contiguous:
                 kernels.fill_distances(*self._adjacency, targets, sources, bound, view, not new)
             else:
@@ -155,12 +157,9 @@ class ShortestPaths:
 
     @cached_property
     def _adjacency(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        from ontology.geometry.kernels import breadthfirst
+        from ontology.geometry.kernels.adjacency import adjacency
 
-        found: tuple[NDArray[np.int64], NDArray[np.int32]] = breadthfirst.adjacency(
-            self.n_points, self._ends, self._others
-        )
-        return found
+        return adjacency(self.n_points, self._ends, self._others)
 
     @cached_property
     def _reach(self) -> float:

@@ -8,7 +8,7 @@ columns are points, both in canonical order.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ontology.errors import InputError, SpaceError
+from ontology.geometry.arguments import given_array, index_array, key_table, listed, refuse_other_than
 from ontology.geometry.rootedtree import RootedTree
 from ontology.geometry.shortestpaths import ShortestPaths, exact_diameter
 from ontology.keys import Keys
@@ -24,6 +25,7 @@ from ontology.labelgraph import LabelGraph
 __all__ = ["CompleteSpace", "GraphSpace", "MatrixSpace", "MetricSpace", "TreeSpace", "refuse_parts"]
 
 _BLOCK_COLUMNS = 512
+_SMALLEST, _LARGEST = 1e-75, 1e150  # between them squares and their sums are sound
 
 
 class MetricSpace(ABC):
@@ -39,7 +41,7 @@ class MetricSpace(ABC):
     Attributes
     ----------
     kind : str
-        ``"tree"``, ``"graph"``, ``"complete"`` or ``"matrix"``.
+        ``"tree"``, ``"graph"``, ``"complete"``, ``"matrix"`` or ``"euclidean"``.
     points : Keys
         All labels in canonical order.
     allowed : ndarray of int64 or None
@@ -52,7 +54,7 @@ class MetricSpace(ABC):
         self.points = points
         self.allowed: NDArray[np.int64] | None = None
         if allowed is not None:
-            listed = np.sort(_indices("allowed", allowed, len(points)))
+            listed = np.sort(index_array("allowed", allowed, len(points)))
             if not len(listed):
                 raise SpaceError("labels: none is allowed; a space needs one to answer with")
             again = np.flatnonzero(listed[1:] == listed[:-1])
@@ -80,11 +82,11 @@ class MetricSpace(ABC):
 
     def index(self, keys: Iterable[str]) -> NDArray[np.int64]:
         """Return the indices of `keys` among the allowed labels; unknown ones raise `UnknownLabelError`."""
-        return self.keys.indices(_listed("keys", keys))
+        return self.keys.indices(listed("keys", keys))
 
     def point_index(self, keys: Iterable[str]) -> NDArray[np.int64]:
         """Return the indices of `keys` among all points; unknown ones raise `UnknownLabelError`."""
-        return self.points.indices(_listed("keys", keys))
+        return self.points.indices(listed("keys", keys))
 
     def distances(
         self,
@@ -110,11 +112,14 @@ class MetricSpace(ABC):
             In edge-length units. dtype `distance_dtype`: the smallest of uint8, uint16, float32 and float64
             that holds every distance of the space exactly; float64 where lengths are not whole numbers.
         """
-        row = np.arange(self.n_labels) if rows is None else _indices("rows", rows, self.n_labels)
-        col = np.arange(self.n_points) if cols is None else _indices("cols", cols, self.n_points)
+        row = np.arange(self.n_labels) if rows is None else index_array("rows", rows, self.n_labels)
+        col = np.arange(self.n_points) if cols is None else index_array("cols", cols, self.n_points)
         row = row if self.allowed is None else self.allowed[row]
         if out is None:
             return self._distances(row, col)
+        refuse_other_than(np.ndarray, "out", out, "leave it out for a new one")
+        if not out.flags.writeable:
+            raise InputError("out: a read-only array given; give one that can be written")
         if out.shape != (len(row), len(col)) or out.dtype != self.distance_dtype:
             raise InputError(
                 f"out: {out.dtype} of shape {out.shape} given for {len(row)} rows and {len(col)} columns of "
@@ -170,9 +175,10 @@ class TreeSpace(MetricSpace):
     kind = "tree"
 
     def __init__(self, points: Keys, tree: RootedTree, allowed: ArrayLike | None = None) -> None:
-        super().__init__(points, allowed)
-        if len(tree) != len(points):
-            raise SpaceError(f"parent: {len(tree)} entries for {len(points)} labels; give one for each")
+        super().__init__(key_table("points", points), allowed)
+        refuse_other_than(RootedTree, "tree", tree, "or call TreeSpace.from_arrays")
+        if len(tree) != len(self.points):
+            raise SpaceError(f"parent: {len(tree)} entries for {len(self.points)} labels; give one for each")
         self.tree = tree
 
     @classmethod
@@ -201,9 +207,8 @@ class TreeSpace(MetricSpace):
         SpaceError
             Unless the arrays describe one tree over all labels with positive lengths.
         """
-        return cls(
-            keys, RootedTree(np.asarray(parent), None if length is None else np.asarray(length)), allowed
-        )
+        lengths = None if length is None else given_array("length", length)
+        return cls(keys, RootedTree(given_array("parent", parent), lengths), allowed)
 
     @property
     def parent(self) -> NDArray[np.int32]:
@@ -271,6 +276,7 @@ class GraphSpace(MetricSpace):
     kind = "graph"
 
     def __init__(self, graph: LabelGraph, allowed: ArrayLike | None = None) -> None:
+        refuse_other_than(LabelGraph, "graph", graph, "build one with LabelGraph.from_edges")
         super().__init__(graph.keys, allowed)
         refuse_parts(graph)
         self.paths = ShortestPaths(graph.n_labels, graph.edge_child, graph.edge_parent, graph.edge_weight)
@@ -311,7 +317,7 @@ class CompleteSpace(MetricSpace):
     kind = "complete"
 
     def __init__(self, keys: Iterable[str], allowed: ArrayLike | None = None) -> None:
-        points = keys if isinstance(keys, Keys) else Keys.from_strings(_listed("keys", keys))
+        points = key_table("keys", keys)
         if not len(points):
             raise SpaceError("keys: empty; a space needs at least one label")
         super().__init__(points, allowed)
@@ -335,9 +341,10 @@ class MatrixSpace(MetricSpace):
     Parameters
     ----------
     distances : ndarray of shape (n_labels, n_points)
-        Finite, non-negative numbers; kept as they are (memory maps included), in uint8, uint16, float32 or
-        float64. A label that is also a point is at distance 0 from itself, and where two labels are points
-        their distances agree. The triangle inequality is not checked: that is cubic in the number of labels.
+        Zero, or within 1e-75..1e150, where squares keep their bits; kept as they are (memory maps included),
+        in uint8, uint16, float32 or float64. A label that is also a point is at distance 0 from itself, and
+        where two labels are points their distances agree. The triangle inequality is not checked: that is
+        cubic in the number of labels.
     keys : Keys or iterable of str, length n_labels
         The allowed labels, one for each row.
     points : Keys or iterable of str, length n_points, optional
@@ -359,14 +366,11 @@ class MatrixSpace(MetricSpace):
     def __init__(
         self, distances: NDArray[Any], keys: Iterable[str], points: Iterable[str] | None = None
     ) -> None:
-        rows = keys if isinstance(keys, Keys) else Keys.from_strings(_listed("keys", keys))
-        if points is None:
-            columns = rows
-        else:
-            columns = points if isinstance(points, Keys) else Keys.from_strings(_listed("points", points))
+        rows = key_table("keys", keys)
+        columns = rows if points is None else key_table("points", points)
         super().__init__(columns)
         self.__dict__["keys"] = rows
-        self._matrix = np.asarray(distances)
+        self._matrix = given_array("distances", distances, SpaceError)
         if self._matrix.dtype not in (np.uint8, np.uint16, np.float32, np.float64):
             raise SpaceError(f"distances: dtype {self._matrix.dtype}; give uint8, uint16, float32 or float64")
         if self._matrix.shape != (len(rows), len(columns)) or not self._matrix.size:
@@ -391,6 +395,14 @@ class MatrixSpace(MetricSpace):
                 f"distances: {matrix[r, c]} from {self.keys[r]!r} to {self.points[c]!r}; distances are "
                 "finite, non-negative, 0 from a label to itself and the same both ways"
             )
+        if matrix.dtype == np.float64:
+            bad = np.argwhere((matrix > _LARGEST) | ((matrix < _SMALLEST) & (matrix > 0)))
+            if len(bad):
+                r, c = map(int, bad[0])
+                raise SpaceError(
+                    f"distances: {matrix[r, c]} from {self.keys[r]!r} to {self.points[c]!r} is outside "
+                    f"{_SMALLEST:g}..{_LARGEST:g}; choose another unit"
+                )
 
     @property
     def n_labels(self) -> int:
@@ -424,21 +436,3 @@ def refuse_parts(graph: LabelGraph) -> None:
             f"the graph falls into {n} parts and a distance needs a path; join them "
             "(ingest with the policy roots=virtual), keep the largest (roots=largest) or take a subgraph"
         )
-
-
-def _listed(name: str, keys: Iterable[str]) -> Sequence[str]:
-    if isinstance(keys, str):
-        raise InputError(f"{name}: the string {keys!r} given; give a list of keys, such as [{keys!r}]")
-    return keys if isinstance(keys, Sequence) else list(keys)
-
-
-def _indices(name: str, given: ArrayLike, n: int) -> NDArray[np.int64]:
-    index = np.asarray(given)
-    if index.ndim != 1 or (index.dtype.kind not in "iu" and index.size):
-        raise InputError(
-            f"{name}: {index.dtype} of shape {index.shape} given; give a list of integer indices"
-        )
-    bad = np.flatnonzero((index < 0) | (index >= n))
-    if len(bad):
-        raise InputError(f"{name}: index {index[bad[0]]} at position {bad[0]} is outside 0..{n - 1}")
-    return index.astype(np.int64)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, SpaceError
-from ontology.geometry.sampling import allowed_points, generator
+from ontology.errors import SpaceError
+from ontology.geometry.arguments import whole_number
+from ontology.geometry.observed import allowed_points
+from ontology.geometry.sampling import generator
 from ontology.geometry.spaces import MetricSpace, TreeSpace
-from ontology.keys import Keys
+from ontology.geometry.status import Status
 
 __all__ = ["Distortion", "spanning_tree"]
 
@@ -25,9 +26,8 @@ class Distortion:
     Attributes
     ----------
     largest, mean : float
-        Of d_tree / d over the pairs measured; 1 is no distortion, and in a metric nothing is
-        below it but by rounding.
-        For a single label both are 1.
+        Of d_tree / d over the pairs measured; 1 is no distortion, and in a metric nothing is below it but by
+        rounding. For a single label both are 1.
     n_pairs : int
         Number of pairs measured, each counted once.
     status : {"exact", "lower_bound"}
@@ -38,7 +38,7 @@ class Distortion:
     largest: float
     mean: float
     n_pairs: int
-    status: Literal["exact", "lower_bound"]
+    status: Status
 
 
 def spanning_tree(
@@ -84,13 +84,11 @@ def spanning_tree(
     >>> tree.parent.tolist(), distortion.largest, distortion.mean
     ([-1, 0, 0, 0], 2.0, 1.5)
     """
-    if isinstance(max_pairs, bool) or not isinstance(max_pairs, (int, np.integer)) or max_pairs < 1:
-        raise InputError(f"max_pairs: {max_pairs!r} given; give a whole number from 1 on")
+    max_pairs = whole_number("max_pairs", max_pairs, 1)
     rng = generator(seed)
     points = allowed_points(space)
     parent, length = _prim(space, points)
-    keys = space.keys if isinstance(space.keys, Keys) else Keys.from_strings(space.keys)
-    tree = TreeSpace.from_arrays(keys, parent, length)
+    tree = TreeSpace.from_arrays(space.keys, parent, length)
     return tree, _distortion(space, points, tree, max_pairs, rng)
 
 

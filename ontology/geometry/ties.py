@@ -11,6 +11,7 @@ index among the tied wins.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ontology.errors import InputError, WeightError
+from ontology.geometry.arguments import given_array
 
 __all__ = [
     "TIE_RELATIVE",
@@ -88,9 +90,7 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
 
 def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
     """Return `weights` with one row for each sample, in the dtype given, the values unchecked."""
-    if isinstance(weights, np.ma.MaskedArray):
-        raise WeightError("weights: a masked array has no number where it is masked; fill it first")
-    given = np.asarray(weights)
+    given = given_array("weights", weights, WeightError)
     if given.dtype.kind not in "buif":
         raise WeightError(f"weights: dtype {given.dtype} given; weights are real numbers")
     if given.ndim not in (1, 2) or given.shape[-1] != n_observed:
@@ -136,7 +136,7 @@ def check_beta(beta: float) -> float:
         raise InputError(
             f"beta: {beta!r} of type {type(beta).__name__}; the exponent is a number, 2 by default"
         )
-    if not (np.isfinite(beta) and beta > 0):
+    if not 0 < beta <= sys.float_info.max:
         raise InputError(f"beta: {beta} given; the exponent is positive and finite, 2 by default")
     return float(beta)
 

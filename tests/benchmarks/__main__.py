@@ -1,8 +1,12 @@
-"""Measure, and write docs/benchmarks.md.
+"""Measure, keep what was measured, and write docs/benchmarks.md from it.
 
-    python -m tests.benchmarks [--without-neo4j]
+    python -m tests.benchmarks [--only PART ...] [--render]
 
-Starts a Neo4j of its own; run it on a machine that does nothing else.
+Each part is measured in processes of its own, one after the other, and its documents are kept in
+`tests/benchmarks/measured/PART.json`; the page is written from those files alone, so that parts not named by
+`--only` keep their last figures, and `--render` measures nothing. Run it on a machine that does nothing else:
+how many cores other processes kept busy during a run is noted beside it. The part `ingest` starts a Neo4j of
+its own.
 """
 
 from __future__ import annotations
@@ -11,116 +15,87 @@ import argparse
 import contextlib
 import json
 import os
-import platform
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.bench_tree_scoring import processor
+from tests.benchmarks.pages import MEASURED, PAGE, PARTS, render
 from tests.services import Neo4jServer
 
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
-
-_HEADER = """\
-# Benchmarks
-
-Written by `python -m tests.benchmarks` on {date}: {processor}, Python {python}, numpy {numpy}. Every
-benchmark checks its answer before it is timed; ratios are measured inside one run. Seeds are fixed
-(`tests/benchmarks/graphs.py`), digests are printed.
-"""
+PINNED = "OPENBLAS_CORETYPE"
 
 
-def measured(module: str, *arguments: str, environment: dict[str, str] | None = None) -> dict[str, Any]:
-    """Run one benchmark in a process of its own and return its document."""
-    print(f"running {module}", file=sys.stderr, flush=True)
-    command = [sys.executable, "-m", f"tests.benchmarks.{module}", *arguments]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-    return json.loads(done.stdout)
+def measured(module: str, *arguments: str, pinned: bool = True) -> dict[str, Any]:
+    """Run one benchmark in a process of its own, and return its document with when and under what load."""
+    command = ["-m", f"tests.benchmarks.{module}", *arguments]
+    environment = {name: value for name, value in os.environ.items() if pinned or name != PINNED}
+    print(f"running python {' '.join(command)}", file=sys.stderr, flush=True)
+    begin = time.perf_counter(), busy_seconds(), own_seconds()
+    done = subprocess.run(
+        [sys.executable, *command], check=True, stdout=subprocess.PIPE, text=True, env=environment
+    )
+    wall, busy, own = time.perf_counter() - begin[0], busy_seconds() - begin[1], own_seconds() - begin[2]
+    return {
+        "date": str(datetime.now(UTC).date()),
+        "others_kept_busy": round(max(busy - own, 0.0) / wall, 2),
+        "document": json.loads(done.stdout),
+    }
 
 
-def table(columns: list[str], rows: list[list[Any]]) -> str:
-    """Return a Markdown table."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
+def busy_seconds() -> float:
+    """Processor seconds that everything on this machine has worked since it started, on all cores."""
+    user, nice, system, *_ = Path("/proc/stat").read_text(encoding="ascii").split("\n")[0].split()[1:]
+    return (int(user) + int(nice) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def scoring_page(documents: list[dict[str, Any]]) -> str:
-    """Tree scoring, with its goal; one table for each set of BLAS kernels."""
-    graph = documents[0]["graph"]
-    parts = [
-        "## Tree scoring against the fused dense path\n\n"
-        "`python -m tests.benchmarks.bench_tree_scoring`: numpy alone, one thread. The dense path is a\n"
-        "float32 matrix product over blocks of rows of uint8 distances, squared as they are read, with a\n"
-        "running argmin. Goal at K = 1000: ratio 180. All flat rows have one answer, peaked ones have some\n"
-        "170. The dense path depends on the kernels that the BLAS picks: as the environment pins them, and\n"
-        "as it chooses itself.\n\n"
-        f"{graph['graph']}: {graph['n_labels']:,} labels, digest `{graph['digest'][:16]}`; "
-        f"seed {documents[0]['seed']}.\n"
-    ]
-    columns = [
-        "K",
-        "rows",
-        "probabilities",
-        "columns",
-        "prepare ms",
-        "tree ms",
-        "dense ms",
-        "Gflop/s",
-        "ratio",
-    ]
-    fields = ["n_observed", "n_samples", "probabilities", "columns", "prepare_ms", "tree_ms", "dense_ms"]
-    fields += ["dense_gflops", "ratio"]
-    for document in documents:
-        rows = [[setting[field] for field in fields] for setting in document["settings"]]
-        pinned = document["blas_kernels_pinned_to"] or "nothing"
-        parts.append(f"BLAS kernels pinned to {pinned}: {document['blas'][0]}.\n\n{table(columns, rows)}\n")
-    return "\n".join(parts)
+def own_seconds() -> float:
+    """Processor seconds that the benchmarks of this run have worked."""
+    return sum(os.times()[:4])
 
 
-def ingest_page(document: dict[str, Any]) -> str:
-    """Reading, building, registering, opening."""
-    parts = [
-        "## Ingest\n\n`python -m tests.benchmarks.bench_ingest --neo4j URL`. Goals at 325,056 labels and "
-        "863,261 edges: build < 3 s, snapshot open < 50 ms, embedded load < 20 s; Neo4j is reported.\n"
-    ]
-    for graph in document["graphs"]:
-        stores = [s for s in ("embedded", "neo4j") if s in graph]
-        steps = [[step, f"{seconds:.3f}"] for step, seconds in graph["seconds"].items()]
-        loads = [[step, *(f"{graph[s][step]:.3f}" for s in stores)] for step in graph["embedded"]]
-        parts.append(
-            f"{graph['graph']}: {graph['n_labels']:,} labels, {graph['n_edges']:,} edges, "
-            f"depth {graph['depth']}, "
-            f"largest degree {graph['largest_degree']:,}, digest `{graph['digest'][:16]}`\n\n"
-            f"{table(['step', 'seconds'], steps)}\n\n{table(['in the graph, seconds', *stores], loads)}\n"
-        )
-    parts.append(f"Peak memory of the whole run: {document['peak_memory_mb']:,} MB.\n")
-    return "\n".join(parts)
+def on_each_blas(module: str) -> list[dict[str, Any]]:
+    """Measure with the kernels that the environment pins, if it pins any, and with those BLAS chooses."""
+    pinned = [measured(module)] if PINNED in os.environ else []
+    return [*pinned, measured(module, pinned=False)]
+
+
+def ingest() -> list[dict[str, Any]]:
+    """Measure both graph stores."""
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(Neo4jServer())
+        return [measured("bench_ingest", "--neo4j", server.url)]
+
+
+def measure(part: str) -> list[dict[str, Any]]:
+    """Run every benchmark of one part."""
+    match part:
+        case "ingest":
+            return ingest()
+        case "distances":
+            return [measured("bench_distances", "--whole")]
+        case "locus":
+            return [measured("bench_locus_pairs"), measured("bench_locus")]
+        case "tree_scoring" | "restricted_scoring" | "graph_scoring":
+            return on_each_blas(f"bench_{part}")
+        case _:
+            return [measured(f"bench_{part}")]
 
 
 def main() -> None:
-    """Run every benchmark and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--without-neo4j", action="store_true")
-    options = parser.parse_args()
-    unpinned = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
-    scoring = [measured("bench_tree_scoring", environment=unpinned)]
-    if len(unpinned) < len(os.environ):
-        scoring.insert(0, measured("bench_tree_scoring"))
-    with contextlib.ExitStack() as stack:
-        arguments = []
-        if not options.without_neo4j:
-            server = stack.enter_context(Neo4jServer())
-            arguments = ["--neo4j", server.url]
-        ingest = measured("bench_ingest", *arguments)
-    header = _HEADER.format(
-        date=datetime.now(UTC).date(),
-        processor=processor(),
-        python=platform.python_version(),
-        numpy=scoring[0]["numpy"],
+    """Run the parts asked for, then write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    PAGE.write_text("\n".join([header, scoring_page(scoring), ingest_page(ingest)]), encoding="utf-8")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
+    parser.add_argument("--render", action="store_true", help="write the page again, measure nothing")
+    options = parser.parse_args()
+    for part in [] if options.render else options.only:
+        runs = measure(part)
+        (MEASURED / f"{part}.json").write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(render(), encoding="utf-8")
     print(f"wrote {PAGE}")
 
 

@@ -11,24 +11,15 @@ document.
 from __future__ import annotations
 
 import argparse
-import json
-import platform
-import sys
-import time
-from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ontology.geometry import TreeSpace, metric_space
 from ontology.geometry.covers.cover import is_locus_cover, must_observe, phylogenetic_cover, small_cover
 from ontology.geometry.covers.phylogenetic import entry_order
 from ontology.labelgraph import LabelGraph
-from tests.benchmarks.bench_tree_scoring import label_graph, processor
-from tests.benchmarks.graphs import describe
-
-T = TypeVar("T")
+from tests.benchmarks.graphs import describe, noun_tree
+from tests.benchmarks.measuring import one_thread, print_document, timed
 
 
 def some_leaves(graph: LabelGraph, n_leaves: int, seed: int) -> LabelGraph:
@@ -44,35 +35,32 @@ def some_leaves(graph: LabelGraph, n_leaves: int, seed: int) -> LabelGraph:
     return LabelGraph.from_edges([(keys[c], keys[parent[c]]) for c in sorted(kept) if parent[c] >= 0])
 
 
-def timed(work: Callable[[], T]) -> tuple[T, float]:
-    """What `work` returns, and the processor seconds it took."""
-    begin = time.thread_time()
-    found = work()
-    return found, round(time.thread_time() - begin, 4)
-
-
 def measure(name: str, whole: LabelGraph, n_leaves: int, seed: int) -> dict[str, object]:
     """Sizes, bounds and times on one tree."""
     graph = some_leaves(whole, n_leaves, seed)
     space = metric_space(graph, "tree", labels="leaves")
     assert isinstance(space, TreeSpace)
-    required, required_s = timed(lambda: must_observe(space))
-    _, order_s = timed(lambda: entry_order(space))
-    algorithm, algorithm_s = timed(lambda: phylogenetic_cover(space))
-    small, small_s = timed(lambda: small_cover(space))
+    required_s, required = timed(lambda: must_observe(space))
+    order_s, _ = timed(lambda: entry_order(space))
+    algorithm_s, algorithm = timed(lambda: phylogenetic_cover(space))
+    small_s, small = timed(lambda: small_cover(space))
     assert is_locus_cover(space, algorithm.keys)
     assert is_locus_cover(space, small.keys)
     return {
         "seed": seed,
         "tree": describe(f"{n_leaves} leaves of {name}", graph),
         "n_labels": space.n_labels,
-        "must_observe": {"size": len(required), "status": required.status, "seconds": required_s},
-        "algorithm_1": {"size": len(algorithm), "seconds": algorithm_s, "order_seconds": order_s},
+        "must_observe": {"size": len(required), "status": required.status, "seconds": round(required_s, 4)},
+        "algorithm_1": {
+            "size": len(algorithm),
+            "seconds": round(algorithm_s, 4),
+            "order_seconds": round(order_s, 4),
+        },
         "small_cover": {
             "size": len(small),
             "status": small.status,
             "lower_bound": small.lower_bound,
-            "seconds": small_s,
+            "seconds": round(small_s, 4),
         },
         "small_cover_keeps_of_algorithm_1": round(len(small) / len(algorithm), 3),
     }
@@ -84,19 +72,11 @@ def main() -> None:
     parser.add_argument("--leaves", type=int, default=1000)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     options = parser.parse_args()
-    name, whole = label_graph()
-    with threadpool_limits(1):
-        small_cover(metric_space(LabelGraph.grid((2, 3))))  # compile outside the clock
-        runs = [measure(name, whole, options.leaves, seed) for seed in options.seeds]
-    document = {
-        "benchmark": "covers of leaf-only taxonomies",
-        "processor": processor(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "runs": runs,
-    }
-    json.dump(document, sys.stdout, indent=2)
-    print()
+    one_thread()
+    name, whole = noun_tree()
+    small_cover(metric_space(LabelGraph.grid((2, 3))))  # compile outside the clock
+    runs = [measure(name, whole, options.leaves, seed) for seed in options.seeds]
+    print_document("covers of leaf-only taxonomies", options.seeds, runs=runs)
 
 
 if __name__ == "__main__":

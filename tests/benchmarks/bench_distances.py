@@ -2,64 +2,52 @@
 
     python -m tests.benchmarks.bench_distances [--sources 1000] [--whole]
 
-Graphs: WordNet's nouns over every edge where WordNet is installed, and the synthetic category graph; K seeded
-sources to all labels. igraph and scipy measure fewer sources and are scaled by K over that number, unless
-`--whole` gives igraph all of them (gigabytes of Python lists on the category graph); networkx always measures
-a few. Every answer is compared before it counts. `fresh` allocates the output, `out` fills the same array
-again, which spares the clearing of new memory. Peak memory is that of a process of its own.
-Prints one JSON document.
+Graphs: WordNet's nouns over every edge (without WordNet, a synthetic graph of their size), and the synthetic
+category graph; K seeded sources to all labels. igraph and scipy measure fewer sources and are scaled by K
+over that number, unless `--whole` gives igraph all of them (gigabytes of Python lists on the category graph);
+networkx always measures a few. Every answer is compared before it counts. `fresh` allocates the output, `out`
+fills the same array again, which spares the clearing of new memory. Peak memory is that of a process of its
+own. Prints one JSON document.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import platform
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from ontology.geometry import GraphSpace, metric_space
 from ontology.geometry.distances import eccentricities, pairwise_distances
 from ontology.labelgraph import LabelGraph
-from tests.benchmarks.bench_tree_scoring import processor
-from tests.benchmarks.graphs import category_graph, describe
+from tests.benchmarks.graphs import category_graph, describe, noun_graph
+from tests.benchmarks.measuring import one_thread, print_document, timed
 
 SEED = 0
 
-
-def wordnet() -> LabelGraph:
-    """WordNet's nouns."""
-    from ontology.readers import find_wordnet, read
-
-    folder = find_wordnet()
-    if folder is None:
-        raise SystemExit("WordNet is not installed: apt-get install wordnet-base")
-    graph = read(folder).graph
-    assert graph is not None
-    return graph
+T = TypeVar("T")
+GRAPHS: dict[str, Callable[[], tuple[str, LabelGraph]]] = {
+    "nouns": noun_graph,
+    "category_graph": lambda: ("category_graph", category_graph()),
+}
 
 
-GRAPHS: dict[str, Callable[[], LabelGraph]] = {"wordnet": wordnet, "category_graph": category_graph}
-
-
-def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Least processor time of `repeats` calls, and the last answer."""
-    least, answer = np.inf, None
-    for _ in range(repeats):
+def repeated(work: Callable[[], T], repeats: int) -> tuple[float, T]:
+    """Least processor time of `repeats` calls, and the last answer; one answer is held at a time."""
+    least, answer = timed(work)
+    for _ in range(repeats - 1):
         del answer
-        begin = time.thread_time()
-        answer = work()
-        least = min(least, time.thread_time() - begin)
-    return float(least), answer
+        taken, answer = timed(work)
+        least = min(least, taken)
+    return least, answer
 
 
 def drawn(n_labels: int, n_sources: int) -> NDArray[np.int64]:
@@ -94,7 +82,7 @@ def others(graph: LabelGraph, sources: NDArray[np.int64], ours: NDArray[Any], wh
     }
     document = {}
     for name, (n_sources, measure) in measures.items():
-        seconds, answer = timed(measure, 1)
+        seconds, answer = timed(measure)
         for j in range(n_sources):
             assert (np.asarray(answer[j]) == ours[:, j]).all(), name
         del answer
@@ -107,19 +95,19 @@ def others(graph: LabelGraph, sources: NDArray[np.int64], ours: NDArray[Any], wh
 
 def measure(name: str, n_sources: int, whole: bool) -> dict[str, Any]:
     """Check and time one graph."""
-    graph = GRAPHS[name]()
+    called, graph = GRAPHS[name]()
     sources = drawn(graph.n_labels, n_sources)
     space = GraphSpace(graph)
     begin = time.perf_counter()
     ours = pairwise_distances(space, cols=sources)
     first = time.perf_counter() - begin
     beside = others(graph, sources, ours, whole)
-    again, _ = timed(lambda: pairwise_distances(space, cols=sources, out=ours), 7)
-    fresh, _ = timed(lambda: pairwise_distances(space, cols=sources), 7)
-    clearing, _ = timed(lambda: np.empty_like(ours).fill(1), 5)
-    diameter, largest = timed(space.diameter, 1)
+    again, _ = repeated(lambda: pairwise_distances(space, cols=sources, out=ours), 7)
+    fresh, _ = repeated(lambda: pairwise_distances(space, cols=sources), 7)
+    clearing, _ = repeated(lambda: np.empty_like(ours).fill(1), 5)
+    diameter, largest = timed(space.diameter)
     document = {
-        "graph": describe(name, graph),
+        "graph": describe(called, graph),
         "n_sources": n_sources,
         "first_call_seconds": round(first, 2),
         "fresh_ms": round(1e3 * fresh, 1),
@@ -131,13 +119,13 @@ def measure(name: str, n_sources: int, whole: bool) -> dict[str, Any]:
         "ratio_fresh": {k: round(v["seconds"] / fresh, 1) for k, v in beside.items()},
         "ratio_out": {k: round(v["seconds"] / again, 1) for k, v in beside.items()},
     }
-    if name == "wordnet":
-        seconds, found = timed(lambda: eccentricities(space), 1)
+    if name == "nouns":
+        seconds, found = timed(lambda: eccentricities(space))
         assert found.max() == largest
         tree = metric_space(graph, "tree")
-        rows, block = timed(lambda: pairwise_distances(tree, cols=sources), 5)
-        into, _ = timed(lambda: pairwise_distances(tree, cols=sources, out=block), 5)
-        tree_diameter, tree_largest = timed(tree.diameter, 3)
+        rows, block = repeated(lambda: pairwise_distances(tree, cols=sources), 5)
+        into, _ = repeated(lambda: pairwise_distances(tree, cols=sources, out=block), 5)
+        tree_diameter, tree_largest = repeated(tree.diameter, 3)
         document |= {
             "eccentricities_seconds": round(seconds, 2),
             "tree": {
@@ -152,7 +140,7 @@ def measure(name: str, n_sources: int, whole: bool) -> dict[str, Any]:
 
 def peak(name: str, n_sources: int) -> None:
     """Print the output's size, and the peak memory of this process beyond what it held before."""
-    space = GraphSpace(GRAPHS[name]())
+    space = GraphSpace(GRAPHS[name]()[1])
     pairwise_distances(GraphSpace(LabelGraph.grid((20, 20))))  # loads numba
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     before = pages * resource.getpagesize() >> 20
@@ -173,26 +161,20 @@ def main() -> None:
     if options.peak:
         peak(options.peak, options.sources)
         return
+    one_thread()
     memory = {}
     for name in options.graphs:
         command = [sys.executable, "-m", "tests.benchmarks.bench_distances", "--peak", name]
         command += ["--sources", str(options.sources)]
         printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         memory[name] = json.loads(printed)
-    with threadpool_limits(1):
-        graphs = [measure(name, options.sources, options.whole) for name in options.graphs]
-    document = {
-        "benchmark": "distance blocks",
-        "seed": SEED,
-        "processor": processor(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "threads": 1,
-        "graphs": graphs,
-        "peak_memory": memory,
-    }
-    json.dump(document, sys.stdout, indent=2)
-    print()
+    graphs = [measure(name, options.sources, options.whole) for name in options.graphs]
+    print_document(
+        "distance blocks",
+        SEED,
+        graphs=graphs,
+        peak_memory=memory,
+    )
 
 
 if __name__ == "__main__":

@@ -11,33 +11,18 @@ before anything is timed: index, value and number of ties. Prints one JSON docum
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import statistics
-import sys
 import time
 
 import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from ontology.geometry import DenseScorer, metric_space
 from ontology.geometry.scoring.graphscorer import GraphScorer
-from ontology.labelgraph import LabelGraph
-from ontology.readers import find_wordnet, read
-from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities, processor, seconds
-from tests.benchmarks.graphs import category_graph, describe
+from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities
+from tests.benchmarks.graphs import describe, noun_graph
+from tests.benchmarks.measuring import one_thread, print_document, seconds
 
 TOP = 5
-
-
-def label_graph() -> tuple[str, LabelGraph]:
-    """WordNet where it is installed, else a synthetic hierarchy of its size."""
-    folder = find_wordnet()
-    if folder is None:
-        return "category_graph", category_graph(82_115, 84_428)
-    graph = read(folder).graph
-    assert graph is not None
-    return "wordnet nouns, all parents", graph
 
 
 def rows_of(kind: str, n_samples: int, n_observed: int) -> np.ndarray:
@@ -64,9 +49,9 @@ def measure(distances: np.ndarray, scorer: GraphScorer, kind: str, n_samples: in
         assert (a.value == b.value).all()
         assert (a.n_tied == b.n_tied).all()
     np.testing.assert_allclose(fused_dense(distances, weights)[1], result.value, rtol=1e-3)
-    reduced = seconds(lambda: scorer.score(weights), 5)
+    taken = seconds(lambda: scorer.score(weights), 5)
     baseline = statistics.median(seconds(lambda: fused_dense(distances, weights), 3))
-    reduced = statistics.median(reduced + seconds(lambda: scorer.score(weights), 4))
+    reduced = statistics.median(taken + seconds(lambda: scorer.score(weights), 4))
     top = statistics.median(seconds(lambda: scorer.score(weights, TOP), 2))
     return {
         "probabilities": kind,
@@ -87,39 +72,29 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=1024)
     parser.add_argument("--observed", type=int, default=1000)
     options = parser.parse_args()
-    name, graph = label_graph()
-    with threadpool_limits(1):
-        space = metric_space(graph, "graph")
-        rng = np.random.default_rng(SEED + options.observed)
-        begin = time.perf_counter()
-        distances = space.distances(cols=rng.choice(space.n_points, options.observed, replace=False))
-        measured = time.perf_counter() - begin
-        begin = time.thread_time()
-        scorer = GraphScorer(distances)
-        figures = scorer.reduce()
-        prepared = time.thread_time() - begin
-        settings = [measure(distances, scorer, kind, options.samples) for kind in ("flat", "peaked", "votes")]
-        blas = [
-            "{internal_api} {version} {architecture} threads={num_threads}".format_map(info)
-            for info in threadpool_info()
-        ]
-    document = {
-        "benchmark": "scoring a graph from reduced rows against the fused dense path",
-        "graph": describe(name, graph),
-        "n_observed": options.observed,
-        "n_samples": options.samples,
-        "distances_seconds": round(measured, 2),
-        "prepare_seconds": round(prepared, 2),
-        "rows": dict(zip(("all", "distinct", "kept", "balls"), figures, strict=True)),
-        "seed": SEED,
-        "processor": processor(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "blas": blas,
-        "settings": settings,
-    }
-    json.dump(document, sys.stdout, indent=2)
-    print()
+    one_thread()
+    name, graph = noun_graph()
+    space = metric_space(graph, "graph")
+    rng = np.random.default_rng(SEED + options.observed)
+    begin = time.perf_counter()
+    distances = space.distances(cols=rng.choice(space.n_points, options.observed, replace=False))
+    measured = time.perf_counter() - begin
+    begin = time.thread_time()
+    scorer = GraphScorer(distances)
+    figures = scorer.reduce()
+    prepared = time.thread_time() - begin
+    settings = [measure(distances, scorer, kind, options.samples) for kind in ("flat", "peaked", "votes")]
+    print_document(
+        "scoring a graph from reduced rows against the fused dense path",
+        SEED,
+        graph=describe(name, graph),
+        n_observed=options.observed,
+        n_samples=options.samples,
+        distances_seconds=round(measured, 2),
+        prepare_seconds=round(prepared, 2),
+        rows=dict(zip(("all", "distinct", "kept", "balls"), figures, strict=True)),
+        settings=settings,
+    )
 
 
 if __name__ == "__main__":

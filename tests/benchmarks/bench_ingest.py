@@ -9,10 +9,8 @@ Prints one JSON document.
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -25,6 +23,9 @@ from ontology.readers import find_wordnet, read
 from ontology.settings import Settings
 from ontology.workspace import Workspace
 from tests.benchmarks.graphs import category_graph, describe
+from tests.benchmarks.measuring import print_document
+
+SEED = 0
 
 
 def timed(work: Any) -> tuple[float, Any]:
@@ -74,9 +75,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--neo4j", help="also measure this server")
     options = parser.parse_args()
-    document: dict[str, Any] = {"benchmark": "ingest", "graphs": []}
+    graphs = []
     wordnet = find_wordnet()
-    sources = [("category_graph, LSHTC's size", None)]
+    sources: list[tuple[str, Path | None]] = [("category_graph, LSHTC's size", None)]
     if wordnet is not None:
         sources.insert(0, ("wordnet nouns", wordnet))
     for name, source in sources:
@@ -85,7 +86,7 @@ def main() -> None:
             steps["read and check the source"], result = timed(lambda source=source: read(source))
             graph = result.graph
         else:
-            graph = category_graph()
+            graph = category_graph(seed=SEED)
         columns = list(graph.edges())
         pairs = [(c, p) for c, p, _, _ in columns]
         ranks = [r for _, _, _, r in columns]
@@ -102,10 +103,9 @@ def main() -> None:
             entry["embedded"] = store(graph, Path(folder) / "embedded", None)
             if options.neo4j:
                 entry["neo4j"] = store(graph, Path(folder) / "neo4j", options.neo4j)
-        document["graphs"].append(entry)
-    document["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    json.dump(document, sys.stdout, indent=2)
-    print()
+        graphs.append(entry)
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print_document("ingest", SEED, graphs=graphs, peak_memory_mb=most)
 
 
 if __name__ == "__main__":

@@ -12,23 +12,18 @@ two seeds of the random weights must give the same verdicts. Prints one JSON doc
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ontology.geometry import MetricSpace, TreeSpace, metric_space
 from ontology.geometry.loci.general import GeneralLocus, general_locus
 from ontology.geometry.loci.restricted import nearest_at_hull, restricted_tree_locus
 from ontology.labelgraph import LabelGraph
-from tests.benchmarks.bench_tree_scoring import label_graph, processor
-from tests.benchmarks.graphs import describe
+from tests.benchmarks.graphs import describe, noun_graph
+from tests.benchmarks.measuring import one_thread, print_document
 
 SEED = 0
 
@@ -110,28 +105,20 @@ def main() -> None:
     parser.add_argument("--observed", type=int, nargs="+", default=[10, 50, 250])
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    name, graph = label_graph()
+    one_thread()
+    name, graph = noun_graph()
     general_locus(np.array([[0, 1], [1, 0]], dtype=np.uint8))  # compiles the kernels
-    with threadpool_limits(1):
-        settings = [
-            setting(graph, n_observed, options.repeats)
-            for setting in (on_graph, on_leaves)
-            for n_observed in options.observed
-        ]
-    document = {
-        "benchmark": "the general exact locus",
-        "goals_in_seconds": {"graph K=10": 3, "graph K=50": 15, "leaves K=250": 10},
-        "graph": describe(name, graph),
-        "seed": SEED,
-        "processor": processor(),
-        "threads": 1,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "blas_kernels_pinned_to": os.environ.get("OPENBLAS_CORETYPE"),
-        "settings": settings,
-    }
-    json.dump(document, sys.stdout, indent=2)
-    print()
+    settings = [
+        setting(graph, n_observed, options.repeats)
+        for setting in (on_graph, on_leaves)
+        for n_observed in options.observed
+    ]
+    print_document(
+        "the general exact locus",
+        SEED,
+        graph=describe(name, graph),
+        settings=settings,
+    )
 
 
 if __name__ == "__main__":

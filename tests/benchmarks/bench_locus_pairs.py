@@ -13,10 +13,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
-import platform
 import statistics
-import sys
 from fractions import Fraction
 from functools import partial
 
@@ -28,22 +25,10 @@ from ontology.geometry.loci.pairs import hull_members, pairwise_locus
 from ontology.geometry.loci.published import pairwise_grid_locus
 from ontology.geometry.spaces import MatrixSpace
 from ontology.labelgraph import LabelGraph
-from tests.benchmarks.bench_tree_scoring import processor, seconds
-from tests.benchmarks.graphs import LSHTC_LABELS, WORDNET_SIZE, category_graph, describe, taxonomy_tree
+from tests.benchmarks.graphs import LSHTC_LABELS, describe, noun_graph, taxonomy_tree
+from tests.benchmarks.measuring import one_thread, print_document, seconds
 
 SEED = 0
-
-
-def label_graph() -> tuple[str, LabelGraph]:
-    """WordNet where it is installed, else the synthetic hierarchy."""
-    from ontology.readers import find_wordnet, read
-
-    folder = find_wordnet()
-    if folder is None:
-        return "category_graph", category_graph(WORDNET_SIZE, WORDNET_SIZE + 2_000)
-    graph = read(folder).graph
-    assert graph is not None
-    return "wordnet nouns, every edge", graph
 
 
 def envelope(first: np.ndarray, second: np.ndarray) -> set[int]:
@@ -159,20 +144,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--observed", type=int, default=20)
     options = parser.parse_args()
-    name, graph = label_graph()
-    document = {
-        "benchmark": "exact pair loci against the paper's grid; the hull of a tree",
-        "graph": describe(name, graph),
-        "seed": SEED,
-        "processor": processor(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "threads": 1,
-        "pairs": pairs(graph, options.observed),
-        "hulls": hulls(),
-    }
-    json.dump(document, sys.stdout, indent=2)
-    print()
+    one_thread()
+    name, graph = noun_graph()
+    print_document(
+        "exact pair loci against the paper's grid; the hull of a tree",
+        SEED,
+        graph=describe(name, graph),
+        pairs=pairs(graph, options.observed),
+        hulls=hulls(),
+    )
 
 
 if __name__ == "__main__":

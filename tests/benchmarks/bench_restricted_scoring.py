@@ -10,26 +10,16 @@ value and number of ties. Prints one JSON document.
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import statistics
-import sys
 import time
 
 import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from ontology.geometry import DenseScorer, TreeSpace, metric_space
 from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-from tests.benchmarks.bench_tree_scoring import (
-    SEED,
-    fused_dense,
-    label_graph,
-    probabilities,
-    processor,
-    seconds,
-)
-from tests.benchmarks.graphs import describe
+from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities
+from tests.benchmarks.graphs import describe, noun_tree
+from tests.benchmarks.measuring import one_thread, print_document, seconds
 
 TOP = 5
 
@@ -77,32 +67,22 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=1024)
     parser.add_argument("--observed", type=int, nargs="+", default=[1000])
     options = parser.parse_args()
-    name, graph = label_graph()
-    with threadpool_limits(1):
-        space = metric_space(graph, "tree", "leaves")
-        assert isinstance(space, TreeSpace)
-        settings = [
-            measure(space, n_observed, options.samples, kind)
-            for n_observed in options.observed
-            for kind in ("flat", "peaked")
-        ]
-        blas = [
-            "{internal_api} {version} {architecture} threads={num_threads}".format_map(info)
-            for info in threadpool_info()
-        ]
-    document = {
-        "benchmark": "scoring the leaves of a tree against the fused dense path",
-        "graph": describe(name, graph),
-        "n_allowed": space.n_labels,
-        "seed": SEED,
-        "processor": processor(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "blas": blas,
-        "settings": settings,
-    }
-    json.dump(document, sys.stdout, indent=2)
-    print()
+    one_thread()
+    name, graph = noun_tree()
+    space = metric_space(graph, "tree", "leaves")
+    assert isinstance(space, TreeSpace)
+    settings = [
+        measure(space, n_observed, options.samples, kind)
+        for n_observed in options.observed
+        for kind in ("flat", "peaked")
+    ]
+    print_document(
+        "scoring the leaves of a tree against the fused dense path",
+        SEED,
+        graph=describe(name, graph),
+        n_allowed=space.n_labels,
+        settings=settings,
+    )
 
 
 if __name__ == "__main__":

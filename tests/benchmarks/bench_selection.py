@@ -1,45 +1,45 @@
-"""The whole order of classes to collect next, beside the paper's search over pairs.
+"""The whole order of classes to collect next, beside the paper's search over pairs; and on leaves alone.
 
-    python -m tests.benchmarks.bench_selection [--labels 325056] [--observed 50] [--pairs 2000]
+    python -m tests.benchmarks.bench_selection [--labels 325056] [--observed 50] [--pairs 2000] [--picks 10]
 
 Two trees of the size of LSHTC's category graph: `taxonomy_tree`, and the tree of primary parents of
 `category_graph`. Answers are checked before anything is timed: every label is reached, each of the first
-picks gains what a search from the hull finds, and the order is that of the pair search on a small tree. One
-thread. Prints one JSON document.
+picks gains what a search from the hull finds, and the order is that of the pair search on a small tree.
+
+Leaves alone: 1,000 leaves drawn from WordNet's noun tree, as many as ImageNet has classes, and all of them.
+The total gain is compared with the loci at the start and the end; draws outside the locus stand beside it.
+One thread. Prints one JSON document.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import statistics
-import sys
 import time
-from collections.abc import Callable
 
 import numpy as np
 
 from ontology.geometry import TreeSpace, metric_space
 from ontology.geometry.loci.locus import locus_index
+from ontology.geometry.observed import allowed_points
+from ontology.geometry.selections.growing import Limits
+from ontology.geometry.selections.growing_measured import MeasuredLocus
 from ontology.geometry.selections.selection import Selection, select_classes
 from ontology.labelgraph import LabelGraph
-from tests.benchmarks.bench_tree_scoring import processor
-from tests.benchmarks.graphs import LSHTC_EDGES, LSHTC_LABELS, category_graph, describe, taxonomy_tree
+from tests.benchmarks.bench_cover import some_leaves
+from tests.benchmarks.graphs import (
+    LSHTC_EDGES,
+    LSHTC_LABELS,
+    category_graph,
+    describe,
+    noun_tree,
+    taxonomy_tree,
+)
+from tests.benchmarks.measuring import one_thread, print_document, seconds, timed
 
 SEED = 0
 CHECKED_PICKS = 20
-
-
-def seconds(work: Callable[[], object], repeats: int) -> list[float]:
-    """Processor time of each of `repeats` calls; one thread works."""
-    taken = []
-    for _ in range(repeats):
-        begin = time.thread_time()
-        work()
-        taken.append(time.thread_time() - begin)
-    return taken
+PASSIVE_SEEDS = (0, 1, 2)
 
 
 def observed_keys(space: TreeSpace, n: int) -> tuple[str, ...]:
@@ -145,33 +145,65 @@ def measure_pairs(n_labels: int, n_observed: int) -> dict[str, object]:
     }
 
 
+def measure_leaves(name: str, graph: LabelGraph, n_observed: int, n_picks: int) -> dict[str, object]:
+    """Time active picks where only leaves are allowed, and draw as many outside the locus."""
+    space = metric_space(graph, "tree", labels="leaves")
+    assert isinstance(space, TreeSpace)
+    allowed = allowed_points(space)
+    points = np.random.default_rng(SEED).choice(allowed, n_observed, replace=False)
+    pool = np.setdiff1d(allowed, points)
+    growing = MeasuredLocus(space, points)
+    before = growing.size
+    taken, found = timed(lambda: growing.pick(pool, Limits(n_picks)))
+    after = locus_index(space, np.concatenate([points, found.index]))
+    assert before + found.gains.sum() == len(after)
+    observed = space.points.take(points)
+    outside = [
+        int(select_classes(space, observed, n_picks, method="outside", seed=seed).gains.sum())
+        for seed in PASSIVE_SEEDS
+    ]
+    return {
+        "tree": describe(name, graph),
+        "n_allowed": space.n_labels,
+        "n_observed": n_observed,
+        "locus_before": before,
+        "gains": found.gains.tolist(),
+        "gained": int(found.gains.sum()),
+        "gained_outside_by_seed": outside,
+        "exact_loci": growing.n_measured,
+        "seconds": round(taken, 2),
+    }
+
+
 def main() -> None:
     """Run every setting and print the document."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--labels", type=int, default=LSHTC_LABELS)
     parser.add_argument("--observed", type=int, default=50)
     parser.add_argument("--pairs", type=int, default=2000, help="size of the tree for the pair search")
+    parser.add_argument("--picks", type=int, default=10, help="number of picks among leaves")
     options = parser.parse_args()
+    one_thread()
+    name, nouns = noun_tree()
+    some = some_leaves(nouns, 1000, SEED)
+    measure_leaves(name, some, 10, 1)  # compile outside the clock
     n_edges = max(options.labels - 1, round(options.labels * LSHTC_EDGES / LSHTC_LABELS))
-    document = {
-        "benchmark": "whole selection order on trees",
-        "goal_ms": 100,
-        "seed": SEED,
-        "processor": processor(),
-        "threads": 1,
-        "blas_threads": os.environ.get("OPENBLAS_NUM_THREADS"),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "trees": [
+    print_document(
+        "whole selection order on trees",
+        SEED,
+        trees=[
             measure("taxonomy_tree", taxonomy_tree(options.labels), options.observed),
             measure(
                 "category_graph, primary parents", category_graph(options.labels, n_edges), options.observed
             ),
         ],
-        "pair_search": measure_pairs(options.pairs, options.observed),
-    }
-    json.dump(document, sys.stdout, indent=2)
-    print()
+        pair_search=measure_pairs(options.pairs, options.observed),
+        leaves_alone=[
+            measure_leaves(f"1000 leaves of {name}", some, 10, options.picks),
+            measure_leaves(f"1000 leaves of {name}", some, 100, options.picks),
+            measure_leaves(name, nouns, 100, options.picks),
+        ],
+    )
 
 
 if __name__ == "__main__":

@@ -12,11 +12,8 @@ one JSON document.
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
-import platform
 import re
-import sys
 import tempfile
 import time
 import warnings
@@ -26,13 +23,13 @@ import networkx
 import numba
 import numpy as np
 
-from ontology.geometry.summaries.summary import DegenerateSummaryWarning, Summary, summarize
+from ontology.geometry.summaries.summary import DegenerateSummaryWarning, Method, Summary, summarize
 from ontology.labelgraph import LabelGraph
-from tests.benchmarks.bench_tree_scoring import processor
 from tests.benchmarks.graphs import LSHTC_EDGES, LSHTC_LABELS, category_graph, describe
+from tests.benchmarks.measuring import one_thread, print_document
 
 SEED = 0
-METHODS = ("neighbourhood", "node", "capped", "subtree")
+METHODS: tuple[Method, ...] = ("neighbourhood", "node", "capped", "subtree")
 SMALL_LABELS, SMALL_EDGES, SMALL_TARGET = 4000, 10_600, 125
 
 
@@ -54,7 +51,7 @@ def check(summary: Summary) -> None:
     assert (counts == summary.counts).all()
 
 
-def measure(graph: LabelGraph, snapshot: Path, method: str, target: int) -> dict[str, object]:
+def measure(graph: LabelGraph, snapshot: Path, method: Method, target: int) -> dict[str, object]:
     """Check and time one method."""
 
     def run() -> Summary:
@@ -85,13 +82,13 @@ def measure(graph: LabelGraph, snapshot: Path, method: str, target: int) -> dict
     }
 
 
-def extra_memory(snapshot: Path, method: str, target: int) -> int:
+def extra_memory(snapshot: Path, method: Method, target: int) -> int:
     """Return by how many bytes the peak of a fresh process exceeds what it holds before summarizing."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_peak_above, (snapshot, method, target))
 
 
-def _peak_above(snapshot: Path, method: str, target: int) -> int:
+def _peak_above(snapshot: Path, method: Method, target: int) -> int:
     warnings.simplefilter("ignore", DegenerateSummaryWarning)
     with np.load(snapshot) as arrays:
         metadata = {name: str(arrays[f"metadata.{name}"]) for name in ("format", "layout", "digest")}
@@ -143,29 +140,25 @@ def main() -> None:
     parser.add_argument("--edges", type=int, default=LSHTC_EDGES)
     parser.add_argument("--target", type=int, default=10_000)
     options = parser.parse_args()
+    one_thread()
     warnings.simplefilter("ignore", DegenerateSummaryWarning)
     graph = category_graph(options.labels, options.edges, SEED)
     with tempfile.TemporaryDirectory() as folder:
         snapshot = Path(folder) / "graph.npz"
         arrays, metadata = graph.to_arrays()
-        np.savez(snapshot, **arrays, **{f"metadata.{name}": text for name, text in metadata.items()})
+        texts = {f"metadata.{name}": np.array(text) for name, text in metadata.items()}
+        np.savez(snapshot, allow_pickle=False, **arrays, **texts)
         methods = [measure(graph, snapshot, method, options.target) for method in METHODS]
-    document = {
-        "benchmark": "summaries",
-        "graph": describe("category_graph", graph),
-        "target": options.target,
-        "seed": SEED,
-        "processor": processor(),
-        "threads": 1,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "networkx": networkx.__version__,
-        "methods": methods,
-        "beside_networkx": beside_networkx(),
-    }
-    json.dump(document, sys.stdout, indent=2)
-    print()
+    print_document(
+        "summaries",
+        SEED,
+        graph=describe("category_graph", graph),
+        target=options.target,
+        numba=numba.__version__,
+        networkx=networkx.__version__,
+        methods=methods,
+        beside_networkx=beside_networkx(),
+    )
 
 
 if __name__ == "__main__":

@@ -12,36 +12,17 @@ Prints one JSON document.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import statistics
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from ontology.geometry import DenseScorer, TreeScorer, TreeSpace, metric_space
-from ontology.labelgraph import LabelGraph
-from tests.benchmarks.graphs import describe, taxonomy_tree
+from tests.benchmarks.graphs import describe, noun_tree
+from tests.benchmarks.measuring import one_thread, print_document, seconds
 
 SEED = 0
 DENSE_BLOCK = 1024
-
-
-def label_graph() -> tuple[str, LabelGraph]:
-    """WordNet where it is installed, else the synthetic tree."""
-    from ontology.readers import find_wordnet, read
-
-    folder = find_wordnet()
-    if folder is None:
-        return "taxonomy_tree", taxonomy_tree()
-    graph = read(folder).graph
-    assert graph is not None
-    return "wordnet nouns, primary parents", graph
 
 
 def probabilities(kind: str, n_samples: int, n_observed: int) -> np.ndarray:
@@ -52,7 +33,8 @@ def probabilities(kind: str, n_samples: int, n_observed: int) -> np.ndarray:
     else:
         logits = 4.0 * rng.standard_normal((n_samples, n_observed))
         rows = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return (rows / rows.sum(axis=1, keepdims=True)).astype(np.float32)
+    rows /= rows.sum(axis=1, keepdims=True)
+    return rows.astype(np.float32)
 
 
 def fused_dense(distances: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -73,16 +55,6 @@ def fused_dense(distances: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray,
         better = least < best
         index[better], best[better] = at[better] + start, least[better]
     return index, best
-
-
-def seconds(work: Callable[[], object], repeats: int) -> list[float]:
-    """Processor time of each of `repeats` calls; one thread works, so a quiet machine shows the same."""
-    taken = []
-    for _ in range(repeats):
-        begin = time.thread_time()
-        work()
-        taken.append(time.thread_time() - begin)
-    return taken
 
 
 def measure(
@@ -124,51 +96,31 @@ def measure(
     }
 
 
-def processor() -> str:
-    """Model name of the processor, where the system tells."""
-    file = Path("/proc/cpuinfo")
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    return next(
-        (line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine()
-    )
-
-
 def main() -> None:
     """Run every setting and print the document."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=1024)
     parser.add_argument("--observed", type=int, nargs="+", default=[50, 1000])
     options = parser.parse_args()
-    name, graph = label_graph()
-    with threadpool_limits(1):
-        begin = time.perf_counter()
-        space = metric_space(graph, "tree")
-        built = time.perf_counter() - begin
-        assert isinstance(space, TreeSpace)
-        settings = [
-            measure(space, n_observed, options.samples, kind, in_preorder)
-            for n_observed in options.observed
-            for kind in ("flat", "peaked")
-            for in_preorder in (True, False)
-        ]
-        blas = [
-            "{internal_api} {version} {architecture} threads={num_threads}".format_map(info)
-            for info in threadpool_info()
-        ]
-    document = {
-        "benchmark": "tree scoring against the fused dense path",
-        "graph": describe(name, graph),
-        "space_seconds": round(built, 3),
-        "seed": SEED,
-        "processor": processor(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "blas": blas,
-        "blas_kernels_pinned_to": os.environ.get("OPENBLAS_CORETYPE"),
-        "settings": settings,
-    }
-    json.dump(document, sys.stdout, indent=2)
-    print()
+    one_thread()
+    name, graph = noun_tree()
+    begin = time.perf_counter()
+    space = metric_space(graph, "tree")
+    built = time.perf_counter() - begin
+    assert isinstance(space, TreeSpace)
+    settings = [
+        measure(space, n_observed, options.samples, kind, in_preorder)
+        for n_observed in options.observed
+        for kind in ("flat", "peaked")
+        for in_preorder in (True, False)
+    ]
+    print_document(
+        "tree scoring against the fused dense path",
+        SEED,
+        graph=describe(name, graph),
+        space_seconds=round(built, 3),
+        settings=settings,
+    )
 
 
 if __name__ == "__main__":

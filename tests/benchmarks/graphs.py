@@ -11,9 +11,29 @@ import sys
 import numpy as np
 
 from ontology.labelgraph import LabelGraph
+from ontology.readers import find_wordnet, read
 
 WORDNET_SIZE = 82_115
 LSHTC_LABELS, LSHTC_EDGES = 325_056, 863_261
+
+
+def noun_graph() -> tuple[str, LabelGraph]:
+    """WordNet's nouns with all their parents where WordNet is installed, else a graph of its size."""
+    found = _wordnet()
+    if found is None:
+        return "category_graph", category_graph(WORDNET_SIZE, WORDNET_SIZE + 2_000)
+    return "wordnet nouns", found
+
+
+def noun_tree() -> tuple[str, LabelGraph]:
+    """WordNet's nouns, meant for their primary parents, where it is installed, else a tree of its size."""
+    found = _wordnet()
+    return ("taxonomy_tree", taxonomy_tree()) if found is None else ("wordnet nouns, primary parents", found)
+
+
+def _wordnet() -> LabelGraph | None:
+    folder = find_wordnet()
+    return None if folder is None else read(folder).graph
 
 
 def taxonomy_tree(n_labels: int = WORDNET_SIZE, seed: int = 0) -> LabelGraph:

@@ -65,7 +65,7 @@ def test_a_draw_that_falls_into_parts_is_drawn_again():
         (lambda: random_tree(0), "n: 0"),
         (lambda: random_tree(True), "n: True"),
         (lambda: random_tree(5, seed="x"), "seed: 'x'"),
-        (lambda: watts_strogatz(5, k=5), "n: 5 given; it is a whole number of at least 6"),
+        (lambda: watts_strogatz(5, k=5), "n: 5 given; it is at least 6"),
         (lambda: watts_strogatz(9, k=1), "k: 1"),
         (lambda: watts_strogatz(9, p=1.5), "p: 1.5"),
         (lambda: erdos_renyi(9, p=-0.1), "p: -0.1"),

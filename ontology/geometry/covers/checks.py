@@ -14,14 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import SpaceError
-from ontology.geometry.loci.locus import Status, locus_index
+from ontology.geometry.loci.locus import locus_index
 from ontology.geometry.observed import observed_points
 from ontology.geometry.spaces import MetricSpace
+from ontology.geometry.status import Status
 
 __all__ = [
     "Cover",
-    "candidate_points",
     "covers",
     "is_identifying_cover",
     "is_locus_cover",
@@ -85,7 +84,7 @@ def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Notes
     -----
-    As exact, and as costly, as `ontology.geometry.loci.locus`.
+    As exact, and as costly, as `ontology.geometry.locus`.
 
     Examples
     --------
@@ -134,24 +133,3 @@ def covers(space: MetricSpace, points: NDArray[np.int64], *, identifying: bool =
     """Return whether observed labels given as distinct point indices are a (identifying) locus cover."""
     found = locus_index(space, points)
     return len(found.unique_index if identifying else found.index) == space.n_labels
-
-
-def candidate_points(space: MetricSpace) -> NDArray[np.int64]:
-    """Return the point indices of the allowed labels, ascending by label: what covers are chosen among.
-
-    Raises
-    ------
-    SpaceError
-        If a label of a matrix is not among its points, and so cannot be observed.
-    """
-    if space.allowed is not None:
-        return space.allowed
-    if space.keys is space.points:
-        return np.arange(space.n_points)
-    absent = next((key for key in space.keys if space.points.find(key) < 0), None)
-    if absent is not None:
-        raise SpaceError(
-            f"a cover is chosen among the labels, and {absent!r} is not a point that can be observed; "
-            "give a matrix whose points include every label"
-        )
-    return space.point_index(space.keys)

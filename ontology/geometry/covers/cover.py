@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from ontology.geometry.covers.checks import (
     Cover,
-    candidate_points,
     is_identifying_cover,
     is_locus_cover,
     is_nontrivial,
@@ -29,6 +28,7 @@ from ontology.geometry.covers.checks import (
 from ontology.geometry.covers.phylogenetic import phylogenetic_cover
 from ontology.geometry.covers.required import EXACT_LABELS, MustObserve, degree_one, must_observe
 from ontology.geometry.covers.search import search_cover, small_cover
+from ontology.geometry.observed import allowed_points
 from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
 
 __all__ = [
@@ -87,7 +87,7 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
     >>> minimum_locus_cover(metric_space(LabelGraph.grid((4, 5))), identifying=True)
     Cover(keys=('0,0', '0,4', '3,0', '3,4'), status='exact', lower_bound=4)
     """
-    points = candidate_points(space)
+    points = allowed_points(space)
     if len(points) == 1 or isinstance(space, CompleteSpace):
         return Cover.of(space, points, len(points))
     if isinstance(space, TreeSpace) and space.allowed is None:

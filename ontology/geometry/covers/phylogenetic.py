@@ -17,8 +17,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.covers.checks import Cover, candidate_points, covers
+from ontology.geometry.covers.checks import Cover, covers
 from ontology.geometry.covers.required import must_observe
+from ontology.geometry.observed import allowed_points
 from ontology.geometry.spaces import MetricSpace, TreeSpace
 
 __all__ = ["entry_order", "phylogenetic_cover"]
@@ -60,7 +61,7 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
     >>> phylogenetic_cover(metric_space(LabelGraph.from_edges(pairs), labels="leaves"))
     Cover(keys=('a2', 'b2'), status='exact', lower_bound=2)
     """
-    labels = candidate_points(space)
+    labels = allowed_points(space)
     if len(labels) == 1:
         return Cover.of(space, labels, 1)
     rows, path_ends = entry_order(space)
@@ -87,7 +88,7 @@ def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64
     path_ends : ndarray of int64
         How many are observed after each path that brings in a label, ascending.
     """
-    labels = candidate_points(space)
+    labels = allowed_points(space)
     every = np.arange(len(labels))
     if isinstance(space, TreeSpace):
         eccentricity, partner = _farthest_on_tree(space, labels)

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.covers.checks import candidate_points
-from ontology.geometry.loci.locus import Status
+from ontology.geometry.observed import allowed_points
 from ontology.geometry.spaces import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace
+from ontology.geometry.status import Status
 from ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["EXACT_LABELS", "MustObserve", "degree_one", "far_hanging", "must_observe", "required_rows"]
@@ -82,7 +82,7 @@ def must_observe(space: MetricSpace) -> MustObserve:
     >>> must_observe(metric_space(star, labels="leaves"))
     MustObserve(keys=('ash', 'elm', 'oak'), status='exact')
     """
-    points = candidate_points(space)
+    points = allowed_points(space)
     status: Status = "exact"
     if isinstance(space, CompleteSpace):
         found = points
@@ -199,7 +199,7 @@ def far_hanging(space: TreeSpace) -> NDArray[np.int64]:
     """
     tree = space.tree
     is_allowed = np.zeros(len(tree), dtype=bool)
-    is_allowed[tree.position[candidate_points(space)]] = True
+    is_allowed[tree.position[allowed_points(space)]] = True
     within = np.concatenate([[0], np.cumsum(is_allowed)])
     alone = within[tree.end] - within[:-1] == 1  # one allowed label in the subtree
 

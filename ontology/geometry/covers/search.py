@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import SpaceError
-from ontology.geometry.covers.checks import Cover, candidate_points
+from ontology.geometry.covers.checks import Cover
 from ontology.geometry.covers.required import EXACT_LABELS, reached_rows, required_rows
+from ontology.geometry.observed import allowed_points
 from ontology.geometry.spaces import MatrixSpace, MetricSpace
 from ontology.geometry.ties import TIE_RELATIVE
 
@@ -66,7 +67,7 @@ def small_cover(space: MetricSpace) -> Cover:
 
 def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     """Return a small (identifying) locus cover; see `small_cover`."""
-    points = candidate_points(space)
+    points = allowed_points(space)
     n = len(points)
     if n > EXACT_LABELS:
         raise SpaceError(

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ontology.geometry.kernels.jit import compiled
 
-__all__ = ["adjacency", "distances_from", "fill_distances"]
+__all__ = ["distances_from", "fill_distances"]
 
 _SOURCES = 512  # of one sweep
 _FEW = 8  # sources that do not pay for a sweep
@@ -149,28 +149,6 @@ repeat: Any = intrinsic(_repeat)
 add_where: Any = intrinsic(_add_where)
 
 # ---- kernels -------------------------------------------------------------------------------------------
-
-
-@compiled
-def adjacency(n: int, ends: NDArray[Any], others: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return int64 (n + 1,) and int32 (2 n_edges,): v's neighbours are ``neighbour[begin[v]:begin[v + 1]]``.
-
-    O(n + n_edges).
-    """
-    begin = np.zeros(n + 1, np.int64)
-    for e in range(len(ends)):
-        begin[ends[e] + 1] += 1
-        begin[others[e] + 1] += 1
-    for v in range(n):
-        begin[v + 1] += begin[v]
-    free = begin[:-1].copy()
-    neighbour = np.empty(2 * len(ends), np.int32)
-    for e in range(len(ends)):
-        neighbour[free[ends[e]]] = others[e]
-        free[ends[e]] += 1
-        neighbour[free[others[e]]] = ends[e]
-        free[others[e]] += 1
-    return begin, neighbour
 
 
 @compiled

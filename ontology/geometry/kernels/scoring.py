@@ -208,8 +208,7 @@ def find_finalists(
 ) -> int:
     """Write the finalists of each row and its total weight; return their number, -1 where room ran out."""
     # rows (n_samples, n_observed), total (n_samples,), pairs sorted by sample. O(n_observed) for each sample,
-    # and some
-    # running sums for each child of a vertex visited
+    # and some running sums for each child of a vertex visited
     n_blocks = len(tables.order) // 8
     n_hull = len(tables.depth)
     held = np.zeros(8 * n_blocks)

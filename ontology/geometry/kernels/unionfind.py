@@ -12,34 +12,12 @@ from numpy.typing import NDArray
 
 from ontology.geometry.kernels.jit import compiled
 
-__all__ = ["adjacency", "contract_subtrees", "draw", "merge_neighbourhoods", "number_sets", "pack_branches"]
+__all__ = ["contract_subtrees", "draw", "merge_neighbourhoods", "number_sets", "pack_branches"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND_MULTIPLIER = np.uint64(0x94D049BB133111EB)
 _FIRST_SHIFT, _SECOND_SHIFT, _THIRD_SHIFT = np.uint64(30), np.uint64(27), np.uint64(31)
-
-
-@compiled
-def adjacency(
-    n: int, child: NDArray[np.int32], parent: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return where each label's neighbours begin, shape (n + 1,), and the neighbours, shape (2 n_edges,)."""
-    # O(n + n_edges); the neighbours of a label stand in the order of the edges.
-    begin = np.zeros(n + 1, dtype=np.int64)
-    for e in range(len(child)):
-        begin[child[e] + 1] += 1
-        begin[parent[e] + 1] += 1
-    for v in range(n):
-        begin[v + 1] += begin[v]
-    filled = begin[:-1].copy()
-    neighbours = np.empty(2 * len(child), dtype=np.int32)
-    for e in range(len(child)):
-        neighbours[filled[child[e]]] = parent[e]
-        filled[child[e]] += 1
-        neighbours[filled[parent[e]]] = child[e]
-        filled[parent[e]] += 1
-    return begin, neighbours
 
 
 @compiled
@@ -92,7 +70,7 @@ def merge_neighbourhoods(
     Parameters
     ----------
     begin, neighbours
-        As `adjacency` gives them.
+        As `ontology.geometry.kernels.adjacency` gives them.
     target : int
         Number of sets at which it ends.
     cap : int

@@ -24,68 +24,11 @@ from numpy.typing import NDArray
 
 from ontology.geometry.loci.exactgame import exact_product
 from ontology.geometry.ties import TIE_RELATIVE
+from ontology.geometry.wholenumbers import whole_numbers
 
-__all__ = ["Competition", "is_short", "rounded", "whole_numbers"]
+__all__ = ["Competition", "rounded"]
 
-_SHORT_BITS = 31
-_MANTISSA_BITS = 53
 _SCALES = (1 << 6, 1 << 12, 1 << 20, 1 << 30)
-
-
-def is_short(distances: NDArray[Any]) -> bool:
-    """Return whether every distance is a multiple, below 2^31, of one power of two.
-
-    Such numbers are what whole or dyadic edge lengths add up to, free of rounding; their ties are real ones.
-
-    Examples
-    --------
-    >>> is_short(np.array([1.5, 2.0, 0.25])), is_short(np.array([0.1, 0.2]))
-    (True, False)
-    """
-    if distances.dtype.kind in "iu":
-        return int(distances.max(initial=0)) < 1 << _SHORT_BITS
-    return bool(np.ldexp(distances.max(initial=0), -_unit(distances)) < 1 << _SHORT_BITS)
-
-
-def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
-    """Return distances, exactly, as whole multiples of the largest power of two that divides them all.
-
-    Parameters
-    ----------
-    distances : ndarray
-        Finite, non-negative; integers are returned as they are.
-
-    Returns
-    -------
-    whole : ndarray, same shape
-        int64 where `is_short`, object (Python integers) otherwise.
-
-    Examples
-    --------
-    >>> whole_numbers(np.array([1.5, 0.25])), whole_numbers(np.array([1.0, 2.0**40]))
-    (array([6, 1]), array([1, 1099511627776], dtype=object))
-    """
-    short = is_short(distances)
-    if distances.dtype.kind in "iu":
-        return distances.astype(np.int64 if short else object)
-    unit = _unit(distances)
-    if short:
-        return np.ldexp(distances.astype(np.float64), -unit).astype(np.int64)
-    mantissa, exponent = np.frexp(distances.astype(np.float64))
-    digits = np.ldexp(mantissa, _MANTISSA_BITS).astype(np.int64).astype(object)
-    shift = exponent.astype(np.int64) - _MANTISSA_BITS - unit
-    # a negative shift only drops zeros: the unit divides every number
-    left, right = np.maximum(shift, 0).astype(object), np.maximum(-shift, 0).astype(object)
-    return np.asarray((digits << left) >> right)
-
-
-def _unit(distances: NDArray[Any]) -> int:
-    mantissa, exponent = np.frexp(distances[distances > 0].astype(np.float64))
-    if not len(mantissa):
-        return 0
-    digits = np.ldexp(mantissa, _MANTISSA_BITS).astype(np.int64)
-    trailing = np.frexp((digits & -digits).astype(np.float64))[1] - 1
-    return int((exponent - _MANTISSA_BITS + trailing).min())
 
 
 def rounded(mixture: NDArray[np.float64], *, positive: bool) -> Iterator[NDArray[np.int64]]:

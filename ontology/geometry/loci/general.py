@@ -26,16 +26,22 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, MissingExtraError
-from ontology.geometry.loci.certificates import Competition, is_short, rounded
+from ontology.errors import InputError, MissingExtraError, SpaceError
+from ontology.geometry.arguments import given_array, index_array, whole_number
+from ontology.geometry.loci.certificates import Competition, rounded
 from ontology.geometry.loci.exactgame import exact_product, settle
 from ontology.geometry.loci.marginprogram import Margin, MarginProgram
+from ontology.geometry.spaces import MetricSpace
+from ontology.geometry.status import Status
 from ontology.geometry.ties import TIE_RELATIVE
+from ontology.geometry.wholenumbers import is_short
 
-__all__ = ["GeneralLocus", "SharedWitnesses", "general_locus"]
+__all__ = ["GeneralLocus", "SharedWitnesses", "general_locus", "measured_rows"]
 
 Weights = tuple[int, ...]
 
+_LARGEST = 1e150  # the sums of squares of such numbers are finite
+_MOST_ENTRIES = 1 << 32
 _SAMPLES = 1024
 _SAMPLE_SCALE = 1 << 16
 # Two sums that differ by this much, relatively, differ after any rounding and beyond the tie rule.
@@ -89,6 +95,8 @@ class GeneralLocus:
         0 where equal means equal; `ontology.geometry.ties.TIE_RELATIVE` on rounded distances.
     proofs : dict of str to int
         How many distinct rows were settled in which way.
+    status : {"exact"}
+        Always: a row that cannot be settled raises.
     """
 
     index: NDArray[np.int64]
@@ -96,6 +104,7 @@ class GeneralLocus:
     witnesses: Sequence[Weights] = field(repr=False)
     tolerance: float
     proofs: dict[str, int] = field(repr=False)
+    status: Status = "exact"
 
 
 def general_locus(
@@ -125,7 +134,7 @@ def general_locus(
 
     Notes
     -----
-    Exact where the distances are short numbers (see `ontology.geometry.loci.certificates`: whole numbers,
+    Exact where the distances are short numbers (see `ontology.geometry.wholenumbers`: whole numbers,
     quarters and the like). Anything else has been rounded on its way here: the distances are then read to the
     last bit, and sums tie by the tie rule of `ontology.geometry.ties`, so that the members are what scoring
     can answer with.
@@ -142,6 +151,7 @@ def general_locus(
     >>> found.index.tolist(), found.unique_index.tolist()
     ([0, 1, 2, 3], [0, 1, 2, 3])
     """
+    seed = whole_number("seed", seed, 0)
     matrix = _checked(distances)
     wanted = _wanted(candidates, len(matrix))
     first, group, size = _distinct(matrix)
@@ -159,19 +169,37 @@ def general_locus(
     )
 
 
-def _checked(distances: NDArray[Any]) -> NDArray[Any]:
-    matrix = np.asarray(distances)
-    if matrix.ndim != 2 or not matrix.size or matrix.dtype.kind not in "iuf":
-        raise InputError(
-            f"distances: {matrix.dtype} of shape {matrix.shape} given; give numbers, at least one row (a "
-            "label) and one column (an observed label)"
+def measured_rows(
+    space: MetricSpace, points: NDArray[np.int64], rows: NDArray[np.int64] | None = None
+) -> NDArray[Any]:
+    """Return the distances from `rows` (all labels by default) to observed points, or raise `SpaceError`."""
+    n_rows = space.n_labels if rows is None else len(rows)
+    if n_rows * len(points) > _MOST_ENTRIES:
+        raise SpaceError(
+            f"observed: {len(points)} labels against {n_rows} that could be best are more distances than "
+            f"{_MOST_ENTRIES}, the most that are compared at once; observe or allow fewer labels"
         )
-    sound = matrix.dtype.kind == "u" or (np.isfinite(matrix) & (matrix >= 0))
-    bad = np.argwhere(~np.asarray(sound))
+    return space.distances(rows, points)
+
+
+def _checked(distances: NDArray[Any]) -> NDArray[Any]:
+    matrix = given_array("distances", distances)
+    if matrix.ndim != 2 or not matrix.size or matrix.dtype.kind not in "iuf" or matrix.dtype.itemsize > 8:
+        raise InputError(
+            f"distances: {matrix.dtype} of shape {matrix.shape} given; give numbers of at most 64 bits, at "
+            "least one row (a label) and one column (an observed label)"
+        )
+    if matrix.dtype == np.float16 or not matrix.dtype.isnative:
+        matrix = matrix.astype(np.float32 if matrix.dtype == np.float16 else matrix.dtype.newbyteorder("="))
+    sound = matrix >= 0
+    if matrix.dtype.kind == "f":
+        sound &= np.isfinite(matrix) if matrix.dtype == np.float32 else matrix <= _LARGEST
+    bad = np.argwhere(~sound)
     if len(bad):
         r, c = map(int, bad[0])
         raise InputError(
-            f"distances: {matrix[r, c]} in row {r}, column {c}; distances are finite and not negative"
+            f"distances: {matrix[r, c]} in row {r}, column {c}; distances are not negative, and at most "
+            f"{_LARGEST:g}"
         )
     # rows are compared as bytes: -0.0 is 0.0
     return np.ascontiguousarray(matrix + 0.0 if matrix.dtype.kind == "f" else matrix)
@@ -180,13 +208,7 @@ def _checked(distances: NDArray[Any]) -> NDArray[Any]:
 def _wanted(candidates: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
     if candidates is None:
         return np.arange(n_rows)
-    rows = np.asarray(candidates)
-    if rows.ndim != 1 or (rows.dtype.kind not in "iu" and rows.size):
-        raise InputError(f"candidates: {rows.dtype} of shape {rows.shape} given; give a list of row numbers")
-    bad = np.flatnonzero((rows < 0) | (rows >= n_rows))
-    if len(bad):
-        raise InputError(f"candidates: {rows[bad[0]]} given; rows are numbered 0..{n_rows - 1}")
-    return np.unique(rows.astype(np.int64))
+    return np.unique(index_array("candidates", candidates, n_rows))
 
 
 def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,9 @@ from ontology.errors import InputError
 from ontology.geometry.loci.hull import HullWitnesses, hull
 from ontology.geometry.observed import observed_points
 from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from ontology.geometry.status import Status
 
-__all__ = ["Locus", "PairWitnesses", "Status", "locus", "locus_index"]
-
-Status = Literal["exact", "lower_bound"]
+__all__ = ["Locus", "PairWitnesses", "locus", "locus_index"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,10 +207,12 @@ def locus_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
         found = restricted_tree_locus(space, points)
     else:
-        from ontology.geometry.loci.general import general_locus
+        from ontology.geometry.loci.general import general_locus, measured_rows
 
-        found = general_locus(space.distances(cols=points))
-    return Locus(space, points, found.index, found.unique_index, "exact", found.witnesses, found.tolerance)
+        found = general_locus(measured_rows(space, points))
+    return Locus(
+        space, points, found.index, found.unique_index, found.status, found.witnesses, found.tolerance
+    )
 
 
 def _hull_locus(space: TreeSpace, points: NDArray[np.int64]) -> Locus:

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import MissingExtraError, SpaceError
-from ontology.geometry.loci.certificates import is_short, whole_numbers
-from ontology.geometry.loci.locus import Locus, PairWitnesses, Status, locus_index
+from ontology.geometry.loci.locus import Locus, PairWitnesses, locus_index
 from ontology.geometry.observed import observed_points
 from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from ontology.geometry.status import Status
 from ontology.geometry.ties import TIE_RELATIVE
+from ontology.geometry.wholenumbers import is_short, whole_numbers
 
-__all__ = ["geodesic_interval", "is_pairwise_decomposable", "pairwise_locus"]
+__all__ = ["geodesic_interval", "hull_members", "is_pairwise_decomposable", "pairwise_locus"]
 
 
 def pairwise_locus(space: MetricSpace, observed: Iterable[str]) -> Locus:
@@ -72,7 +73,12 @@ def pairwise_locus(space: MetricSpace, observed: Iterable[str]) -> Locus:
 
 
 def is_pairwise_decomposable(space: MetricSpace, observed: Iterable[str]) -> bool:
-    """Return whether the locus is the union of the loci of every two observed labels.
+    """Return whether the locus is the union of the loci of every two observed labels; the answer is exact.
+
+    Parameters
+    ----------
+    space, observed
+        As for `pairwise_locus`.
 
     Raises
     ------

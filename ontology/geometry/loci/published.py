@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import InputError
-from ontology.geometry.loci.locus import Locus, Status
+from ontology.geometry.arguments import nonnegative_number
+from ontology.geometry.loci.locus import Locus
 from ontology.geometry.observed import observed_points
 from ontology.geometry.spaces import MetricSpace, TreeSpace
+from ontology.geometry.status import Status
 from ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["LARGEST_COST", "grid_locus", "pairwise_grid_locus"]
@@ -171,13 +173,15 @@ def _whole(weights: list[float]) -> tuple[int, ...]:
 def _divisions(space: MetricSpace, divisions: float | None) -> float:
     if divisions is None:
         return space.diameter()
-    if not 0 < divisions < math.inf:
-        raise InputError(f"divisions: {divisions} given; the steps from 0 to 1 are a positive, finite number")
-    return float(divisions)
+    steps = nonnegative_number("divisions", divisions)
+    if not steps:
+        raise InputError("divisions: 0 given; the steps from 0 to 1 are a positive, finite number")
+    return steps
 
 
 def _refuse_cost(n_weights: int, n_terms: int, space: MetricSpace, largest_cost: float) -> None:
     cost = n_weights * n_terms * space.n_labels
+    largest_cost = nonnegative_number("largest_cost", largest_cost)
     if cost > largest_cost:
         raise InputError(
             f"observed: a grid of about 10^{math.log10(n_weights):.1f} rows of weights on {space.n_labels} "

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import MissingExtraError
-from ontology.geometry.loci.general import GeneralLocus, general_locus
+from ontology.geometry.loci.general import GeneralLocus, general_locus, measured_rows
 from ontology.geometry.loci.hull import hull
 from ontology.geometry.spaces import TreeSpace
 
@@ -50,7 +50,7 @@ def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: 
     ('b', 'd')
     """
     kept = nearest_at_hull(space, points)
-    found = general_locus(space.distances(kept, points), seed=seed)
+    found = general_locus(measured_rows(space, points, kept), seed=seed)
     return GeneralLocus(
         index=kept[found.index],
         unique_index=kept[found.unique_index],

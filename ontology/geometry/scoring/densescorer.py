@@ -14,7 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, SpaceError, WeightError
+from ontology.errors import InputError, SpaceError
+from ontology.geometry.scoring.ranking import Finalists, check_choice, check_one_row, ranked
 from ontology.geometry.spaces import MetricSpace
 from ontology.geometry.ties import (
     TIE_RELATIVE,
@@ -26,18 +27,16 @@ from ontology.geometry.ties import (
     tied,
 )
 
-__all__ = ["DenseScorer", "RowsOnDemand", "Sieve", "check_choice", "ranked"]
+__all__ = ["DenseScorer", "RowsOnDemand", "Sieve"]
 
 _BLOCK_ENTRIES = 1 << 21
 _BATCH = 1024
 _MOST_PAIRS = 1 << 22
 _LARGEST_POWER = 1e150  # leaves room for weights whose rows sum to at most 1e150
 _LARGEST_SINGLE = 1e30
+_DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
 _EVERY = slice(None)
 _MOST_SINGLE = 1 << 20  # beyond it the error bound of a float32 sum is of no use
-
-_Finalists = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
-"""Sample, row and plain sum of each finalist, sorted by sample and row."""
 
 
 class Rows(Protocol):
@@ -92,10 +91,7 @@ class DenseScorer:
     """
 
     def __init__(self, distances: Rows, *, beta: float = 2) -> None:
-        if len(distances.shape) != 2 or 0 in distances.shape:
-            raise SpaceError(
-                f"distances: shape {distances.shape}; give (n_labels, n_observed), at least one of each"
-            )
+        _refuse_unfit(distances)
         self.beta = check_beta(beta)
         self.n_labels, self.n_observed = distances.shape
         self._distances = distances
@@ -140,8 +136,7 @@ class DenseScorer:
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
         checked = check_weights(weights, self.n_observed)
-        if len(checked) != 1:
-            raise WeightError(f"weights: {len(checked)} rows given; a mean set is of one row")
+        check_one_row(len(checked))
         ((_, (_, row, total)),) = self.decided(checked, None, 1)
         return row[tied(total)]
 
@@ -163,7 +158,7 @@ class DenseScorer:
 
     def decided(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
-    ) -> Iterator[tuple[slice, _Finalists]]:
+    ) -> Iterator[tuple[slice, Finalists]]:
         """Yield the finalists of one batch of samples after another; halves a batch with too many of them."""
         waiting = [slice(i, min(i + _BATCH, len(weights))) for i in range(0, len(weights), _BATCH)][::-1]
         while waiting:
@@ -205,6 +200,22 @@ class DenseScorer:
             of_sample = weights.T.take(sample[part], axis=1)
             total[part] = plain_sums(of_sample, powered.T, which)
         return total
+
+
+def _refuse_unfit(distances: Any) -> None:
+    """Raise `SpaceError` unless `distances` are rows of distances; those of a space are sound."""
+    shape = getattr(distances, "shape", ())
+    if len(shape) != 2 or 0 in shape:
+        raise SpaceError(f"distances: shape {shape}; give (n_labels, n_observed), at least one of each")
+    if not isinstance(distances, np.ndarray):
+        return
+    if isinstance(distances, np.ma.MaskedArray) or distances.dtype not in _DTYPES:
+        raise SpaceError(
+            f"distances: {type(distances).__name__} of dtype {distances.dtype}; give an array of uint8, "
+            "uint16, float32 or float64"
+        )
+    if distances.dtype.kind == "f" and not (distances.min() >= 0 and distances.max() < np.inf):
+        raise SpaceError("distances: NaN, infinity or a negative number; distances are finite, not negative")
 
 
 class Sieve:
@@ -300,46 +311,3 @@ def _smallest(values: NDArray[Any], top: int) -> NDArray[Any]:
     if top == 1:
         return np.asarray(values.min(axis=0, keepdims=True))
     return np.asarray(np.partition(values, top - 1, axis=0)[:top])
-
-
-def check_choice(top: int, candidates: ArrayLike | None, n_labels: int) -> NDArray[np.int64] | None:
-    """Return the candidates ascending, each once (None: all labels), or raise `InputError`."""
-    rows = None
-    if candidates is not None:
-        rows = np.unique(np.asarray(candidates, dtype=np.int64))
-        if not len(rows) or rows[0] < 0 or rows[-1] >= n_labels:
-            raise InputError(f"candidates: give at least one index, each within 0..{n_labels - 1}")
-    n_rows = n_labels if rows is None else len(rows)
-    if not 1 <= top <= n_rows:
-        raise InputError(f"top: {top} given; ask for 1 to {n_rows} labels")
-    return rows
-
-
-def ranked(
-    sample: NDArray[np.int64],
-    row: NDArray[np.int64],
-    total: NDArray[np.float64],
-    top: int,
-    count: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the best rows of each sample, their values and the number tied with the first.
-
-    Pairs come sorted by sample and row, and every sample has at least `top` of them. `count` is the number of
-    labels that a pair stands for where ties are counted; 1 by default.
-    """
-    every = np.arange(sample[-1] + 1)
-    begin = np.searchsorted(sample, every)
-    index = np.empty((len(every), top), dtype=np.int64)
-    value = np.empty((len(every), top))
-    n_tied = np.empty(len(every), dtype=np.int64)
-    left = total.copy()
-    for rank in range(top):
-        limit = np.minimum.reduceat(left, begin) * (1 + TIE_RELATIVE)
-        among = left <= limit[sample]
-        if rank == 0:
-            n_tied = np.add.reduceat(among * (1 if count is None else count), begin)
-        at = np.flatnonzero(among)
-        first = at[np.searchsorted(sample[at], every)]
-        index[:, rank], value[:, rank] = row[first], total[first]
-        left[first] = np.inf
-    return index, value, n_tied

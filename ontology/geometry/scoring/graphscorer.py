@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import WeightError
 from ontology.geometry.scoring.ballscorer import BallScorer
-from ontology.geometry.scoring.densescorer import DenseScorer, check_choice, ranked
-from ontology.geometry.scoring.hanging import spans
+from ontology.geometry.scoring.densescorer import DenseScorer
+from ontology.geometry.scoring.ranking import Finalists, check_choice, check_one_row, ranked_groups, spans
 from ontology.geometry.scoring.rowreduction import Classes, Dominance
 from ontology.geometry.ties import TIE_RELATIVE, FrechetResult, check_weights, tied
 
@@ -25,9 +24,6 @@ __all__ = ["GraphScorer"]
 
 _WORTH_REDUCING = 256
 _HEAVY_COLUMNS = 8
-
-_Finalists = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
-"""Sample, class and plain sum of each finalist."""
 
 
 class GraphScorer:
@@ -89,12 +85,12 @@ class GraphScorer:
         index = np.empty((len(checked), top), dtype=np.int64)
         value = np.empty((len(checked), top))
         n_tied = np.empty(len(checked), dtype=np.int64)
-        scorer = self._kept if top == 1 else self._distinct
+        scorer, classes = self._kept if top == 1 else self._distinct, self._classes
         for of, (sample, row, total) in scorer.decided(checked, None, min(top, scorer.n_labels)):
             finalists = (sample, row, total)
             if top == 1:
                 finalists = self._completed(checked[of], (sample, self._dominance.kept[row], total))
-            index[of], value[of], n_tied[of] = self._ranked(finalists, top)
+            index[of], value[of], n_tied[of] = ranked_groups(classes.first, classes.label, finalists, top)
         if top == 1:
             return FrechetResult(index[:, 0], value[:, 0], n_tied)
         return FrechetResult(index, value, n_tied)
@@ -102,8 +98,7 @@ class GraphScorer:
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
         checked = check_weights(weights, self.n_observed)
-        if len(checked) != 1:
-            raise WeightError(f"weights: {len(checked)} rows given; a mean set is of one row")
+        check_one_row(len(checked))
         self._n_rows += 1
         if self._n_rows < _WORTH_REDUCING:
             return self._dense.tied(checked)
@@ -120,8 +115,6 @@ class GraphScorer:
         """Reduce the rows now; return the number of rows, of distinct ones, of those kept and of balls."""
         self._n_rows += _WORTH_REDUCING
         return len(self._distances), len(self._rows), self._kept.n_labels, self._kept.n_balls
-
-    # ---- what is left out, and what comes back -------------------------------------------------------
 
     @cached_property
     def _classes(self) -> Classes:
@@ -143,7 +136,7 @@ class GraphScorer:
     def _kept(self) -> BallScorer:
         return BallScorer(self._rows[self._dominance.kept])
 
-    def _completed(self, weights: NDArray[np.float64], finalists: _Finalists) -> _Finalists:
+    def _completed(self, weights: NDArray[np.float64], finalists: Finalists) -> Finalists:
         """Add the dropped classes that are tied with the best, round by round below those that are.
 
         Where a class is tied, the terms in which it is farther than the class that bounds it add up to no
@@ -183,21 +176,6 @@ class GraphScorer:
             parts.append((sample, found, total))
         sample, found, total = (np.concatenate(column) for column in zip(*parts, strict=True))
         return sample, found, total
-
-    def _ranked(
-        self, finalists: _Finalists, top: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return the best labels of each sample, their values and the number tied with the first."""
-        sample, found, total = finalists
-        first = self._classes.first
-        count = first[found + 1] - first[found]
-        shown = np.minimum(count, top)  # labels of one class have one value: they rank one after the other
-        label = self._classes.label[spans(first[found], shown)]
-        counted = np.zeros(len(label), dtype=np.int64)
-        counted[np.cumsum(shown) - shown] = count
-        sample, total = np.repeat(sample, shown), np.repeat(total, shown)
-        by = np.lexsort((label, sample))
-        return ranked(sample[by], label[by], total[by], top, counted[by])
 
 
 def _counts_up_to(

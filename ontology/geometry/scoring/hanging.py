@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ontology.geometry.rootedtree import RootedTree
 from ontology.geometry.scoring.skeleton import Skeleton
 
-__all__ = ["Hanging", "Hull", "spans"]
+__all__ = ["Hanging", "Hull"]
 
 
 @dataclass(frozen=True)
@@ -137,16 +137,6 @@ class Hanging:
     def count(self) -> NDArray[np.int64]:
         """Number of labels of each group."""
         return np.diff(self.first)
-
-
-def spans(begin: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return ``begin[0], ..., begin[0] + count[0] - 1, begin[1], ...``, one span after the other.
-
-    >>> spans(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist()
-    [5, 6, 9, 10, 11]
-    """
-    skipped = np.cumsum(count) - count
-    return np.repeat(begin - skipped, count) + np.arange(int(count.sum()))
 
 
 def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

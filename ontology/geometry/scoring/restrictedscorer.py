@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import MissingExtraError, WeightError
-from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand, check_choice, ranked
-from ontology.geometry.scoring.hanging import Hanging, spans
+from ontology.errors import InputError, MissingExtraError
+from ontology.geometry.arguments import index_array, refuse_other_than
+from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
+from ontology.geometry.scoring.hanging import Hanging
+from ontology.geometry.scoring.ranking import Finalists, check_choice, check_one_row, ranked_groups, spans
 from ontology.geometry.scoring.treesearch import Batch, NumpyBatch, Observed
 from ontology.geometry.spaces import TreeSpace
 from ontology.geometry.ties import FrechetResult, shaped_weights, tied
@@ -25,9 +27,6 @@ __all__ = ["RestrictedTreeScorer"]
 
 _BATCH_ENTRIES = 1 << 20
 _WORTH_COMPILING = 1 << 14
-
-_Finalists = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
-"""Sample, group and plain sum of each finalist, sorted by sample."""
 
 
 class RestrictedTreeScorer:
@@ -61,8 +60,11 @@ class RestrictedTreeScorer:
     """
 
     def __init__(self, space: TreeSpace, observed: ArrayLike, *, compiled: bool | None = None) -> None:
+        refuse_other_than(TreeSpace, "space", space, "make_scorer picks the scorer for any other")
         self._space = space
-        self._points = np.asarray(observed, dtype=np.int64)
+        self._points = index_array("observed", observed, space.n_points)
+        if not len(self._points):
+            raise InputError("observed: empty; name at least one observed label")
         self._observed = Observed.of(space.tree, space.tree.position[self._points])
         self._compiled = compiled
         self._n_rows = 0
@@ -102,7 +104,7 @@ class RestrictedTreeScorer:
         value = np.empty((len(given), top))
         n_tied = np.empty(len(given), dtype=np.int64)
         for of, finalists in self._decided(given, hanging, top):
-            index[of], value[of], n_tied[of] = _ranked_groups(hanging, finalists, top)
+            index[of], value[of], n_tied[of] = ranked_groups(hanging.first, hanging.label, finalists, top)
         if top == 1:
             return FrechetResult(index[:, 0], value[:, 0], n_tied)
         return FrechetResult(index, value, n_tied)
@@ -110,8 +112,7 @@ class RestrictedTreeScorer:
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
         given = shaped_weights(weights, self.n_observed)
-        if len(given) != 1:
-            raise WeightError(f"weights: {len(given)} rows given; a mean set is of one row")
+        check_one_row(len(given))
         hanging = self._hanging
         ((_, (_, group, total)),) = self._decided(given, hanging, 1)
         among = group[tied(total)]
@@ -130,7 +131,7 @@ class RestrictedTreeScorer:
         points = labels if space.allowed is None else space.allowed[labels]
         return Hanging.of(space.tree, self._observed.hull, space.tree.position[points], labels)
 
-    def _decided(self, given: NDArray[Any], hanging: Hanging, top: int) -> Iterator[tuple[slice, _Finalists]]:
+    def _decided(self, given: NDArray[Any], hanging: Hanging, top: int) -> Iterator[tuple[slice, Finalists]]:
         """Yield the finalists of one batch after another."""
         step = max(1, _BATCH_ENTRIES // self.n_observed)
         waiting = [slice(i, min(i + step, len(given))) for i in range(0, len(given), step)][::-1]
@@ -159,20 +160,3 @@ class RestrictedTreeScorer:
             else:
                 return CompiledBatch(self._observed, given, first)
         return NumpyBatch(self._observed, given, first)
-
-
-def _ranked_groups(
-    hanging: Hanging, finalists: _Finalists, top: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the best labels of each sample, their values and the number tied with the first."""
-    sample, group, total = finalists
-    count = hanging.first[group + 1] - hanging.first[group]
-    if top == 1 and len(sample) == sample[-1] + 1:  # one finalist each: nothing to compare
-        return hanging.label[hanging.first[group]][:, None], total[:, None], count
-    shown = np.minimum(count, top)  # labels of one group have one value: they rank one after the other
-    label = hanging.label[spans(hanging.first[group], shown)]
-    counted = np.zeros(len(label), dtype=np.int64)
-    counted[np.cumsum(shown) - shown] = count
-    sample, total = np.repeat(sample, shown), np.repeat(total, shown)
-    by = np.lexsort((label, sample))
-    return ranked(sample[by], label[by], total[by], top, counted[by])

@@ -24,8 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, WeightError
+from ontology.errors import InputError
+from ontology.geometry.arguments import index_array, refuse_other_than
 from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
+from ontology.geometry.scoring.ranking import check_choice, check_one_row
 from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
 from ontology.geometry.scoring.skeleton import Factors, RunningMoments, Skeleton
 from ontology.geometry.spaces import TreeSpace
@@ -68,10 +70,13 @@ class TreeScorer:
     """
 
     def __init__(self, space: TreeSpace, observed: ArrayLike) -> None:
+        refuse_other_than(TreeSpace, "space", space, "make_scorer picks the scorer for any other")
         if space.allowed is not None:
             raise InputError("space: some labels are not allowed; make_scorer picks the scorer for that")
         self._space = space
-        self._points = np.asarray(observed, dtype=np.int64)
+        self._points = index_array("observed", observed, space.n_points)
+        if not len(self._points):
+            raise InputError("observed: empty; name at least one observed label")
         self._tree = space.tree
         self._at = self._tree.position[self._points]
         moved = bool((np.diff(self._at) < 0).any())
@@ -108,6 +113,7 @@ class TreeScorer:
         WeightError, InputError
             As for `DenseScorer.score`.
         """
+        check_choice(top, None, self._space.n_labels)
         if top != 1 or candidates is not None:
             return self._restricted.score(weights, top, candidates)
         given = shaped_weights(weights, self.n_observed)
@@ -125,8 +131,7 @@ class TreeScorer:
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
         given = shaped_weights(weights, self.n_observed)
-        if len(given) != 1:
-            raise WeightError(f"weights: {len(given)} rows given; a mean set is of one row")
+        check_one_row(len(given))
         column, vertex, rival, crowded = self._lowest(given, slice(0, 1))
         if crowded[0]:
             found, total = self._neighbourhood(column, int(vertex[0]))

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.geometry.rootedtree import RootedTree
-from ontology.geometry.scoring.hanging import Hanging, Hull, spans
+from ontology.geometry.scoring.hanging import Hanging, Hull
+from ontology.geometry.scoring.ranking import spans
 from ontology.geometry.scoring.skeleton import Factors, RunningMoments, Skeleton
 from ontology.geometry.ties import TIE_RELATIVE, plain_sums, powers, refuse_bad_rows
 
@@ -193,9 +194,8 @@ def find_finalists(
     low, high = hanging.begin[v], hanging.begin[v + 1]
     first = low.copy()
     limit = bound[sample] + room
-    while len(
-        wide := np.flatnonzero(low < high)
-    ):  # the first group beyond the bound; values rise with height
+    # values rise with height: look for the first group beyond the bound
+    while len(wide := np.flatnonzero(low < high)):
         middle = (low[wide] + high[wide]) >> 1
         h = hanging.height[middle]
         within = f[wide] + h * (2 * s[wide] + h * (1 - margin)) <= limit[wide]

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Found", "GrowingLocus", "Limits", "drawn", "per_cost"]
+__all__ = ["Found", "GainBounds", "GrowingLocus", "Limits", "drawn", "per_cost"]
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,15 @@ class Limits:
         What each point costs, finite and not negative; None: costs play no part.
     budget : float
         The costs of all picks sum to no more than this; may be infinite.
+    draw : numpy.random.Generator or None
+        Draws from candidates, all of them allowed labels, where there are too many to tell which gains the
+        most; None: all of them count, whatever it takes.
     """
 
     n: int | None
     cost: NDArray[np.float64] | None = None
     budget: float = np.inf
+    draw: np.random.Generator | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +82,26 @@ class GrowingLocus(Protocol):
 
     def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
         """Observe labels of `pool` (ascending) one after the other, for the largest gains; return them."""
+        ...
+
+
+class GainBounds(Protocol):
+    """What candidates could gain at most in one round.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_pool,), dtype=int64
+        A number for each candidate that its gain does not exceed.
+    """
+
+    values: NDArray[np.int64]
+
+    def refine(self, i: int) -> bool:
+        """Try to lower the bound of candidate `i`; return whether it fell."""
+        ...
+
+    def settle(self, i: int, gain: int) -> None:
+        """Take in the gain of candidate `i`, once it is measured."""
         ...
 
 

@@ -1,10 +1,9 @@
-"""Growing loci away from trees: measured anew for each candidate, or known on a complete graph.
+"""Growing loci away from trees with every label allowed: measured for candidates that could be the best.
 
 In general gains are not submodular: a label may gain more after another was picked than before, so a gain
 once measured says nothing about a later round, and lazy evaluation that trusts it picks wrong labels. What
-does bound a gain is dominance. Where some allowed label z is strictly closer than y to every observed label
-and to a new one, no weights make y the best; so if z is such a rival of y for the labels observed so far, a
-candidate can win y only by being no farther from y than from z.
+holds is a bound made for the round: `attachment` has it for trees, sharp enough to leave a handful of
+candidates to measure, and `dominance` for any space, which leaves many: there a draw stands for the rest.
 """
 
 from __future__ import annotations
@@ -12,15 +11,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.sampling import allowed_points
-from ontology.geometry.selections.growing import Found, Limits, per_cost
-from ontology.geometry.spaces import MetricSpace
+from ontology.geometry.loci.general import general_locus
+from ontology.geometry.loci.locus import locus_index
+from ontology.geometry.loci.restricted import nearest_at_hull
+from ontology.geometry.observed import allowed_points
+from ontology.geometry.selections.attachment import AttachmentBounds, HungTree
+from ontology.geometry.selections.dominance import DominanceBounds
+from ontology.geometry.selections.growing import Found, GainBounds, Limits, per_cost
+from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
 
-__all__ = ["DistinctLocus", "MeasuredLocus"]
+__all__ = ["MOST_DRAWN", "MOST_MEASURED", "DistinctLocus", "MeasuredLocus"]
 
-_MOST_RIVALS = 64
-_BLOCK_ENTRIES = 1 << 22
-_CLOSER = 1 - 1e-9
+MOST_DRAWN = 512
+"""Candidates that a round draws where it may draw and there are more."""
+
+MOST_MEASURED = 16
+"""Those of them, the farthest from what is observed, that a pick is the best of."""
 
 
 class DistinctLocus:
@@ -64,7 +70,7 @@ class DistinctLocus:
 
 
 class MeasuredLocus:
-    """The locus on any space, by `ontology.geometry.loci.locus.locus_index`.
+    """The locus on any space, grown label by label.
 
     Parameters
     ----------
@@ -72,26 +78,30 @@ class MeasuredLocus:
         The space; its allowed labels are points.
     points : ndarray of int64
         Point indices of the observed labels to begin with.
+
+    Attributes
+    ----------
+    n_measured : int
+        Number of exact loci computed for labels that were, or might have been, added.
     """
+
+    exact = True
 
     def __init__(self, space: MetricSpace, points: NDArray[np.int64]) -> None:
         self._space = space
+        self._hangs = isinstance(space, TreeSpace) and space.distance_dtype != np.float64
         self._allowed = allowed_points(space)
-        self.exact = True
-        self._points = points
-        self._ahead: dict[int, NDArray[np.int64]] = {}  # the locus with one more label
-        self._become(points, self._measured(points) if len(points) else points)
+        self.n_measured = 0
+        self._hung: HungTree | None = None
+        self._ahead: dict[int, NDArray[np.int64]] = {}  # what one more label would add
+        self._become(points, locus_index(space, points).index if len(points) else points)
 
     def _become(self, points: NDArray[np.int64], index: NDArray[np.int64]) -> None:
         self._points, self._index, self._ahead = points, index, {}
-        self._held = set(self._allowed[index].tolist())
-
-    def _measured(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        from ontology.geometry.loci.locus import locus_index
-
-        found = locus_index(self._space, points)
-        self.exact &= found.status == "exact"
-        return found.index
+        self._held = np.zeros(self._space.n_labels, dtype=bool)
+        self._held[index] = True
+        self._holds = np.zeros(self._space.n_points, dtype=bool)
+        self._holds[self._allowed[index]] = True
 
     @property
     def size(self) -> int:
@@ -100,18 +110,31 @@ class MeasuredLocus:
 
     def holds(self, point: int) -> bool:
         """Return whether a label is in the locus."""
-        return point in self._held
+        return bool(self._holds[point])
 
     def gain(self, point: int) -> int:
         """Return by how many labels the locus would grow with `point`."""
         if point not in self._ahead:
-            self._ahead[point] = self._measured(np.append(self._points, point))
-        return len(self._ahead[point]) - self.size
+            self.n_measured += 1
+            self._ahead[point] = self._entering(np.append(self._points, point))
+        return len(self._ahead[point])
+
+    def _entering(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the labels in the locus of `points` that are not in it yet; what is in it stays."""
+        if isinstance(self._space, CompleteSpace):
+            found = locus_index(self._space, points).index
+            return found[~self._held[found]]
+        competing = np.arange(self._space.n_labels)
+        if isinstance(self._space, TreeSpace):
+            competing = nearest_at_hull(self._space, points)
+        outside = np.flatnonzero(~self._held[competing])
+        return competing[general_locus(self._space.distances(competing, points), outside).index]
 
     def add(self, point: int) -> int:
         """Observe `point`; return the number of labels gained."""
         gained = self.gain(point)
-        self._become(np.append(self._points, point), self._ahead[point])
+        index = np.union1d(self._index, self._ahead[point])
+        self._become(np.append(self._points, point), index)
         return gained
 
     def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
@@ -119,28 +142,32 @@ class MeasuredLocus:
 
         Notes
         -----
-        Each pick is the best of all candidates, not of those evaluated: they are evaluated in the order of
-        what they could gain at most, until none that is left could win. At worst one locus for each candidate
-        and round. Without costs the picks go on to `limits.n` also when no single label gains: two may.
+        Candidates are measured in the order of what they could gain at most, until none that is left could
+        win: so each pick is the best of all, for one locus for each candidate and round at worst. Where
+        bounds are weak (not on complete graphs, nor on trees with whole lengths), `limits` has a draw and
+        there are more than `MOST_DRAWN` candidates, a round draws so many outside the locus, and the
+        `MOST_MEASURED` of these that are farthest from the nearest observed label remain. Without costs the
+        picks go on to `limits.n` also when no single label gains: two may.
         """
         whole, before, first_known = pool, self.size, len(self._points) > 0
         cost = np.ones(self._space.n_points) if limits.cost is None else limits.cost
         budget = limits.budget
+        draw = None if self._hangs or isinstance(self._space, CompleteSpace) else limits.draw
         picks: list[int] = []
         gains: list[int] = []
-        latest = np.zeros(self._space.n_points, dtype=np.int64)
         while limits.n is None or len(picks) < limits.n:
             pool = pool[cost[pool] <= budget]
             if not len(pool):
                 break
-            best, score = self._best(pool, cost, latest) if len(self._points) else (self._start(pool), 1.0)
+            best, score = self._next(pool, cost, draw) if len(self._points) else (self._start(pool), 1.0)
             if score == 0 and (limits.n is None or limits.cost is not None):
                 break
             picks.append(best)
             gains.append(self.add(best))
             budget -= cost[best]
             pool = pool[pool != best]
-        chosen_best = limits.n == 1 and limits.cost is None and first_known
+        all_count = draw is None or len(whole) <= MOST_DRAWN
+        chosen_best = limits.n == 1 and limits.cost is None and first_known and all_count
         if chosen_best or len(picks) == len(whole):
             return Found.of(picks, gains)
         return Found.of(picks, gains, self._space.n_labels - before)
@@ -152,58 +179,44 @@ class MeasuredLocus:
             return int(pool[0])
         return int(self._allowed[rows[np.argmax(self._space.distances(rows, pool[:1])[:, 0])]])
 
-    def _best(
-        self, pool: NDArray[np.int64], cost: NDArray[np.float64], latest: NDArray[np.int64]
+    def _next(
+        self, pool: NDArray[np.int64], cost: NDArray[np.float64], draw: np.random.Generator | None
     ) -> tuple[int, float]:
-        """Return the candidate of the largest gain per cost, and that; keeps measured gains in `latest`."""
-        most = per_cost(self.bounds(pool), cost[pool])
-        order = np.lexsort((pool, -most)).tolist()
-        favourite = int(np.lexsort((pool, -most, -latest[pool]))[0])
+        """Return the candidate to pick in this round, and its gain per cost."""
+        if draw is not None and len(pool) > MOST_DRAWN:
+            outside = pool[~self._holds[pool]]
+            of = outside if len(outside) else pool
+            drawn = draw.choice(of, min(len(of), MOST_DRAWN), replace=False)
+            rows = np.searchsorted(self._allowed, drawn)
+            to_nearest = self._space.distances(rows, self._points).min(axis=1)
+            pool = np.sort(drawn[np.argsort(to_nearest, kind="stable")[-MOST_MEASURED:]])
+        return self._best(pool, cost[pool])
+
+    def _best(self, pool: NDArray[np.int64], cost: NDArray[np.float64]) -> tuple[int, float]:
+        """Return the candidate of the largest gain per cost, of equals the lowest, and that."""
+        bounds = self.bounds(pool)
+        measured = np.zeros(len(pool), dtype=bool)
         best, best_score = -1, -1.0
-        for i in [favourite, *order]:
+        while not measured.all():
+            most = np.where(measured, -1.0, per_cost(bounds.values, cost))
+            i = int(most.argmax())
             point = int(pool[i])
-            if i != favourite and (most[i] < best_score or (most[i] == best_score and point > best)):
+            if most[i] < best_score or (most[i] == best_score and point > best):
                 break
-            latest[point] = self.gain(point)
-            score = float(per_cost(latest[[point]], cost[[point]])[0])
+            if bounds.refine(i):
+                continue
+            gain = self.gain(point)
+            bounds.settle(i, gain)
+            measured[i] = True
+            score = float(per_cost(np.array([gain]), cost[[i]])[0])
             if score > best_score or (score == best_score and point < best):
                 best, best_score = point, score
         return best, best_score
 
-    def bounds(self, pool: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return, for each point of `pool`, a number that its gain does not exceed.
-
-        Notes
-        -----
-        O(n_labels) for each, after O(n_labels * n_observed) for the rivals: up to 64 members of the locus are
-        tried, and each label keeps the nearest one that beats it.
-        """
-        outside = np.setdiff1d(np.arange(self._space.n_labels), self._index, assume_unique=True)
-        rival = self._rivals()[outside]
-        beaten, rival = outside[rival >= 0], rival[rival >= 0]
-        bounds = np.full(len(pool), len(outside), dtype=np.int64)
-        step = max(1, _BLOCK_ENTRIES // self._space.n_labels)
-        for start in range(0, len(pool) if len(beaten) else 0, step):
-            distance = self._space.distances(cols=pool[start : start + step])
-            bounds[start : start + step] -= _closer(distance[rival], distance[beaten]).sum(axis=0)
-        return bounds
-
-    def _rivals(self) -> NDArray[np.int64]:
-        """Return, for each allowed label, a member that is strictly closer to every observed label, or -1."""
-        spread = np.linspace(0, self.size - 1, min(self.size, _MOST_RIVALS)).astype(np.int64)
-        members = self._index[spread]
-        to_observed = self._space.distances(cols=self._points)
-        to_members = self._space.distances(cols=self._allowed[members])
-        rival = np.full(self._space.n_labels, -1, dtype=np.int64)
-        nearest = np.full(len(rival), np.inf)
-        for column, member in enumerate(members.tolist()):
-            beats = _closer(to_observed[member], to_observed).all(axis=1)
-            beats &= to_members[:, column] < nearest
-            rival[beats] = member
-            nearest[beats] = to_members[beats, column]
-        return rival
-
-
-def _closer(a: NDArray[np.number], b: NDArray[np.number]) -> NDArray[np.bool_]:
-    """Return where distances `a` are certainly smaller than `b`, floats with room for rounding."""
-    return np.asarray(a < b if a.dtype.kind == "u" else a < b * _CLOSER)
+    def bounds(self, pool: NDArray[np.int64]) -> GainBounds:
+        """Return bounds on the gains of the points of `pool`."""
+        if self._hangs and isinstance(self._space, TreeSpace):
+            if self._hung is None:
+                self._hung = HungTree(self._space, int(self._points[0]))
+            return AttachmentBounds(self._hung, self._points, self._allowed[self._index], pool)
+        return DominanceBounds(self._space, self._points, self._index, pool)

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import InputError
-from ontology.geometry.observed import observed_points
-from ontology.geometry.sampling import allowed_points, generator
+from ontology.geometry.arguments import nonnegative_number, refuse_other_than
+from ontology.geometry.observed import allowed_points, observed_points
+from ontology.geometry.sampling import generator
 from ontology.geometry.selections.growing import Found, GrowingLocus, Limits, drawn
 from ontology.geometry.selections.growing_hull import GrowingHull
 from ontology.geometry.selections.growing_measured import DistinctLocus, MeasuredLocus
 from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from ontology.geometry.status import Status
 
 __all__ = ["Method", "Selection", "select_classes", "select_next"]
 
@@ -59,7 +61,7 @@ class Selection:
     size_before: int
     upper_bound: int
     spent: float
-    status: Literal["exact", "lower_bound"]
+    status: Status
 
     def __len__(self) -> int:
         return len(self.index)
@@ -138,7 +140,7 @@ def select_classes(
         uniformly from what is left: ``"uniform"`` from all of it, ``"outside"`` from what is outside the
         locus as it grows, and from the rest once that is used up (and `n` given).
     seed : int or numpy.random.Generator, default=0
-        For the baselines.
+        For the baselines, and for the draw among more than 512 candidates on other spaces than trees.
 
     Returns
     -------
@@ -154,7 +156,7 @@ def select_classes(
     UnknownLabelError
         If a key is not a point of the space.
     MissingExtraError
-        On trees, where numba is not installed.
+        On trees, where numba is not installed; on other spaces but complete graphs also without highspy.
 
     Notes
     -----
@@ -173,9 +175,14 @@ def select_classes(
     labels over L, hence at most the fractional knapsack of these gains; taken at the start and at the end.
     And k labels gain no more than the k longest paths, k being the most that `n` and `budget` allow.
 
-    *Other spaces*: each pick is the best of all candidates by exact loci, in the order of a bound on their
-    gains; a heuristic, since gains may grow there, and at worst one locus for each candidate and round: name
-    `candidates` on large spaces. With no label observed it starts with the candidate farthest from the first.
+    *Other spaces*: picking the largest gain again and again is a heuristic there, since gains may grow as the
+    locus does; a single pick that all candidates count for is the best. Gains are those of exact loci.
+    Candidates are measured in the order of bounds on their gains, until none that is left could win. On
+    trees where some labels are allowed (lengths whole numbers) the bounds leave a handful to measure: each
+    pick is the best of all candidates. Elsewhere the bounds are weak, and a round may measure one locus for
+    each candidate: with more than 512 candidates, none of them named, each round draws 512 outside the locus,
+    and its pick is the best of the 16 that are farthest from the nearest observed label. Name `candidates` to
+    have all of them count. With no label observed it starts with the candidate farthest from the first.
 
     Examples
     --------
@@ -212,7 +219,7 @@ def select_classes(
     growing = _growing(space, points)
     size_before = growing.size
     forced = growing.pick(must, Limits(len(must)))
-    limits = Limits(None if n is None else n - len(must), cost, left)
+    limits = Limits(None if n is None else n - len(must), cost, left, rng if candidates is None else None)
     if method == "active":
         free = growing.pick(pool, limits)
     else:
@@ -272,25 +279,15 @@ def _checked_costs(
     if costs is None and budget is None:
         return None, np.inf
     cost = np.ones(space.n_points)
-    if costs:
-        given = np.array([_checked_cost(key, value) for key, value in costs.items()])
+    if costs is not None:
+        refuse_other_than(Mapping, "costs", costs, "such as {'oak': 2.5}")
+        given = np.array([nonnegative_number(f"costs: {key!r}", value) for key, value in costs.items()])
         cost[space.point_index(list(costs))] = given
     if budget is None:
         return cost, np.inf
-    if isinstance(budget, bool) or not isinstance(budget, (int, float, np.integer, np.floating)):
-        raise InputError(f"budget: {budget!r} given; it is a number, or None for no budget")
-    if not (np.isfinite(budget) and budget >= 0):
-        raise InputError(f"budget: {budget} given; it is finite and not negative")
-    left = float(budget) * (1 + _ROUNDING) - float(cost[required].sum())
+    left = nonnegative_number("budget", budget) * (1 + _ROUNDING) - float(cost[required].sum())
     if left < 0:
         raise InputError(
             f"budget: {budget} given; the {len(required)} required labels alone cost {cost[required].sum():g}"
         )
     return cost, left
-
-
-def _checked_cost(key: str, value: float) -> float:
-    fair = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not (fair and np.isfinite(value) and value >= 0):
-        raise InputError(f"costs: {value!r} for {key!r}; a cost is a finite number, not negative")
-    return float(value)

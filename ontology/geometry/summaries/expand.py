@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, SpaceError
+from ontology.errors import InputError, SpaceError, UnknownLabelError
+from ontology.geometry.arguments import given_array, index_array, listed, refuse_other_than
 from ontology.geometry.frechet import make_scorer
 from ontology.geometry.spaces import MetricSpace
 from ontology.geometry.summaries.summary import Summary
@@ -47,20 +48,19 @@ def push(summary: Summary, labels: Iterable[str] | Iterable[Iterable[str]]) -> N
     >>> push(summary, ["elm", "plant"]).tolist(), push(summary, [["plant", "elm", "oak"]]).tolist()
     ([1, 0], [1])
     """
-    if isinstance(labels, str):
-        raise InputError(
-            f"labels: the single string {labels!r} given; give a list of keys, or of rows of keys"
-        )
-    rows = list(labels)
-    keys = [row for row in rows if isinstance(row, str)]
-    listed = [list(row) for row in rows if not isinstance(row, str)]
-    if keys and listed:
+    refuse_other_than(Summary, "summary", summary, "call summarize")
+    samples: Sequence[str | Iterable[str]] = listed("labels", labels)  # type: ignore[arg-type]
+    keys = [sample for sample in samples if isinstance(sample, str)]
+    rows = [listed("labels", sample) for sample in samples if not isinstance(sample, str)]
+    if keys and rows:
         raise InputError("labels: keys and rows of keys are mixed; give every sample as a row")
-    if not listed:
-        return push_index(summary, summary.source.keys.indices(keys))
-    offsets = np.concatenate([[0], np.cumsum([len(row) for row in listed])])
-    votes = summary.source.keys.indices([key for row in listed for key in row])
-    return push_index(summary, votes, offsets)
+    try:
+        votes = summary.source.keys.indices(keys or [key for row in rows for key in row])
+    except UnknownLabelError as error:
+        raise UnknownLabelError(f"labels: {error}") from None
+    if not rows:
+        return push_index(summary, votes)
+    return push_index(summary, votes, np.concatenate([[0], np.cumsum([len(row) for row in rows])]))
 
 
 def push_index(summary: Summary, index: ArrayLike, offsets: ArrayLike | None = None) -> NDArray[np.int64]:
@@ -89,15 +89,11 @@ def push_index(summary: Summary, index: ArrayLike, offsets: ArrayLike | None = N
     -----
     O(n_votes log n_votes).
     """
-    votes = np.asarray(index, dtype=np.int64)
-    n = len(summary.assignment)
-    bad = np.flatnonzero((votes < 0) | (votes >= n))
-    if len(bad):
-        raise InputError(f"index: {votes[bad[0]]} is outside 0..{n - 1}")
+    votes = index_array("index", index, len(summary.assignment))
     supernode = summary.assignment[votes].astype(np.int64)
     if offsets is None:
         return supernode
-    begin = np.asarray(offsets, dtype=np.int64)
+    begin = index_array("offsets", offsets, len(votes) + 1)
     if len(begin) == 0 or begin[0] != 0 or begin[-1] != len(votes):
         raise InputError(f"offsets: must rise from 0 to the number of votes ({len(votes)})")
     per_row = np.diff(begin)
@@ -134,6 +130,7 @@ def expand(summary: Summary, supernode: int | str) -> tuple[str, ...]:
     >>> expand(summary, "tree")
     ('tree', 'elm', 'oak')
     """
+    refuse_other_than(Summary, "summary", summary, "call summarize")
     if isinstance(supernode, str):
         lowest = int(summary.source.keys.index(supernode))
         number = int(summary.assignment[lowest])
@@ -168,6 +165,7 @@ def predict_within(
     weights : array_like of shape (n_samples, n_observed)
         As for `ontology.geometry.frechet_mean`.
     beta : float, default=2
+        Exponent of the distances.
 
     Returns
     -------
@@ -184,7 +182,20 @@ def predict_within(
     Notes
     -----
     One call of the scorer for each distinct supernode.
+
+    Examples
+    --------
+    >>> from ontology.geometry.metricspace import metric_space
+    >>> from ontology.geometry.summaries.summary import summarize
+    >>> from ontology.labelgraph import LabelGraph
+    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
+    >>> summary, space = summarize(graph, 2, method="subtree"), metric_space(graph)
+    >>> found = predict_within(summary, [1], space, ["oak", "plant"], [[1.0, 9.0]])
+    >>> space.keys.take(found.index)
+    ('tree',)
     """
+    refuse_other_than(Summary, "summary", summary, "call summarize")
+    refuse_other_than(MetricSpace, "space", space, "build one with metric_space(summary.source)")
     if space.points != summary.source.keys:
         raise SpaceError(
             f"space: its {space.n_points} points are not the {len(summary.assignment)} labels that were "
@@ -192,7 +203,7 @@ def predict_within(
         )
     scorer = make_scorer(space, observed, beta=beta)
     rows = shaped_weights(weights, scorer.n_observed)
-    predicted = np.asarray(supernodes)
+    predicted = given_array("supernodes", supernodes)
     if predicted.shape != (len(rows),) or predicted.dtype.kind not in "iu":
         raise InputError(
             f"supernodes: shape {predicted.shape}, dtype {predicted.dtype}; give one number for each of the "

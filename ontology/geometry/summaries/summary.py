@@ -16,12 +16,13 @@ import math
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ontology.errors import InputError, MissingExtraError
+from ontology.geometry.arguments import index_array, refuse_other_than, whole_number
 from ontology.geometry.summaries.distortion import Distortion, path_bounds, supernode_diameters
 from ontology.labelgraph import LabelGraph
 
@@ -29,7 +30,7 @@ __all__ = ["DegenerateSummaryWarning", "Method", "Summary", "summarize"]
 
 Method = Literal["capped", "neighbourhood", "node", "subtree"]
 
-_METHODS = ("capped", "neighbourhood", "node", "subtree")
+_METHODS = get_args(Method)
 _DEGENERATE_SHARE = 0.5
 _CAP_FACTORS = (1.5, 2.0, 4.0)
 
@@ -53,13 +54,14 @@ class Summary:
     ----------
     source : LabelGraph
         The graph that was summarized.
-    method : str
+    method : {"capped", "neighbourhood", "node", "subtree"}
+        How the sets were chosen; see `summarize`.
     target : int
         Number of supernodes asked for, at most.
     cap : int or None
         Largest number of labels a supernode may hold; None where there was no such rule.
     seed : int or None
-        None where nothing was drawn.
+        What started the draws; None where nothing was drawn.
     assignment : ndarray of shape (n_labels,), dtype=int32
         Supernode of each label.
     sizes : ndarray of shape (n_supernodes,), dtype=int64
@@ -111,8 +113,7 @@ class Summary:
 
     def members(self, supernode: int) -> NDArray[np.int64]:
         """Return the indices of the labels of a supernode, ascending; the first call sorts all labels."""
-        if not 0 <= supernode < self.n_supernodes:
-            raise InputError(f"supernode: {supernode} is outside 0..{self.n_supernodes - 1}")
+        supernode = whole_number("supernode", supernode, 0, self.n_supernodes - 1)
         order, begin = self._by_supernode
         return order[begin[supernode] : begin[supernode + 1]]
 
@@ -157,15 +158,19 @@ class Summary:
             For a number that is no supernode.
         MissingExtraError
             Without scipy.
+
+        Notes
+        -----
+        Two Dijkstra runs over the edges between supernodes for each of `supernodes`.
+
+        Examples
+        --------
+        >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
+        >>> bounds = summarize(graph, 2, method="subtree").distortion([0])
+        >>> bounds.lower.tolist(), bounds.upper.tolist()
+        ([[0.0, 1.0]], [[0.0, 3.0]])
         """
-        sources = np.asarray(supernodes)
-        if sources.ndim != 1 or sources.dtype.kind not in "iu":
-            raise InputError(
-                f"supernodes: shape {sources.shape}, dtype {sources.dtype}; give a list of numbers"
-            )
-        bad = np.flatnonzero((sources < 0) | (sources >= self.n_supernodes))
-        if len(bad):
-            raise InputError(f"supernodes: {sources[bad[0]]} is outside 0..{self.n_supernodes - 1}")
+        sources = index_array("supernodes", supernodes, self.n_supernodes)
         return path_bounds(self.edges, self.weights, self.diameters, sources)
 
     @cached_property
@@ -236,10 +241,11 @@ def summarize(
     >>> summary.keys, summary.assignment.tolist(), summary.counts.tolist()
     (('plant', 'tree'), [0, 1, 1, 1], [1])
     """
+    refuse_other_than(LabelGraph, "graph", graph, "build one with LabelGraph.from_edges")
     n = graph.n_labels
-    target = _whole("target", target, 1)
-    seed = _whole("seed", seed, 0, 2**63 - 1)
-    if method not in _METHODS:
+    target = min(whole_number("target", target, 1), n)
+    seed = whole_number("seed", seed, 0, 2**63 - 1)
+    if not isinstance(method, str) or method not in _METHODS:
         raise InputError(f"method: {method!r} given; choose one of {', '.join(map(repr, _METHODS))}")
     if method != "capped" and cap is not None:
         raise InputError(f"cap: only method='capped' has one, method={method!r} was given; leave it out")
@@ -279,15 +285,6 @@ def _kernels() -> Any:
     return unionfind
 
 
-def _whole(name: str, value: Any, least: int, largest: int | None = None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InputError(f"{name}: {value!r} of type {type(value).__name__}; it is a whole number")
-    if value < least or (largest is not None and value > largest):
-        rule = f"at least {least}" if largest is None else f"from {least} to {largest}"
-        raise InputError(f"{name}: {value} given; it is {rule}")
-    return int(value)
-
-
 @dataclass(frozen=True)
 class _Forest:
     """What a method found: the union-find forest, and how."""
@@ -306,7 +303,9 @@ def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None,
             f"never joins; ask for {graph.n_components} or more, or summarize one part"
         )
     kernels = _kernels()
-    begin, neighbours = kernels.adjacency(graph.n_labels, graph.edge_child, graph.edge_parent)
+    from ontology.geometry.kernels.adjacency import adjacency
+
+    begin, neighbours = adjacency(graph.n_labels, graph.edge_child, graph.edge_parent)
     limits = _limits(graph, target, cap) if method == "capped" else (graph.n_labels,)
     for limit in limits:
         above, size, n_sets, picks, scanned = kernels.merge_neighbourhoods(
@@ -334,7 +333,7 @@ def _limits(graph: LabelGraph, target: int, cap: int | float | None) -> tuple[in
             raise InputError(f"cap: {cap} given; as a share of all labels it is between 0 and 1")
         most = math.floor(cap * n)
     else:
-        most = min(_whole("cap", cap, 1), n)
+        most = min(whole_number("cap", cap, 1), n)
     if most * target < n:
         raise InputError(
             f"cap: {target} supernodes of at most {most} labels hold {most * target} of {n}; "

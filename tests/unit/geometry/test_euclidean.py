@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
 from ontology.geometry import DenseScorer, FrechetResult, euclidean
-from ontology.geometry.euclidean import EuclideanScorer, EuclideanSpace
+from ontology.geometry.euclidean import EuclideanSpace
 from ontology.geometry.observed import observed_points
+from ontology.geometry.scoring import euclideanscorer
+from ontology.geometry.scoring.euclideanscorer import EuclideanScorer
 from tests import oracles
 
 SEED = 3
@@ -138,9 +140,10 @@ def test_blocks_and_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
         space.distances(),
         space.diameter(),
     )
-    monkeypatch.setattr(euclidean, "_BLOCK_ENTRIES", 100)
+    for module in (euclidean, euclideanscorer):
+        monkeypatch.setattr(module, "_BLOCK_ENTRIES", 100)
     monkeypatch.setattr(euclidean, "_CACHED_ENTRIES", 40)
-    monkeypatch.setattr(euclidean, "_MOST_PAIRS", 50)
+    monkeypatch.setattr(euclideanscorer, "_MOST_PAIRS", 50)
     assert_same(EuclideanScorer(space, observed).score(weights), whole)
     np.testing.assert_array_equal(space.distances(), distances)
     for col in (0, 7):
@@ -217,7 +220,7 @@ def test_embeddings_that_break_a_rule_are_refused_by_name(vectors: Any, options:
 
 
 def test_keys_are_checked() -> None:
-    with pytest.raises(InputError, match="the string 'ab' given"):
+    with pytest.raises(InputError, match="the single string 'ab' given"):
         EuclideanSpace(np.zeros((2, 1)), "ab")
     with pytest.raises(InputError, match="'a' stands twice"):
         EuclideanSpace(np.zeros((2, 1)), ["a", "a"])

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from ontology.errors import InputError
 from ontology.geometry import MetricSpace, TreeSpace, metric_space
-from ontology.geometry.loci.certificates import Competition, is_short, whole_numbers
+from ontology.geometry.loci.certificates import Competition
 from ontology.geometry.loci.exactgame import exact_product, settle, solve_game
 from ontology.geometry.loci.general import GeneralLocus, general_locus
 from ontology.geometry.loci.marginprogram import MarginProgram
 from ontology.geometry.loci.restricted import nearest_at_hull, restricted_tree_locus
+from ontology.geometry.wholenumbers import is_short, whole_numbers
 from ontology.keys import Keys
 from ontology.labelgraph import LabelGraph
 from tests.oracles_locus import Rows, game, locus_of_rows, means, squared
@@ -400,7 +401,7 @@ def test_bad_distances_are_refused(distances: Any, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("candidates", "said"), [([4], "candidates: 4 given; .*0..3"), ([-1], "-1"), ([0.5], "float64")]
+    ("candidates", "said"), [([4], "candidates: index 4 .*0..3"), ([-1], "-1"), ([0.5], "float64")]
 )
 def test_bad_candidates_are_refused(candidates: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):

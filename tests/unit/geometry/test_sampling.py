@@ -11,7 +11,8 @@ import pytest
 from ontology.errors import InputError, SpaceError
 from ontology.geometry import CompleteSpace, DenseScorer, MatrixSpace, MetricSpace, TreeSpace, metric_space
 from ontology.geometry.euclidean import EuclideanSpace
-from ontology.geometry.sampling import allowed_points, sample_observed, uniform_centre
+from ontology.geometry.observed import allowed_points
+from ontology.geometry.sampling import sample_observed, uniform_centre
 from ontology.keys import Keys
 from ontology.labelgraph import LabelGraph
 from tests import oracles
@@ -147,7 +148,7 @@ def test_leaf_only_centres_are_leaves() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"n": 0}, "n: 0 given; draw a whole number of labels, from 1 to all 5"),
+        ({"n": 0}, "n: 0 given; it is from 1 to 5"),
         ({"n": 6}, "n: 6"),
         ({"n": True}, "n: True"),
         ({"method": "normal"}, "method: 'normal'"),

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from ontology.errors import InputError, SpaceError, UnknownLabelError
 from ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace, metric_space
 from ontology.geometry.loci.locus import locus_index
-from ontology.geometry.sampling import allowed_points
+from ontology.geometry.observed import allowed_points
+from ontology.geometry.selections.attachment import AttachmentBounds
 from ontology.geometry.selections.growing import Limits
-from ontology.geometry.selections.growing_measured import MeasuredLocus
+from ontology.geometry.selections.growing_measured import MOST_DRAWN, MOST_MEASURED, MeasuredLocus
 from ontology.geometry.selections.purchases import most_purchases, purchase_bound
 from ontology.geometry.selections.selection import Selection, select_classes, select_next
 from ontology.keys import Keys
@@ -252,7 +253,7 @@ def test_elsewhere_each_pick_is_the_best_of_all_candidates(kind: str) -> None:
             pool = np.setdiff1d(points, observed)
             after = [len(locus_index(space, np.array([*observed, v]))) for v in pool.tolist()]
             gains = np.array(after) - growing.size
-            bounds = growing.bounds(pool)
+            bounds = growing.bounds(pool).values
             assert (bounds >= gains).all()
             sharp += int((bounds < space.n_labels - growing.size).sum())
             assert (pick, gain) == (pool[np.argmax(gains)], gains.max())
@@ -262,6 +263,79 @@ def test_elsewhere_each_pick_is_the_best_of_all_candidates(kind: str) -> None:
             found.size_before + found.gains.sum()
         }
     assert sharp > 0
+
+
+def restricted_tree(rng: np.random.Generator, n: int, *, weighted: bool, leaves: bool) -> TreeSpace:
+    whole = random_tree(rng, n, weighted=weighted)
+    some = np.setdiff1d(np.arange(n), whole.parent) if leaves else rng.permutation(n)[: n // 2 + 1]
+    return TreeSpace(whole.points, whole.tree, np.sort(some))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("leaves", [False, True])
+def test_on_restricted_trees_no_gain_exceeds_its_bound(weighted: bool, leaves: bool) -> None:
+    """Candidates are all points, allowed or not; bounds hold as made, when refined, and for twins."""
+    rng = np.random.default_rng(SEED)
+    total = slack = 0
+    for _ in range(25):
+        n = int(rng.integers(5, 22))
+        space = restricted_tree(rng, n, weighted=weighted, leaves=leaves)
+        observed = rng.permutation(n)[: int(rng.integers(1, 4))]
+        pool = np.setdiff1d(np.arange(n), observed)
+        growing = MeasuredLocus(space, observed)
+        bounds = growing.bounds(pool)
+        assert isinstance(bounds, AttachmentBounds)
+        gains = [len(locus_index(space, np.append(observed, c))) - growing.size for c in pool.tolist()]
+        assert [growing.gain(c) for c in pool.tolist()] == gains
+        assert (bounds.values >= gains).all()
+        for i in range(len(pool)):
+            before = bounds.values[i]
+            assert bounds.refine(i) == (bounds.values[i] < before)
+        assert (bounds.values >= gains).all()
+        total += sum(gains)
+        slack += int(bounds.values.sum()) - sum(gains)
+        for i, gain in enumerate(gains):
+            bounds.settle(i, gain)
+        assert bounds.values.tolist() == gains
+    assert slack < total
+
+
+def test_among_leaves_of_a_tree_few_are_measured() -> None:
+    rng = np.random.default_rng(SEED)
+    space = restricted_tree(rng, 500, weighted=False, leaves=True)
+    points = allowed_points(space)
+    observed = np.sort(rng.choice(points, 8, replace=False))
+    growing = MeasuredLocus(space, observed)
+    found = growing.pick(np.setdiff1d(points, observed), Limits(2))
+    assert growing.n_measured < 0.2 * len(points)
+    assert growing.size == len(locus_index(space, np.concatenate([observed, found.index])))
+
+
+def test_large_graphs_draw_their_candidates_unless_they_are_named() -> None:
+    space = metric_space(LabelGraph.grid((24, 24)))
+    observed = [space.keys[0], space.keys[1]]
+    points = space.point_index(observed)
+    pool = np.setdiff1d(np.arange(space.n_points), points)
+    assert len(pool) > MOST_DRAWN
+    growing = MeasuredLocus(space, points)
+    drawn = growing.pick(pool, Limits(2, draw=np.random.default_rng(3)))
+    assert growing.n_measured <= 2 * MOST_MEASURED
+    found = select_classes(space, observed, 2, seed=3)
+    assert (found.index.tolist(), found.gains.tolist()) == (drawn.index.tolist(), drawn.gains.tolist())
+    assert found.sizes[-1] == len(locus_index(space, np.append(points, found.index)))
+    assert select_classes(space, [space.keys[300]], 1).status == "lower_bound"
+    best = select_classes(space, observed, 1, candidates=[space.keys[i] for i in (5, 23, 500, 575)])
+    assert (best.keys, best.status) == ((space.keys[575],), "exact")
+
+
+def test_a_complete_graph_with_some_labels_allowed_measures_one_a_pick() -> None:
+    space = CompleteSpace([name(i) for i in range(300)], range(0, 300, 2))
+    growing = MeasuredLocus(space, np.array([0]))
+    found = growing.pick(np.arange(1, 300), Limits(3))
+    assert (found.index.tolist(), found.gains.tolist()) == ([1, 2, 3], [149, 0, 0])
+    growing = MeasuredLocus(space, np.array([0]))
+    assert growing.pick(np.arange(2, 300, 2), Limits(3)).gains.tolist() == [1, 1, 1]
+    assert growing.n_measured == 3
 
 
 def test_elsewhere_one_pick_is_exact_and_more_are_a_heuristic() -> None:
@@ -369,8 +443,8 @@ LINE = TreeSpace.from_arrays(Keys.from_strings("abcd"), [-1, 0, 1, 2])
         ({"candidates": ["x"]}, UnknownLabelError, "'x'"),
         ({"required": ["a"]}, InputError, "required: 'a' is observed already"),
         ({"required": ["b"], "forbidden": ["b"]}, InputError, "required: 'b' is forbidden"),
-        ({"costs": {"b": -1.0}}, InputError, "costs: -1.0 for 'b'"),
-        ({"costs": {"b": float("nan")}}, InputError, "costs: nan for 'b'"),
+        ({"costs": {"b": -1.0}}, InputError, "costs: 'b': -1.0 given"),
+        ({"costs": {"b": float("nan")}}, InputError, "costs: 'b': nan given"),
         ({"costs": {"x": 1.0}}, UnknownLabelError, "'x'"),
         ({"budget": -2.0}, InputError, "budget: -2.0"),
         ({"budget": float("inf")}, InputError, "budget: inf"),

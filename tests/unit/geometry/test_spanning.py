@@ -143,7 +143,7 @@ def test_it_is_the_rule_of_the_space_and_not_of_the_classifier() -> None:
             "'dot'",
         ),
         ({"truth": ["a", "a"]}, InputError, "truth: 2 keys for 1 rows"),
-        ({"truth": "a"}, InputError, "truth: 'a' for 1 rows"),
+        ({"truth": "a"}, InputError, "truth: the single string 'a' given"),
         ({"weights": np.zeros((0, 2)), "truth": []}, InputError, "truth: 0 keys for 0 rows"),
         ({"truth": ["z"]}, UnknownLabelError, "'z'"),
         ({"observed": ["a", "z"]}, UnknownLabelError, "'z'"),

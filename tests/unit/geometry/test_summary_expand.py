@@ -68,7 +68,7 @@ def test_what_cannot_be_pushed_or_expanded_is_named():
         push(summary, ["000", ["001"]])
     with pytest.raises(InputError, match="single string"):
         push(summary, "000")
-    with pytest.raises(InputError, match="index: 30"):
+    with pytest.raises(InputError, match="index: index 30"):
         push_index(summary, [30])
     with pytest.raises(InputError, match="offsets"):
         push_index(summary, [1, 2], [0, 1])

@@ -1,0 +1,93 @@
+"""How many labels hang along the way to a new observed label; vertices in preorder.
+
+The root is an observed label, so the hull of the observed labels holds every vertex above one of them, and
+the way from the hull down to a vertex is the way from the root as far as it is outside.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.geometry.kernels.jit import compiled
+
+__all__ = ["counts_along_ways", "nearest_by_side"]
+
+
+@compiled
+def nearest_by_side(
+    parent: NDArray[np.int64],
+    length: NDArray[np.float64],
+    allowed: NDArray[np.bool_],
+    missing: NDArray[np.bool_],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Find how near allowed labels come to each vertex from either side, and how many missing ones do."""
+    # parent, length, allowed, missing (some of the allowed): (n,) -> down, up: distance of the nearest
+    # allowed label in the subtree, and outside it; n_down, n_up: missing labels at that distance. O(n).
+    n = len(parent)
+    first, second = np.full(n, np.inf), np.full(n, np.inf)  # the two smallest distances that differ
+    n_first, n_second = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    n_branches = np.zeros(n, dtype=np.int64)  # that come as near as the first
+    for v in range(n - 1, -1, -1):
+        if allowed[v]:
+            second[v], n_second[v] = first[v], n_first[v]
+            first[v], n_first[v], n_branches[v] = 0.0, np.int64(missing[v]), 1
+        if v == 0:
+            break
+        u, far = parent[v], first[v] + length[v]
+        if far < first[u]:
+            second[u], n_second[u] = first[u], n_first[u]
+            first[u], n_first[u], n_branches[u] = far, n_first[v], 1
+        elif far == first[u]:
+            n_first[u] += n_first[v]
+            n_branches[u] += 1
+        elif far < second[u]:
+            second[u], n_second[u] = far, n_first[v]
+        elif far == second[u]:
+            n_second[u] += n_first[v]
+    up = np.full(n, np.inf)
+    n_up = np.zeros(n, dtype=np.int64)
+    for v in range(1, n):
+        u = parent[v]
+        if first[v] + length[v] > first[u]:
+            beside, n_beside = first[u], n_first[u]
+        elif n_branches[u] > 1:
+            beside, n_beside = first[u], n_first[u] - n_first[v]
+        else:
+            beside, n_beside = second[u], n_second[u]
+        up[v] = min(beside, up[u]) + length[v]
+        if beside <= up[u]:
+            n_up[v] += n_beside
+        if up[u] <= beside:
+            n_up[v] += n_up[u]
+    return first, up, n_first, n_up
+
+
+@compiled
+def counts_along_ways(
+    parent: NDArray[np.int64],
+    length: NDArray[np.float64],
+    inside: NDArray[np.bool_],
+    down: NDArray[np.float64],
+    up: NDArray[np.float64],
+    n_down: NDArray[np.int64],
+    n_up: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Count the missing labels that can be best because a vertex is observed, those off the hull."""
+    # inside: the hull; the rest as `nearest_by_side` returns it; lengths are whole numbers -> (n,). O(n).
+    # The way's own vertices count what is nearest to them and as near in neither direction of the way.
+    n = len(parent)
+    passed = np.zeros(n, dtype=np.int64)
+    count = np.zeros(n, dtype=np.int64)
+    for v in range(n):
+        u = parent[v]
+        if v > 0 and not inside[v]:
+            passed[v] = passed[u]
+            if not inside[u] and down[u] < up[u] and down[v] + length[v] > down[u]:
+                passed[v] += n_down[u]
+        count[v] = passed[v]
+        if down[v] <= up[v]:
+            count[v] += n_down[v]
+        if up[v] <= down[v]:
+            count[v] += n_up[v]
+    return count

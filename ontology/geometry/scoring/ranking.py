@@ -1,0 +1,100 @@
+"""From finalists to answers: what every scorer does alike once the plain sums are known."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ontology.errors import InputError, WeightError
+from ontology.geometry.arguments import index_array, whole_number
+from ontology.geometry.ties import TIE_RELATIVE
+
+__all__ = ["Finalists", "check_choice", "check_one_row", "ranked", "ranked_groups", "spans"]
+
+Finalists = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Sample, row (or group of equal rows) and plain sum of each finalist."""
+
+
+def check_choice(top: int, candidates: ArrayLike | None, n_labels: int) -> NDArray[np.int64] | None:
+    """Return the candidates ascending, each once (None: all labels), or raise `InputError`."""
+    rows = None
+    if candidates is not None:
+        rows = np.unique(index_array("candidates", candidates, n_labels))
+        if not len(rows):
+            raise InputError(f"candidates: empty; give at least one index, each within 0..{n_labels - 1}")
+    whole_number("top", top, 1, n_labels if rows is None else len(rows))
+    return rows
+
+
+def check_one_row(n_rows: int) -> None:
+    """Raise `WeightError` unless the weights are one row: a mean set has no common length for several."""
+    if n_rows != 1:
+        raise WeightError(f"weights: {n_rows} rows given; a mean set is of one row")
+
+
+def ranked(
+    sample: NDArray[np.int64],
+    row: NDArray[np.int64],
+    total: NDArray[np.float64],
+    top: int,
+    count: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the best rows of each sample, their values and the number tied with the first.
+
+    Pairs come sorted by sample and row, and every sample has at least `top` of them. `count` is the number of
+    labels that a pair stands for where ties are counted; 1 by default.
+    """
+    every = np.arange(sample[-1] + 1)
+    begin = np.searchsorted(sample, every)
+    index = np.empty((len(every), top), dtype=np.int64)
+    value = np.empty((len(every), top))
+    n_tied = np.empty(len(every), dtype=np.int64)
+    left = total.copy()
+    for rank in range(top):
+        limit = np.minimum.reduceat(left, begin) * (1 + TIE_RELATIVE)
+        among = left <= limit[sample]
+        if rank == 0:
+            n_tied = np.add.reduceat(among * (1 if count is None else count), begin)
+        at = np.flatnonzero(among)
+        first = at[np.searchsorted(sample[at], every)]
+        index[:, rank], value[:, rank] = row[first], total[first]
+        left[first] = np.inf
+    return index, value, n_tied
+
+
+def ranked_groups(
+    first: NDArray[np.int64], label: NDArray[np.int64], finalists: Finalists, top: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return what `ranked` does for finalists that are groups of labels with one plain sum.
+
+    Parameters
+    ----------
+    first : ndarray of shape (n_groups + 1,), dtype=int64
+        The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
+    label : ndarray of int64
+    finalists : Finalists
+        Groups, in any order, which hold at least `top` labels for every sample.
+    top : int
+        Number of labels wanted for each sample.
+    """
+    sample, group, total = finalists
+    count = first[group + 1] - first[group]
+    if top == 1 and (sample == np.arange(len(sample))).all():  # one finalist each: nothing to compare
+        return label[first[group]][:, None], total[:, None], count
+    shown = np.minimum(count, top)  # labels of one group have one value: they rank one after the other
+    listed = label[spans(first[group], shown)]
+    counted = np.zeros(len(listed), dtype=np.int64)
+    counted[np.cumsum(shown) - shown] = count
+    sample, total = np.repeat(sample, shown), np.repeat(total, shown)
+    by = np.lexsort((listed, sample))
+    return ranked(sample[by], listed[by], total[by], top, counted[by])
+
+
+def spans(begin: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ``begin[0], ..., begin[0] + count[0] - 1, begin[1], ...``, one span after the other.
+
+    >>> spans(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist()
+    [5, 6, 9, 10, 11]
+    """
+    skipped = np.cumsum(count) - count
+    return np.repeat(begin - skipped, count) + np.arange(int(count.sum()))

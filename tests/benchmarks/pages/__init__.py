@@ -1,0 +1,57 @@
+"""docs/benchmarks.md, written from the documents in tests/benchmarks/measured and from nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.benchmarks.pages import cover, distances, ingest, locus, scoring, selection, summary
+from tests.benchmarks.pages.section import Run, Section, paragraph, table
+
+PAGE = Path(__file__).parents[3] / "docs" / "benchmarks.md"
+MEASURED = Path(__file__).parents[1] / "measured"
+
+PARTS: dict[str, Callable[[list[Run]], Section]] = {
+    "distances": distances.section,
+    "locus": locus.section,
+    "cover": cover.section,
+    "selection": selection.section,
+    "summary": summary.section,
+    "restricted_scoring": scoring.restricted,
+    "graph_scoring": scoring.graph,
+    "tree_scoring": scoring.tree,
+    "ingest": ingest.section,
+}
+
+_ABOUT = """\
+Written by `python -m tests.benchmarks` from the documents in `tests/benchmarks/measured`; `--only` measures
+some parts again: {parts}. {machine}. Every benchmark checks its answers before their times count, ratios
+are measured inside one run, and each part names its seeds, its threads and how busy others kept the machine,
+which has two cores. Times are processor time, but for ingest and first calls. A factor is the measured
+figure over the wanted one."""
+
+
+def measured(part: str) -> list[Run]:
+    """Return the kept runs of one part."""
+    runs: list[Run] = json.loads((MEASURED / f"{part}.json").read_text(encoding="utf-8"))
+    return runs
+
+
+def render() -> str:
+    """Return the page."""
+    runs = {part: measured(part) for part in PARTS}
+    sections = [write(runs[part]) for part, write in PARTS.items()]
+    goals = [(section, goal) for section in sections for goal in section.goals]
+    missed = [[section.title, *goal.cells()] for section, goal in goals if not goal.met]
+    documents = [run["document"] for part in runs.values() for run in part]
+    machines = dict.fromkeys(
+        "{processor}, Python {python}, numpy {numpy}".format_map(document) for document in documents
+    )
+    about = _ABOUT.format(parts=", ".join(f"`{part}`" for part in PARTS), machine="; ".join(machines))
+    met = f"{len(goals) - len(missed)} of {len(goals)} goals are met."
+    head = f"# Benchmarks\n\n{paragraph(about)}\n\n{met}\n"
+    if missed:
+        columns = ["missed in", "what", "wanted", "measured", "factor", "verdict"]
+        head += f"\n{table(columns, missed)}\n\nWhere their time goes is said with each.\n"
+    return "\n".join([head, *(section.text() for section in sections)])
