@@ -13,6 +13,7 @@ import threading
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from adapter.cache import through_cache
 from ontology.errors import ConflictError, GroveError, LeaseLostError
 from workers.kinds import JobKind, Work, find_kind
 from workers.ledger import RESEND_S, Ledger
@@ -77,7 +78,8 @@ def execute_unit(key: str, ledger: Ledger, workspace: Workspace, *, lease_s: flo
     if claim is None:
         return Outcome.NOT_MINE
     with _Heartbeat(ledger, claim, lease_s) as heartbeat:
-        outcome = _run(kind, claim, ledger, workspace.artifacts, heartbeat)
+        artifacts = through_cache(workspace.artifacts, workspace.settings)
+        outcome = _run(kind, claim, ledger, artifacts, heartbeat)
     logger.info("unit %s of kind %s, attempt %d: %s", key, kind.name, claim.attempts, outcome)
     if outcome in (Outcome.DONE, Outcome.FAILED):
         finish_jobs(ledger, workspace, key)

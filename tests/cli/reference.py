@@ -37,7 +37,7 @@ Data goes to stdout, everything else to stderr; `--json` prints one JSON documen
 | `GROVE_DATABASE_URL` | `sqlite:///$GROVE_HOME/catalog.db` | `postgresql+psycopg://user:password@host/name` |
 | `GROVE_ARTIFACTS_URL` | `$GROVE_HOME/artifacts` | a folder or an fsspec URL such as `s3://bucket/prefix` |
 | `GROVE_BROKER_URL` | none: work runs in this process | `redis://host:6379/0` for Celery workers |
-| `GROVE_CACHE_URL` | none: a folder alone | `redis://host:6380/0`, a second Redis that keeps copies of artifacts |
+| `GROVE_CACHE_URL` | none: a folder alone | `redis://host:6380/0`, a second Redis with copies of artifacts |
 
 Each variable with a secret may instead be named `..._FILE` and hold the path of a file.
 """
