@@ -199,6 +199,8 @@ def _strip(
     while first < last:
         v = listed[first]
         first += 1
+        if degree[v] == 0:  # all of its tree hangs on it, and no source is in it
+            continue
         stripped[v] = True
         for e in range(begin[v], begin[v + 1]):
             u = neighbour[e]
@@ -217,8 +219,9 @@ def _strip(
             m += 1
     for i in range(last - 1, -1, -1):
         v = listed[i]
-        anchor[v] = anchor[hangs_on[v]]
-        height[v] = height[hangs_on[v]] + 1
+        if stripped[v]:
+            anchor[v] = anchor[hangs_on[v]]
+            height[v] = height[hangs_on[v]] + 1
     core_begin = np.zeros(m + 1, np.int64)
     core_neighbour = np.empty(begin[n], np.int32)
     last = 0

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from ontology.errors import InputError, SpaceError
 from ontology.geometry import CompleteSpace, GraphSpace, MatrixSpace, TreeSpace, metric_space, rootedtree
 from ontology.geometry.distances import distance_blocks, eccentricities, pairwise_distances
+from ontology.geometry.kernels import breadthfirst
+from ontology.geometry.kernels.adjacency import adjacency
 from ontology.labelgraph import LabelGraph
 
 
@@ -368,3 +370,15 @@ def test_an_out_that_does_not_fit_is_refused() -> None:
             pairwise_distances(space, out=out)
     with pytest.raises(InputError, match="block: 0"):
         distance_blocks(space, block=0)
+
+
+def test_stripping_leaves_one_vertex_of_a_tree_without_a_source():
+    """Its last vertex hangs on nothing: what it hung on was memory that nobody had written."""
+    pairs = np.arange(0, 400, 2)
+    begin, neighbour = adjacency(400, pairs, pairs + 1)
+    keep = np.zeros(400, dtype=bool)
+    keep[:8] = True
+    core_begin, _, anchor, height = breadthfirst._strip(begin, neighbour, keep)
+    assert len(core_begin) - 1 == 8 + 196
+    assert ((anchor >= 0) & (anchor < 204)).all()
+    assert sorted(height[8:].tolist()) == [0] * 196 + [1] * 196
