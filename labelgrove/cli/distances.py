@@ -37,6 +37,8 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
     from ontology.errors import InputError
     from ontology.geometry import pairwise_distances
 
+    if out is not None and out.suffix != ".npy":
+        raise InputError(f"--out {out}: name a .npy file")
     space = stored.space
     column_keys, row_keys = stored.keys(columns), stored.keys(rows) or tuple(space.keys)
     shape = (len(row_keys), len(column_keys))

@@ -55,7 +55,7 @@ def locus(
     }
     lines = [
         f"{len(keys):,} observed labels reach {share(len(found), stored.space.n_labels)}, "
-        f"{_CERTAIN[found.status]}",
+        f"{_CERTAIN[found.status]} ({stored.space.kind} metric)",
         f"{len(unique):,} of them uniquely",
         f"for example {stored.examples(found.members)}",
     ]

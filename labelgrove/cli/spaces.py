@@ -38,7 +38,14 @@ KEYS = "FILE|KEYS"
 
 _OPTIONS = (
     click.argument("ontology"),
-    click.option("--metric", type=click.Choice(["auto", "tree", "graph"]), default="auto", show_default=True),
+    click.option(
+        "--metric",
+        type=click.Choice(["auto", "tree", "graph"]),
+        default="auto",
+        show_default=True,
+        help="tree: paths over primary parents; graph: shortest paths over all edges; auto: tree where the "
+        "hierarchy is one, else graph.",
+    ),
     click.option(
         "--labels",
         "allowed",
@@ -174,6 +181,10 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--costs {source}: cannot be read: {error}") from error
     rows = list(csv.reader(io.StringIO(text)))
+    if rows and _is_cost(rows[0][-1]):
+        raise InputError(
+            f"{source}:1: {','.join(rows[0])!r} is no header; begin with a line such as label,cost"
+        )
     labels, costs = [], []
     for line, row in enumerate(rows[1:], start=2):
         try:
@@ -186,3 +197,11 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
         labels.append(label)
     found = find_labels(labels, stored.graph.keys, stored.graph.names, by=stored.by)
     return dict(zip(stored.graph.keys.take(found), costs, strict=True))
+
+
+def _is_cost(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -39,7 +39,7 @@ def test_locus_shows_what_is_reached_and_how(call):
     assert (found["status"], found["size"], found["n_unique"]) == ("exact", 4, 4)
     assert found["witness"] == {"label": "tree", "weights": {"elm": 2, "moss": 1}}
     text = call("locus", "garden", "--observed", "elm,moss").stdout
-    assert "reach 4 of 6 labels (66.67 %), exact" in text
+    assert "reach 4 of 6 labels (66.67 %), exact (tree metric)" in text
 
 
 def test_a_label_out_of_reach_has_no_witness(call):
@@ -95,6 +95,8 @@ def test_select_gains_spends_and_keeps_to_its_limits(call):
     assert document(limited)["spent"] <= 3
     assert document(limited)["gain"] == 4
     Path("bad.csv").write_text("label,cost\noak,much\n")
+    Path("bare.csv").write_text("oak,2\n")
+    assert "no header" in call("select", "garden", "--observed", "moss", "--costs", "bare.csv", code=2).stderr
     assert "bad.csv:2" in call("select", "garden", "--observed", "moss", "--costs", "bad.csv", code=2).stderr
 
 
@@ -114,6 +116,7 @@ def test_distances_are_shown_where_few_and_written_where_many(call):
     assert Path("d.rows.txt").read_text().splitlines() == shown["rows"]
     assert Path("d.columns.txt").read_text().splitlines() == ["elm", "moss"]
     call("distances", "garden", "--columns", "elm", "--out", "missing/d.npy", code=2)
+    assert ".npy" in call("distances", "garden", "--columns", "elm", "--out", "d.csv", code=2).stderr
 
 
 def test_summarize_assigns_every_label(call):

@@ -72,7 +72,7 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     if n > EXACT_LABELS:
         raise SpaceError(
             f"{n} labels: the search for a small cover compares all pairs and takes at most {EXACT_LABELS}; "
-            "allow fewer labels, or, on a tree, use phylogenetic_cover"
+            "allow fewer labels, or measure on the tree of primary parents (metric='tree')"
         )
     distances = space.distances(cols=points)
     same = np.argwhere(np.triu(distances == 0, 1))
