@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -266,11 +267,14 @@ def remove(workspace: Workspace, name: str) -> None:
 
 def _parameters(given: Sequence[str]) -> dict[str, Any]:
     """Return parameters by name: JSON where a value reads as JSON, decimals and all else as text."""
+    from ontology.errors import NotFoundError
 
     def read(name: str, text: str) -> Any:
         if name == "ontology":  # a name may look like a number
             return text
         if text.startswith("@"):
+            if text != "@-" and not Path(text[1:]).exists():  # never a key that stands where a file should
+                raise NotFoundError(f"--param {name}={text}: there is no file {text[1:]}; check the path")
             return read_keys(text[1:])
         try:
             return json.loads(text, parse_float=str, parse_constant=str)

@@ -97,6 +97,7 @@ def test_an_estimate_submits_nothing(job, call):
         ((*COVER, "--param", "method"), 2, "--param 'method': write NAME=VALUE"),
         ((*COVER, "--param", "ontology=garden"), 2, "--param ontology: is given twice"),
         ((*COVER, "--param", "method=@gone.txt"), 4, "gone.txt"),
+        ((*COVER, "--param", "method=@oak"), 4, "no file oak"),
     ],
 )
 def test_a_request_that_breaks_a_rule_is_refused(call, job, arguments, code, said):
