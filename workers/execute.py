@@ -20,7 +20,6 @@ from workers.ledger import RESEND_S, Ledger
 from workers.states import Beat, Claim
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
     from ontology.workspace import Workspace
 
 __all__ = ["Outcome", "UnwantedError", "execute_unit", "finish_jobs"]
@@ -78,8 +77,7 @@ def execute_unit(key: str, ledger: Ledger, workspace: Workspace, *, lease_s: flo
     if claim is None:
         return Outcome.NOT_MINE
     with _Heartbeat(ledger, claim, lease_s) as heartbeat:
-        artifacts = through_cache(workspace.artifacts, workspace.settings)
-        outcome = _run(kind, claim, ledger, artifacts, heartbeat)
+        outcome = _run(kind, claim, ledger, workspace, heartbeat)
     logger.info("unit %s of kind %s, attempt %d: %s", key, kind.name, claim.attempts, outcome)
     if outcome in (Outcome.DONE, Outcome.FAILED):
         finish_jobs(ledger, workspace, key)
@@ -109,11 +107,10 @@ def finish_jobs(ledger: Ledger, workspace: Workspace, key: str | None = None) ->
             ledger.published(publication)
 
 
-def _run(
-    kind: JobKind, claim: Claim, ledger: Ledger, artifacts: ArtifactStore, heartbeat: _Heartbeat
-) -> Outcome:
+def _run(kind: JobKind, claim: Claim, ledger: Ledger, workspace: Workspace, heartbeat: _Heartbeat) -> Outcome:
+    artifacts = through_cache(workspace.artifacts, workspace.settings)
     try:
-        product = kind.execute(Work(claim.parameters, claim.inputs, artifacts, heartbeat.check))
+        product = kind.execute(Work(claim.parameters, claim.inputs, artifacts, heartbeat.check, workspace))
         heartbeat.check()
         digest = artifacts.put_arrays(product.arrays, product.metadata)
         size = artifacts.size(digest)

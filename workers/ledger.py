@@ -19,7 +19,7 @@ from ontology.database import now, reading, upsert, writing
 from ontology.errors import ConflictError, NotFoundError
 from workers.plan import PlannedJob, canonical_json
 from workers.records import in_state, read_jobs, read_units
-from workers.states import JOB_MOVES, UNIT_MOVES, Beat, Claim, Job, Publication, State, Unit
+from workers.states import GRAPH, JOB_MOVES, UNIT_MOVES, Beat, Claim, Job, Publication, State, Unit
 from workers.tables import job_table, job_unit_table, publication_table, unit_table
 
 __all__ = ["RESEND_S", "Ledger"]
@@ -127,12 +127,22 @@ class Ledger:
         )
         connection.execute(self._job_retried(plan.id))
         connection.execute(self._reopened("retry").where(_unit.key.in_(_units_of(plan.id))))
+        wish = {"job_id": plan.id, "state": State.PENDING, "error": None}
+        insertion = upsert(connection, publication_table)
         if target is not None:
-            wish = {"job_id": plan.id, "state": State.PENDING, "error": None}
             connection.execute(
-                upsert(connection, publication_table)
-                .values(kind=plan.kind, target_json=canonical_json(target), **wish)
-                .on_conflict_do_update(index_elements=["kind", "target_json"], set_=wish)
+                insertion.values(
+                    kind=plan.kind, target_json=canonical_json(target), **wish
+                ).on_conflict_do_update(index_elements=["kind", "target_json"], set_=wish)
+            )
+        if plan.shown:  # once for each job, and tried again where it had failed
+            shown = {"kind": plan.kind, "target_json": canonical_json({GRAPH: plan.id})}
+            connection.execute(
+                insertion.values(**shown, **wish).on_conflict_do_update(
+                    index_elements=["kind", "target_json"],
+                    set_=wish,
+                    where=_publication.state == State.FAILED,
+                )
             )
 
     def recompute(self, job_id: str) -> None:

@@ -40,6 +40,8 @@ class PlannedJob:
     version: int
     spec_json: str
     units: tuple[PlannedUnit, ...]
+    shown: bool = False
+    """Whether its result is shown in the graph."""
 
 
 def canonical_json(value: Any) -> str:
@@ -96,7 +98,9 @@ def plan_job(kind: JobKind, parameters: Mapping[str, Any]) -> PlannedJob:
             f"kind {kind.name!r}: its plan ends in {len(inputs)} units; the last stage must be one unit, "
             "whose artifact is the result"
         )
-    return PlannedJob(_digest(spec_json), kind.name, kind.version, spec_json, tuple(units))
+    return PlannedJob(
+        _digest(spec_json), kind.name, kind.version, spec_json, tuple(units), shown=kind.show is not None
+    )
 
 
 def _digest(text: str) -> str:

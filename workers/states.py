@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["JOB_MOVES", "UNIT_MOVES", "Beat", "Claim", "Job", "Move", "Publication", "State", "Unit"]
+__all__ = ["GRAPH", "JOB_MOVES", "UNIT_MOVES", "Beat", "Claim", "Job", "Move", "Publication", "State", "Unit"]
 
 
 class State(StrEnum):
@@ -175,6 +175,10 @@ class Publication:
     job_id: str
     sha256: str
     parameters: Mapping[str, Any]
+
+
+GRAPH = "graph"
+"""Key of the target under which a job's own result is shown in the graph; its value is the id of the job."""
 
 
 class Beat(StrEnum):

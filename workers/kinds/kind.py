@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from ontology.artifacts import ArtifactStore
+    from ontology.graph.results import GraphResult
     from ontology.labelgraph import LabelGraph
     from ontology.workspace import Workspace
     from workers.states import Publication
@@ -56,12 +57,15 @@ class Work:
         Where inputs are read.
     check : callable
         Raises when the work is not wanted any more; called between the parts of a long computation.
+    workspace : Workspace
+        For the kinds whose work is a change of the graph; arithmetic needs `artifacts` alone.
     """
 
     parameters: Mapping[str, Any]
     inputs: tuple[str, ...]
     artifacts: ArtifactStore
     check: Callable[[], None]
+    workspace: Workspace
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,8 @@ class JobKind:
         `Work` -> `Product`; the same bytes every time. Raises `TransientError` for what may pass by itself.
     publish : callable, optional
         Points the name of a `Publication` at its result; repeatable.
+    show : callable, optional
+        Artifacts, and the publication of a done job -> its result as nodes and relationships of the graph.
     queue : str
         Queue of its messages; workers listen on the queues of all kinds that they know.
     fit : callable, optional
@@ -126,6 +132,7 @@ class JobKind:
     plan: Callable[[Mapping[str, Any]], Sequence[Step]]
     execute: Callable[[Work], Product]
     publish: Callable[[Workspace, Publication], None] | None = None
+    show: Callable[[ArtifactStore, Publication], GraphResult] | None = None
     queue: str = DEFAULT_QUEUE
     fit: Callable[[Mapping[str, Any], LabelGraph, Mapping[str, int]], dict[str, Any]] | None = None
     estimate: Callable[[Mapping[str, Any], int, int], Estimate] | None = None

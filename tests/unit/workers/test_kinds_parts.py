@@ -114,7 +114,7 @@ def test_work_that_is_not_wanted_any_more_stops_at_the_next_part(workspace, kind
             raise _TooOftenError("nobody wants it")
 
     with pytest.raises(_TooOftenError):
-        find_kind(kind).execute(Work(parameters, (), workspace.artifacts, check))
+        find_kind(kind).execute(Work(parameters, (), workspace.artifacts, check, workspace))
 
 
 GOLDEN = {
