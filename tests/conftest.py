@@ -74,6 +74,20 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.line(f"{test}: {reason}")
 
 
+# --- two processes ------------------------------------------------------------------------------------------
+
+_SHARED_SERVERS = {"neo4j_url", "neo4j_server", "redis_url", "redis_server", "postgres_server"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests that empty or kill a shared server in one process when there are several (`-n 2`)."""
+    for item in items:
+        shares = _SHARED_SERVERS.intersection(getattr(item, "fixturenames", ()))
+        if shares or item.get_closest_marker("faults"):
+            item.add_marker(pytest.mark.xdist_group("servers"))
+
+
 # --- environment --------------------------------------------------------------------------------------------
 
 
