@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ontology.errors import InputError, NotFoundError
 
-__all__ = ["read_outputs", "read_truth"]
+__all__ = ["is_number", "read_outputs", "read_truth"]
 
 _HEADER_FAULTS = (MemoryError, OverflowError, RecursionError, SyntaxError, TypeError, tokenize.TokenError)
 """What numpy lets through from a .npy header that lies about its shape or is no literal."""
@@ -51,7 +51,7 @@ def read_outputs(path: Path) -> tuple[NDArray[Any], list[str] | None]:
     if not rows:
         raise InputError(f"{path}: is empty; a header with the column names comes first")
     header = rows[0][1]
-    if all(_is_number(cell) for cell in header):
+    if all(is_number(cell) for cell in header):
         raise InputError(
             f"{path}:{rows[0][0]}: the first line holds numbers alone; a .csv file begins with the names of "
             "its columns (save numbers without names as .npy)"
@@ -87,7 +87,8 @@ def read_truth(path: Path) -> list[str]:
     return [line.strip() for line in _text(path).split("\n") if line.strip()]
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether a cell of a table can be read as a number."""
     try:
         float(cell)
     except ValueError:

@@ -170,6 +170,7 @@ def write_rows(
 def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | None:
     """Read what observing a label costs: a CSV file with a header and the columns label and cost."""
     from adapter import find_labels
+    from labelgrove.tables import is_number
     from ontology.errors import InputError, NotFoundError
 
     if source is None:
@@ -181,7 +182,7 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--costs {source}: cannot be read: {error}") from error
     rows = list(csv.reader(io.StringIO(text)))
-    if rows and _is_cost(rows[0][-1]):
+    if rows and is_number(rows[0][-1]):
         raise InputError(
             f"{source}:1: {','.join(rows[0])!r} is no header; begin with a line such as label,cost"
         )
@@ -197,11 +198,3 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
         labels.append(label)
     found = find_labels(labels, stored.graph.keys, stored.graph.names, by=stored.by)
     return dict(zip(stored.graph.keys.take(found), costs, strict=True))
-
-
-def _is_cost(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ontology.errors import InputError, SpaceError
-from ontology.geometry.scoring.ranking import Finalists, check_choice, check_one_row, ranked
+from ontology.geometry.scoring.ranking import (
+    Finalists,
+    check_choice,
+    check_one_row,
+    gathered,
+    in_halves,
+    ranked,
+)
 from ontology.geometry.spaces import MetricSpace
 from ontology.geometry.ties import (
     TIE_RELATIVE,
@@ -124,14 +131,8 @@ class DenseScorer:
         """
         checked = check_weights(weights, self.n_observed)
         rows = check_choice(top, candidates, self.n_labels)
-        index = np.empty((len(checked), top), dtype=np.int64)
-        value = np.empty((len(checked), top))
-        n_tied = np.empty(len(checked), dtype=np.int64)
-        for of, finalists in self.decided(checked, rows, top):
-            index[of], value[of], n_tied[of] = ranked(*finalists, top)
-        if top == 1:
-            return FrechetResult(index[:, 0], value[:, 0], n_tied)
-        return FrechetResult(index, value, n_tied)
+        batches = self.decided(checked, rows, top)
+        return gathered(len(checked), top, ((of, ranked(*finalists, top)) for of, finalists in batches))
 
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
@@ -160,15 +161,8 @@ class DenseScorer:
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> Iterator[tuple[slice, Finalists]]:
         """Yield the finalists of one batch of samples after another; halves a batch with too many of them."""
-        waiting = [slice(i, min(i + _BATCH, len(weights))) for i in range(0, len(weights), _BATCH)][::-1]
-        while waiting:
-            of = waiting.pop()
-            pairs = self.sifted(weights[of], rows, top)
-            if pairs is None:
-                middle = (of.start + of.stop) // 2
-                waiting += [slice(middle, of.stop), slice(of.start, middle)]
-            else:
-                yield of, (*pairs, self.totals(weights[of], *pairs))
+        sifted = in_halves(len(weights), _BATCH, lambda of: self.sifted(weights[of], rows, top))
+        return ((of, (*pairs, self.totals(weights[of], *pairs))) for of, pairs in sifted)
 
     def sifted(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int

@@ -8,6 +8,7 @@ scorer to the last bit, ties and their number included.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ontology.geometry.scoring.ballscorer import BallScorer
 from ontology.geometry.scoring.densescorer import DenseScorer
-from ontology.geometry.scoring.ranking import Finalists, check_choice, check_one_row, ranked_groups, spans
+from ontology.geometry.scoring.ranking import (
+    Finalists,
+    Ranked,
+    check_choice,
+    check_one_row,
+    gathered,
+    ranked_groups,
+    spans,
+)
 from ontology.geometry.scoring.rowreduction import Classes, Dominance
 from ontology.geometry.ties import TIE_RELATIVE, FrechetResult, check_weights, tied
 
@@ -82,18 +91,15 @@ class GraphScorer:
         if candidates is not None or self._n_rows < _WORTH_REDUCING:
             return self._dense.score(checked, top, candidates)
         check_choice(top, None, len(self._distances))
-        index = np.empty((len(checked), top), dtype=np.int64)
-        value = np.empty((len(checked), top))
-        n_tied = np.empty(len(checked), dtype=np.int64)
+        return gathered(len(checked), top, self._ranked(checked, top))
+
+    def _ranked(self, weights: NDArray[np.float64], top: int) -> Iterator[tuple[slice, Ranked]]:
         scorer, classes = self._kept if top == 1 else self._distinct, self._classes
-        for of, (sample, row, total) in scorer.decided(checked, None, min(top, scorer.n_labels)):
+        for of, (sample, row, total) in scorer.decided(weights, None, min(top, scorer.n_labels)):
             finalists = (sample, row, total)
             if top == 1:
-                finalists = self._completed(checked[of], (sample, self._dominance.kept[row], total))
-            index[of], value[of], n_tied[of] = ranked_groups(classes.first, classes.label, finalists, top)
-        if top == 1:
-            return FrechetResult(index[:, 0], value[:, 0], n_tied)
-        return FrechetResult(index, value, n_tied)
+                finalists = self._completed(weights[of], (sample, self._dominance.kept[row], total))
+            yield of, ranked_groups(classes.first, classes.label, finalists, top)
 
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return all labels tied with the best one, ascending; `weights` is one row."""

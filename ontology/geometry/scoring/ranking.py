@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ontology.errors import InputError, WeightError
 from ontology.geometry.arguments import index_array, whole_number
-from ontology.geometry.ties import TIE_RELATIVE
+from ontology.geometry.ties import TIE_RELATIVE, FrechetResult
 
-__all__ = ["Finalists", "check_choice", "check_one_row", "ranked", "ranked_groups", "spans"]
+__all__ = [
+    "Finalists",
+    "Ranked",
+    "check_choice",
+    "check_one_row",
+    "gathered",
+    "in_halves",
+    "ranked",
+    "ranked_groups",
+    "spans",
+]
+
+Found = TypeVar("Found")
 
 Finalists = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Sample, row (or group of equal rows) and plain sum of each finalist."""
+
+Ranked = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
+"""Best rows of each sample and their values, both (n_samples, top), and the number tied with the first."""
 
 
 def check_choice(top: int, candidates: ArrayLike | None, n_labels: int) -> NDArray[np.int64] | None:
@@ -32,13 +50,40 @@ def check_one_row(n_rows: int) -> None:
         raise WeightError(f"weights: {n_rows} rows given; a mean set is of one row")
 
 
+def gathered(n_samples: int, top: int, batches: Iterable[tuple[slice, Ranked]]) -> FrechetResult:
+    """Return the answers of all batches as one result; `batches` cover the samples, each with its slice."""
+    index = np.empty((n_samples, top), dtype=np.int64)
+    value = np.empty((n_samples, top))
+    n_tied = np.empty(n_samples, dtype=np.int64)
+    for of, answers in batches:
+        index[of], value[of], n_tied[of] = answers
+    if top == 1:
+        return FrechetResult(index[:, 0], value[:, 0], n_tied)
+    return FrechetResult(index, value, n_tied)
+
+
+def in_halves(
+    n_samples: int, step: int, find: Callable[[slice], Found | None]
+) -> Iterator[tuple[slice, Found]]:
+    """Yield what `find` finds in batches of `step` samples; None: too much to hold, take half of it."""
+    waiting = [slice(i, min(i + step, n_samples)) for i in range(0, n_samples, step)][::-1]
+    while waiting:
+        of = waiting.pop()
+        found = find(of)
+        if found is None:
+            middle = (of.start + of.stop) // 2
+            waiting += [slice(middle, of.stop), slice(of.start, middle)]
+        else:
+            yield of, found
+
+
 def ranked(
     sample: NDArray[np.int64],
     row: NDArray[np.int64],
     total: NDArray[np.float64],
     top: int,
     count: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+) -> Ranked:
     """Return the best rows of each sample, their values and the number tied with the first.
 
     Pairs come sorted by sample and row, and every sample has at least `top` of them. `count` is the number of
@@ -64,7 +109,7 @@ def ranked(
 
 def ranked_groups(
     first: NDArray[np.int64], label: NDArray[np.int64], finalists: Finalists, top: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+) -> Ranked:
     """Return what `ranked` does for finalists that are groups of labels with one plain sum.
 
     Parameters

@@ -18,7 +18,15 @@ from ontology.errors import InputError, MissingExtraError
 from ontology.geometry.arguments import index_array, refuse_other_than
 from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
 from ontology.geometry.scoring.hanging import Hanging
-from ontology.geometry.scoring.ranking import Finalists, check_choice, check_one_row, ranked_groups, spans
+from ontology.geometry.scoring.ranking import (
+    Finalists,
+    check_choice,
+    check_one_row,
+    gathered,
+    in_halves,
+    ranked_groups,
+    spans,
+)
 from ontology.geometry.scoring.treesearch import Batch, NumpyBatch, Observed
 from ontology.geometry.spaces import TreeSpace
 from ontology.geometry.ties import FrechetResult, shaped_weights, tied
@@ -100,14 +108,11 @@ class RestrictedTreeScorer:
         given = shaped_weights(weights, self.n_observed)
         chosen = check_choice(top, candidates, self._space.n_labels)
         hanging = self._hanging if chosen is None else self._hang(chosen)
-        index = np.empty((len(given), top), dtype=np.int64)
-        value = np.empty((len(given), top))
-        n_tied = np.empty(len(given), dtype=np.int64)
-        for of, finalists in self._decided(given, hanging, top):
-            index[of], value[of], n_tied[of] = ranked_groups(hanging.first, hanging.label, finalists, top)
-        if top == 1:
-            return FrechetResult(index[:, 0], value[:, 0], n_tied)
-        return FrechetResult(index, value, n_tied)
+        batches = self._decided(given, hanging, top)
+        first, label = hanging.first, hanging.label
+        return gathered(
+            len(given), top, ((of, ranked_groups(first, label, finalists, top)) for of, finalists in batches)
+        )
 
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
@@ -134,16 +139,13 @@ class RestrictedTreeScorer:
     def _decided(self, given: NDArray[Any], hanging: Hanging, top: int) -> Iterator[tuple[slice, Finalists]]:
         """Yield the finalists of one batch after another."""
         step = max(1, _BATCH_ENTRIES // self.n_observed)
-        waiting = [slice(i, min(i + step, len(given))) for i in range(0, len(given), step)][::-1]
-        while waiting:
-            of = waiting.pop()
+
+        def find(of: slice) -> Finalists | None:
             batch = self._batch(given[of], of.start)
             pairs = batch.finalists(hanging, top)
-            if pairs is None:  # too many to hold: take half of the samples at a time
-                middle = (of.start + of.stop) // 2
-                waiting += [slice(middle, of.stop), slice(of.start, middle)]
-            else:
-                yield of, (*pairs, batch.sums(hanging, *pairs))
+            return None if pairs is None else (*pairs, batch.sums(hanging, *pairs))
+
+        return in_halves(len(given), step, find)
 
     def _batch(self, given: NDArray[Any], first: int) -> Batch:
         self._n_rows += len(given)
