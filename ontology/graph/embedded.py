@@ -16,7 +16,7 @@ import re
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,13 +25,16 @@ import ladybug
 
 from ontology.errors import QueryFailedError, QueryTimeoutError, ServiceError
 from ontology.graph import sandbox
+from ontology.graph.engine import Removal, Run
 from ontology.graph.errors import GraphDamagedError
 from ontology.graph.generations import Generations
 from ontology.graph.migrate import Migration, changed_versions, migrations, pending
 from ontology.graph.named import check_parameters, named_query
 from ontology.graph.records import edge_columns, label_columns
+from ontology.graph.results import RESULT_PROPERTIES, GraphResult, result_tables
+from ontology.graph.resultstore import shown_by
 from ontology.graph.rows import Rows, plain_value
-from ontology.graph.store import GraphStore, Run
+from ontology.graph.store import GraphStore
 from ontology.labelgraph import LabelGraph
 
 __all__ = ["EmbeddedStore", "fetch", "limited_connection", "open_database", "reserved_bytes"]
@@ -41,6 +44,7 @@ Result = TypeVar("Result")
 _READER_BYTES = 256 << 20
 _WRITER_BYTES = 1 << 30
 _MAX_HOPS = 100_000
+_ALL_ROWS = 2**62
 _DAMAGED = re.compile(
     r"not a valid|corrupt|cannot read (checkpoint|pip|page)|checksum|catalog page range|checkpoint recovery"
     r"|invalid local node offset|storage version|database version|deserializ|cannot be a directory"
@@ -128,21 +132,11 @@ class EmbeddedStore(GraphStore):
             _write_parquet(labels, label_columns(graph, name, 0, graph.n_labels))
             _write_parquet(edges, edge_columns(graph, 0, graph.n_edges))
             with self._writing, self._generation() as connection:
+                if self._runner(connection)("count_labels", version=graph.digest).rows[0][0]:
+                    return  # another process, before this one had the lock
                 fetch(connection, f"COPY Label FROM {_literal(labels)}")
                 if graph.n_edges:
                     fetch(connection, f"COPY IS_A FROM {_literal(edges)}")
-
-    def drop_version(self, digest: str) -> None:
-        """Remove a version and its labels; see `GraphStore.drop_version`."""
-        if self._version(digest) is None:
-            return
-        self._refuse_current(digest)
-
-        def work(run: Run) -> None:
-            run("drop_labels", version=digest)
-            run("drop_version", version=digest)
-
-        self._transact(work)
 
     # ---- running -----------------------------------------------------------------------------------
 
@@ -160,13 +154,42 @@ class EmbeddedStore(GraphStore):
 
     def _transact(self, work: Callable[[Run], Result]) -> Result:
         with self._writing, self._generation() as connection:
+            return work(self._runner(connection))
 
-            def run(name: str, /, **params: Any) -> Rows:
-                query = named_query(self.dialect, name)
-                check_parameters(query.parameters, params.keys(), where=f"query {name!r}")
-                return fetch(connection, query.text, params)
+    def _write_result(self, result: GraphResult) -> None:
+        with (
+            tempfile.TemporaryDirectory(prefix="labelgrove-") as folder,
+            self._writing,
+            self._generation() as connection,
+        ):
+            run = self._runner(connection)
+            shown = shown_by(run, result)  # asked again: now no other process writes
+            if result.job in shown:
+                return
+            if not shown:
+                for table, columns in _result_columns(result):
+                    path = Path(folder, f"{table}.parquet")
+                    _write_parquet(path, columns)
+                    fetch(connection, f"COPY {table} FROM {_literal(path)}")
+            run("note_job", job=result.job, kind=result.kind, created=result.created)
+            path = Path(folder, "PRODUCED.parquet")
+            _write_parquet(path, {"job": [result.job], "id": [result.id]})
+            fetch(connection, f"COPY PRODUCED FROM {_literal(path)} (from='Job', to='{result.label}')")
 
-            return work(run)
+    def _remove(self, steps: Iterable[Removal]) -> None:
+        def work(run: Run) -> None:
+            for name, params in steps:
+                run(name, **params, limit=_ALL_ROWS)
+
+        self._transact(work)
+
+    def _runner(self, connection: ladybug.Connection) -> Run:
+        def run(name: str, /, **params: Any) -> Rows:
+            query = named_query(self.dialect, name)
+            check_parameters(query.parameters, params.keys(), where=f"query {name!r}")
+            return fetch(connection, query.text, params)
+
+        return run
 
     def _run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
         self.run_named("versions")  # opens, checks and if need be makes the generation
@@ -375,18 +398,26 @@ def _plain(value: Any) -> Any:
 # ---- bulk load -----------------------------------------------------------------------------------------
 
 
+def _result_columns(result: GraphResult) -> Iterator[tuple[str, dict[str, list[Any]]]]:
+    """Yield the tables of a result and their columns, nodes before what joins them."""
+    properties = {name: [result.properties[name]] for name in RESULT_PROPERTIES[result.label]}
+    yield result.label, {"id": [result.id], "version": [result.graph.digest], **properties}
+    for table in result_tables(result):
+        if not table.n_rows:
+            continue
+        columns = table.columns(0, table.n_rows)
+        if table.type == "HAS":
+            yield "Supernode", {name: columns[name] for name in ("target", "version", "size")}
+            columns = {name: columns[name] for name in ("source", "target")}
+        yield table.type, columns
+
+
 def _write_parquet(path: Path, columns: Mapping[str, list[Any]]) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    types = {
-        "idx": pyarrow.int64(),
-        "depth": pyarrow.int64(),
-        "rank": pyarrow.int64(),
-        "leaf": pyarrow.bool_(),
-        "weight": pyarrow.float64(),
-    }
-    arrays = {n: pyarrow.array(c, type=types.get(n, pyarrow.string())) for n, c in columns.items()}
+    types = {"depth": pyarrow.int64()}  # which may hold nothing that tells its type
+    arrays = {n: pyarrow.array(c, type=types.get(n)) for n, c in columns.items()}
     pyarrow.parquet.write_table(pyarrow.table(arrays), path)
 
 

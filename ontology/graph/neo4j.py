@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
@@ -26,11 +26,15 @@ from ontology.errors import (
     SettingsError,
     TransientError,
 )
+from ontology.graph.engine import Removal, Run
+from ontology.graph.errors import GraphDamagedError
 from ontology.graph.migrate import Migration, changed_versions, pending
 from ontology.graph.named import check_parameters, named_query
 from ontology.graph.records import edge_columns, label_columns
+from ontology.graph.results import GraphResult, result_tables
+from ontology.graph.resultstore import shown_by
 from ontology.graph.rows import Rows, plain_value
-from ontology.graph.store import GraphStore, Run
+from ontology.graph.store import GraphStore
 from ontology.labelgraph import LabelGraph
 from ontology.settings import masked
 
@@ -111,18 +115,6 @@ class Neo4jStore(GraphStore):
             rows = _rows(edge_columns(graph, start, start + EDGES_PER_BATCH))
             self._transact(lambda run: run("load_edges", rows=rows))
 
-    def drop_version(self, digest: str) -> None:
-        """Remove a version and its labels, 5,000 at a time; see `GraphStore.drop_version`."""
-        if self._version(digest) is None:
-            return
-        self._refuse_current(digest)
-        removed = 1
-        while removed:
-            removed = self._transact(
-                lambda run: run("drop_labels", version=digest, limit=LABELS_PER_BATCH).rows[0][0]
-            )
-        self._transact(lambda run: run("drop_version", version=digest))
-
     # ---- running -----------------------------------------------------------------------------------
 
     def _read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
@@ -154,6 +146,32 @@ class Neo4jStore(GraphStore):
                 f"graph {self._where}: the connection broke during {_UNKNOWN_OUTCOMES} commits in a row; "
                 "try again"
             )
+
+    def _write_result(self, result: GraphResult) -> None:
+        if not shown_by(self.run_named, result):
+            properties = {"version": result.graph.digest, **result.properties}
+            self._transact(
+                lambda run: run("load_result", label=result.label, id=result.id, properties=properties)
+            )
+            for table in result_tables(result):
+                for start in range(0, table.n_rows, EDGES_PER_BATCH):
+                    rows = _rows(table.columns(start, start + EDGES_PER_BATCH))
+                    self._load_links(result, table.type, rows)
+        self._transact(lambda run: _join(run, result))
+
+    def _load_links(self, result: GraphResult, kind: str, rows: list[dict[str, Any]]) -> None:
+        loaded = self._transact(lambda run: run(f"load_{kind.lower()}", rows=rows).rows[0][0])
+        if loaded != len(rows):
+            raise _half_gone(result, f"{loaded} of {len(rows)} {kind} found both their ends")
+
+    def _remove(self, steps: Iterable[Removal]) -> None:
+        for name, params in steps:
+            removed = LABELS_PER_BATCH
+            while removed == LABELS_PER_BATCH:
+                removed = self._remove_batch(name, params)
+
+    def _remove_batch(self, name: str, params: Mapping[str, Any]) -> int:
+        return self._transact(lambda run: int(run(name, **params, limit=LABELS_PER_BATCH).rows[0][0]))
 
     def _run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
         query = neo4j.Query(cypher, timeout=timeout_s)
@@ -262,6 +280,21 @@ def _split(url: str) -> tuple[str, tuple[str, str] | None]:
     bare = urlunsplit((parts.scheme, f"{shown}:{port}" if port else shown, "", parts.query, ""))
     auth = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
     return bare, auth
+
+
+def _join(run: Run, result: GraphResult) -> None:
+    """Join a result to its job; with nothing to join, nothing is written."""
+    run("note_job", job=result.job, kind=result.kind, created=result.created)
+    joined = run("load_produced", version=result.graph.digest, job=result.job, id=result.id).rows[0][0]
+    if joined != 1:
+        raise _half_gone(result, "it is not there to be joined to its job")
+
+
+def _half_gone(result: GraphResult, what: str) -> GraphDamagedError:
+    return GraphDamagedError(
+        f"{result.label} {result.id[:12]} of version {result.graph.digest[:12]}: {what}; somebody removes "
+        "one of them meanwhile: write it again, or run: grove graph rebuild"
+    )
 
 
 def _fetched(result: neo4j.Result, max_rows: int | None = None) -> Rows:

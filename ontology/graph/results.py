@@ -2,16 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ontology.errors import InputError
+from ontology.graph.records import uid
 from ontology.labelgraph import LabelGraph
 
-__all__ = ["GraphResult", "Links", "Supernodes"]
+__all__ = [
+    "LINK_PROPERTIES",
+    "RESULT_LINKS",
+    "RESULT_PROPERTIES",
+    "GraphResult",
+    "Links",
+    "ResultTable",
+    "Supernodes",
+    "check_result",
+    "result_tables",
+]
+
+RESULT_PROPERTIES: Mapping[str, Mapping[str, type]] = MappingProxyType(
+    {
+        "Locus": {"size": int, "exact": bool},
+        "Cover": {"kind": str, "size": int},
+        "Selection": {"objective": str},
+        "Summary": {"target": int, "size": int, "largest_share": float},
+        "Distances": {"metric": str, "n_labels": int, "n_columns": int},
+        "Bundle": {"metric": str, "n_labels": int, "n_observed": int},
+    }
+)
+"""What a node of each label says beside ``id`` and ``version``."""
+
+RESULT_LINKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"Locus": ("OBSERVES", "REACHES"), "Cover": ("INCLUDES",), "Selection": ("PICKS",)}
+)
+"""Types of the relationships that lead from a node of each label to labels of the ontology."""
+
+LINK_PROPERTIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"OBSERVES": (), "REACHES": ("unique",), "INCLUDES": ("rank",), "PICKS": ("round", "gain")}
+)
+"""What a relationship of each type says."""
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -70,11 +109,13 @@ class GraphResult:
     id : str
         Digest of the artifact: one node for one content, whoever asked for it.
     properties : mapping
-        What the node says beside ``id`` and ``version``: strings, numbers, booleans.
+        What the node says beside ``id`` and ``version``: exactly what `RESULT_PROPERTIES` names.
     links : sequence of Links
         To the labels it is about.
     supernodes : Supernodes, optional
-        Of a summary.
+        Of a summary, and of nothing else.
+    created : str, optional
+        When the job was asked for, ISO 8601 in UTC.
     """
 
     job: str
@@ -85,3 +126,146 @@ class GraphResult:
     properties: Mapping[str, str | int | float | bool]
     links: tuple[Links, ...] = ()
     supernodes: Supernodes | None = None
+    created: str | None = None
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """Relationships of one type that start at a result or at one of its supernodes.
+
+    Attributes
+    ----------
+    type : str
+        Their type. ``HAS`` brings the supernodes along: their properties stand beside it.
+    n_rows : int
+        How many they are.
+    """
+
+    type: str
+    n_rows: int
+    _result: GraphResult
+    _links: Links | None = None
+
+    def columns(self, start: int, stop: int) -> dict[str, list[Any]]:
+        """Return rows `start` to `stop` (exclusive): ``source``, ``target``, properties: a list for each."""
+        stop = min(stop, self.n_rows)
+        part, digest = slice(start, stop), self._result.graph.digest
+        if self._links is not None:
+            return {
+                "source": [self._result.id] * (stop - start),
+                "target": self._labels(self._links.index[part]),
+                **{name: self._links.properties[name][part].tolist() for name in LINK_PROPERTIES[self.type]},
+            }
+        supernodes = self._result.supernodes
+        if supernodes is None:
+            return {}
+        if self.type == "HAS":
+            return {
+                "source": [self._result.id] * (stop - start),
+                "target": self._supernodes(np.arange(start, stop)),
+                "version": [digest] * (stop - start),
+                "size": supernodes.size[part].tolist(),
+            }
+        if self.type == "CONTAINS":
+            return {
+                "source": self._supernodes(supernodes.of[part]),
+                "target": self._labels(np.arange(start, stop)),
+            }
+        smaller, larger = supernodes.ends[part].T
+        return {
+            "source": self._supernodes(smaller),
+            "target": self._supernodes(larger),
+            "weight": supernodes.weight[part].tolist(),
+        }
+
+    def _labels(self, index: NDArray[np.integer]) -> list[str]:
+        graph = self._result.graph
+        return [uid(graph.digest, key) for key in graph.keys.take(index)]
+
+    def _supernodes(self, index: NDArray[np.integer]) -> list[str]:
+        return [uid(self._result.id, str(i)) for i in index.tolist()]
+
+
+def result_tables(result: GraphResult) -> Iterator[ResultTable]:
+    """Yield the relationships of a result, type by type, those first that others build upon."""
+    for links in result.links:
+        yield ResultTable(links.type, len(links.index), result, links)
+    if result.supernodes is not None:
+        yield ResultTable("HAS", len(result.supernodes.size), result)
+        yield ResultTable("CONTAINS", len(result.supernodes.of), result)
+        yield ResultTable("ADJACENT", len(result.supernodes.weight), result)
+
+
+# ---- checks --------------------------------------------------------------------------------------------
+
+
+def check_result(result: GraphResult) -> None:
+    """Refuse a result that the graph has no place for: `InputError`."""
+    for what, digest in (("id of the job", result.job), ("id", result.id)):
+        if not _DIGEST.fullmatch(digest):
+            raise InputError(f"result: its {what} is {digest!r}, expected 64 hexadecimal digits")
+    where = f"{result.label} {result.id[:12]}"
+    if result.label not in RESULT_PROPERTIES:
+        raise InputError(f"{where}: the graph has no such node; it is one of {', '.join(RESULT_PROPERTIES)}")
+    wanted = RESULT_PROPERTIES[result.label]
+    _check_names(f"{where}: properties", result.properties, wanted)
+    for name, value in result.properties.items():
+        if type(value) is not wanted[name] or (isinstance(value, float) and not math.isfinite(value)):
+            raise InputError(
+                f"{where}: property {name} is {value!r} of type {type(value).__name__}, "
+                f"expected a {'finite ' if wanted[name] is float else ''}{wanted[name].__name__}"
+            )
+    _check_names(
+        f"{where}: links", [links.type for links in result.links], RESULT_LINKS.get(result.label, ())
+    )
+    for links in result.links:
+        _check_links(f"{where}: {links.type}", links, result.graph.n_labels)
+    if (result.supernodes is not None) != (result.label == "Summary"):
+        raise InputError(f"{where}: supernodes belong to a Summary, and a Summary needs them")
+    if result.supernodes is not None:
+        _check_supernodes(f"{where}: supernodes", result.supernodes, result.graph.n_labels)
+
+
+def _check_names(where: str, given: Collection[str], wanted: Collection[str]) -> None:
+    if sorted(given) != sorted(wanted):
+        found, expected = (", ".join(sorted(names)) or "none" for names in (given, wanted))
+        raise InputError(f"{where} are {found}, expected {expected}")
+
+
+def _check_links(where: str, links: Links, n_labels: int) -> None:
+    _check_index(where, links.index, n_labels)
+    if len(np.unique(links.index)) != len(links.index):
+        raise InputError(f"{where}: a label stands in its index twice; each may stand there once")
+    _check_names(f"{where}: properties", links.properties, LINK_PROPERTIES[links.type])
+    for name, values in links.properties.items():
+        kind = "b" if name == "unique" else "iu"
+        if values.shape != links.index.shape or values.dtype.kind not in kind:
+            raise InputError(
+                f"{where}: {name} is {values.dtype} of shape {values.shape}, expected "
+                f"{'bool' if kind == 'b' else 'integers'} of shape {links.index.shape}"
+            )
+
+
+def _check_supernodes(where: str, supernodes: Supernodes, n_labels: int) -> None:
+    n = len(supernodes.size)
+    _check_index(f"{where}: of", supernodes.of, n)
+    if len(supernodes.of) != n_labels:
+        raise InputError(f"{where}: of places {len(supernodes.of)} labels, the version has {n_labels}")
+    if not np.array_equal(np.bincount(supernodes.of, minlength=n), supernodes.size):
+        raise InputError(f"{where}: size is not how many labels `of` places in each")
+    ends, weight = supernodes.ends, supernodes.weight
+    if weight.ndim != 1 or ends.shape != (len(weight), 2):
+        raise InputError(f"{where}: ends of shape {ends.shape} for weights of shape {weight.shape}")
+    _check_index(f"{where}: ends", ends.reshape(-1), n)
+    smaller, larger = ends.T
+    if not (smaller < larger).all() or len(np.unique(smaller * n + larger)) != len(ends):
+        raise InputError(f"{where}: ends name a pair twice, or not the smaller number first")
+    if not (np.isfinite(weight) & (weight > 0)).all():
+        raise InputError(f"{where}: a weight is not positive and finite")
+
+
+def _check_index(where: str, index: NDArray[Any], n: int) -> None:
+    if index.ndim != 1 or index.dtype.kind not in "iu":
+        raise InputError(f"{where}: {index.dtype} of shape {index.shape}, expected integers in one dimension")
+    if len(index) and not (index.min() >= 0 and index.max() < n):
+        raise InputError(f"{where}: an index is outside 0..{n - 1}")

@@ -6,33 +6,28 @@ come out plain: strings, numbers, lists and dictionaries, never a driver's own o
 
 from __future__ import annotations
 
-import abc
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, Self
 
 from ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
+from ontology.graph.engine import Run
 from ontology.graph.errors import GraphDamagedError
 from ontology.graph.guard import check_statement
-from ontology.graph.named import check_parameters, named_query
+from ontology.graph.named import check_parameters
 from ontology.graph.paths import shortest_path
 from ontology.graph.records import check_keys, fold, graph_from_columns, uid
+from ontology.graph.resultstore import ResultStore, removals
 from ontology.graph.rows import Rows
 from ontology.graph.tokens import parameters
 from ontology.labelgraph import LabelGraph
 
-__all__ = ["GraphStore", "Run"]
-
-Result = TypeVar("Result")
+__all__ = ["GraphStore"]
 
 
-Run = Callable[..., Rows]
-"""Runs a named query inside a transaction: ``run(name, **parameters)``."""
-
-
-class GraphStore(abc.ABC):
+class GraphStore(ResultStore):
     """A graph of labels in versions that stand side by side.
 
     A version is written in steps that may each be repeated: `begin_version`, `load_batch` for every batch,
@@ -43,57 +38,6 @@ class GraphStore(abc.ABC):
     -----
     Safe for threads. A process that forks goes on using its store; the child opens connections of its own.
     """
-
-    dialect: ClassVar[str]
-    """``"neo4j"`` or ``"embedded"``."""
-
-    # ---- what each engine supplies -----------------------------------------------------------------
-
-    @abc.abstractmethod
-    def migrate(self) -> list[str]:
-        """Apply the migrations that are missing and return their versions; again: nothing, ``[]``.
-
-        Raises `MigrationError` when a newer labelgrove wrote the graph.
-        """
-
-    @abc.abstractmethod
-    def describe(self) -> dict[str, Any]:
-        """Return ``engine``, ``version`` and ``where`` (passwords masked), after reaching the engine."""
-
-    @abc.abstractmethod
-    def close(self) -> None:
-        """Let go of connections and files; the store opens them again when used again."""
-
-    @abc.abstractmethod
-    def batch_count(self, graph: LabelGraph) -> int:
-        """Return the number of batches in which `graph` is loaded."""
-
-    @abc.abstractmethod
-    def load_batch(self, graph: LabelGraph, i: int) -> None:
-        """Load batch `i` of `graph`; harmless when repeated. The version must have begun."""
-
-    @abc.abstractmethod
-    def drop_version(self, digest: str) -> None:
-        """Remove a version and its labels; an absent one is no error.
-
-        Raises `ConflictError` while an ontology has it as CURRENT.
-        """
-
-    @abc.abstractmethod
-    def _read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
-        """Run a query of ours with read access."""
-
-    @abc.abstractmethod
-    def _read_columns(self, cypher: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Run a query of ours with a long answer; return its columns as arrays or lists."""
-
-    @abc.abstractmethod
-    def _transact(self, work: Callable[[Run], Result]) -> Result:
-        """Run `work` in one transaction, all or nothing; it may be run more than once."""
-
-    @abc.abstractmethod
-    def _run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
-        """Run a statement that the guard has let through."""
 
     # ---- versions ----------------------------------------------------------------------------------
 
@@ -206,6 +150,18 @@ class GraphStore(abc.ABC):
         """Return ``digest, ontology, n_labels, n_edges, state, layout, directed`` of each, by digest."""
         return self.run_named("versions").dicts()
 
+    def drop_version(self, digest: str) -> None:
+        """Remove a version, its labels and its results; an absent one is no error.
+
+        Raises `ConflictError` while an ontology has it as CURRENT.
+        """
+        if self._version(digest) is None:
+            return
+        self._refuse_current(digest)
+        of_version = {"version": digest}
+        results = [row[0] for row in self.run_named("results_of_version", **of_version).rows]
+        self._remove([*removals(results), ("drop_labels", of_version), ("drop_version", of_version)])
+
     def drop_ontology(self, name: str) -> None:
         """Remove the name of an ontology from the graph; an absent one is no error.
 
@@ -307,12 +263,6 @@ class GraphStore(abc.ABC):
 
     # ---- Cypher ------------------------------------------------------------------------------------
 
-    def run_named(self, name: str, /, **params: Any) -> Rows:
-        """Answer a named query; parameters that are missing or not used raise `InputError`."""
-        query = named_query(self.dialect, name)
-        check_parameters(query.parameters, params.keys(), where=f"query {name!r}")
-        return self._read(query.text, params)
-
     def run_user(
         self,
         cypher: str,
@@ -354,19 +304,6 @@ class GraphStore(abc.ABC):
         return self._run_guarded(cypher, bound, timeout_s, max_rows)
 
     # ---- helpers -----------------------------------------------------------------------------------
-
-    def _columns(self, name: str, **params: Any) -> dict[str, Any]:
-        return self._read_columns(named_query(self.dialect, name).text, params)
-
-    def _version(self, digest: str) -> dict[str, Any] | None:
-        found = self.run_named("version", version=digest).dicts()
-        return found[0] if found else None
-
-    def _known_version(self, digest: str) -> dict[str, Any]:
-        version = self._version(digest)
-        if version is None:
-            raise NotFoundError(f"version {digest[:12]} is not in the graph; run: grove graph rebuild")
-        return version
 
     def _refuse_current(self, digest: str) -> None:
         holders = [row[0] for row in self.run_named("holders", version=digest).rows]

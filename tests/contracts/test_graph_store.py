@@ -24,6 +24,7 @@ from ontology.graph.named import named_query, query_names
 from ontology.graph.neo4j import Neo4jStore
 from ontology.labelgraph import LabelGraph
 from ontology.settings import Settings
+from tests.contracts.graph_results import one_result_of_each_label
 from tests.unit.graph.hostile import HARMLESS, HOSTILE
 
 # A hierarchy with two parents to one label, two ways up of different length, names, weights and ranks.
@@ -516,6 +517,8 @@ class TestBothTogether:
         graph = random_hierarchy(200, seed=3)
         for store in stores:
             load(store, graph, "random", fence=3)
+            for result in one_result_of_each_label(graph):
+                store.write_result(result)
         uids = [f"{graph.digest[:16]}:k{i}" for i in (0, 5, 77, 123)]
         calls: dict[str, dict[str, object]] = {
             "version": {"version": graph.digest},
@@ -530,6 +533,9 @@ class TestBothTogether:
             "parents_of": {"uids": uids},
             "ancestors": {"uid": uids[3]},
             "search": {"version": graph.digest, "text": "1", "folded": "1", "limit": 30},
+            "results": {},
+            "results_of_version": {"version": graph.digest},
+            "producers": {"id": one_result_of_each_label(graph)[0].id},
         }
         for name, params in calls.items():
             here, there = (store.run_named(name, **params) for store in stores)
@@ -544,10 +550,13 @@ class TestBothTogether:
     ) -> None:
         """Neo4j answers a misspelt property with null and a notification: there must be none."""
         load(stores[1], PETS)
+        for result in one_result_of_each_label(PETS):
+            stores[1].write_result(result)
         params = {
             "version": PETS.digest, "name": "pets", "uid": "x", "uids": ["x"], "text": "x", "folded": "x",
             "limit": 5, "rows": [], "fence": 1, "ontology": "x", "n_labels": 1, "n_edges": 1, "layout": "x",
-            "directed": True, "checksum": "x",
+            "directed": True, "checksum": "x", "id": "x", "ids": ["x"], "job": "x", "kind": "x",
+            "created": "x", "label": "x", "properties": {},
         }  # fmt: skip
         url, auth = stores[1]._url, stores[1]._auth  # type: ignore[attr-defined]
         with neo4j.GraphDatabase.driver(url, auth=auth) as driver:

@@ -77,7 +77,7 @@ def test_every_file_begins_with_what_it_answers() -> None:
 
 def test_both_dialects_answer_the_same_queries_but_for_bulk_load() -> None:
     of_neo4j, of_embedded = (set(query_names(d)) for d in DIALECTS)
-    assert of_neo4j - of_embedded == {"load_labels", "load_edges"}
+    assert all(name.startswith("load_") for name in of_neo4j - of_embedded)
     assert of_embedded - of_neo4j == set()
 
 

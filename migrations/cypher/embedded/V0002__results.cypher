@@ -1,0 +1,20 @@
+// Results of jobs.
+CREATE NODE TABLE Job(id STRING PRIMARY KEY, kind STRING, state STRING, created STRING);
+CREATE NODE TABLE Locus(id STRING PRIMARY KEY, version STRING, size INT64, exact BOOLEAN);
+CREATE NODE TABLE Cover(id STRING PRIMARY KEY, version STRING, kind STRING, size INT64);
+CREATE NODE TABLE Selection(id STRING PRIMARY KEY, version STRING, objective STRING);
+CREATE NODE TABLE Summary(id STRING PRIMARY KEY, version STRING, target INT64, size INT64, largest_share DOUBLE);
+CREATE NODE TABLE Distances(id STRING PRIMARY KEY, version STRING, metric STRING, n_labels INT64, n_columns INT64);
+CREATE NODE TABLE Bundle(id STRING PRIMARY KEY, version STRING, metric STRING, n_labels INT64, n_observed INT64);
+CREATE NODE TABLE Supernode(id STRING PRIMARY KEY, version STRING, size INT64);
+CREATE REL TABLE OBSERVES(FROM Locus TO Label);
+CREATE REL TABLE REACHES(FROM Locus TO Label, unique BOOLEAN);
+CREATE REL TABLE INCLUDES(FROM Cover TO Label, rank INT64);
+CREATE REL TABLE PICKS(FROM Selection TO Label, round INT64, gain INT64);
+CREATE REL TABLE HAS(FROM Summary TO Supernode);
+CREATE REL TABLE CONTAINS(FROM Supernode TO Label);
+CREATE REL TABLE ADJACENT(FROM Supernode TO Supernode, weight DOUBLE);
+CREATE REL TABLE PRODUCED(
+    FROM Job TO Locus, FROM Job TO Cover, FROM Job TO Selection, FROM Job TO Summary, FROM Job TO Distances,
+    FROM Job TO Bundle
+);

@@ -1,0 +1,6 @@
+// Removes the nodes of results.
+MATCH (r:Locus|Cover|Selection|Summary|Distances|Bundle)
+WHERE r.id IN $ids
+WITH r LIMIT $limit
+DETACH DELETE r
+RETURN count(*) AS removed

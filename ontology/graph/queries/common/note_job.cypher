@@ -1,0 +1,3 @@
+// Makes the node of a job unless it is there.
+MERGE (j:Job {id: $job})
+ON CREATE SET j.kind = $kind, j.state = 'done', j.created = $created

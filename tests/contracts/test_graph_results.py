@@ -1,0 +1,462 @@
+"""Results of jobs in the graph, held against both engines: whole or not there, once, gone when dropped."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ontology.errors import InputError, NotFoundError
+from ontology.geometry import summarize
+from ontology.graph import GraphDamagedError, GraphStore, embedded, migrate
+from ontology.graph import neo4j as served
+from ontology.graph.embedded import EmbeddedStore
+from ontology.graph.neo4j import Neo4jStore
+from ontology.graph.results import (
+    LINK_PROPERTIES,
+    RESULT_LINKS,
+    RESULT_PROPERTIES,
+    GraphResult,
+    Links,
+    check_result,
+)
+from ontology.labelgraph import LabelGraph
+from ontology.migrations import migrations_folder
+from tests.contracts.graph_results import digest_of, one_result_of_each_label, summary_of
+
+HOSTILE_KEYS = [
+    "'",
+    '"',
+    "`",
+    "\\",
+    "//",
+    "$x",
+    "{}",
+    "a'b\"c`d\\",
+    "'; DROP",
+    "\u202eabc",
+    "é",
+    "e\u0301",
+    "🐕",
+]
+HOSTILE = LabelGraph.from_edges([(key, "root") for key in HOSTILE_KEYS])
+OTHER = LabelGraph.from_edges([("b", "a"), ("c", "a"), ("d", "b")])
+
+NODES = ["Job", *RESULT_PROPERTIES, "Supernode"]
+RELATIONSHIPS = [
+    *((label, kind, "Label", "uid") for label, kinds in RESULT_LINKS.items() for kind in kinds),
+    ("Summary", "HAS", "Supernode", "id"),
+    ("Supernode", "CONTAINS", "Label", "uid"),
+    ("Supernode", "ADJACENT", "Supernode", "id"),
+    *(("Job", "PRODUCED", label, "id") for label in RESULT_PROPERTIES),
+]
+
+
+def load(store: GraphStore, graph: LabelGraph) -> None:
+    store.begin_version("any", graph)
+    for i in range(store.batch_count(graph)):
+        store.load_batch(graph, i)
+    store.mark_ready(graph.digest)
+
+
+# ---- what the graph should hold, computed without it ----------------------------------------------------
+
+
+def expected(results: list[GraphResult]) -> dict[str, list[str]]:
+    """Return what `held` returns of a graph that shows exactly these results."""
+    found: dict[str, set[str]] = {name: set() for name in NODES}
+    found |= {kind: set() for _, kind, _, _ in RELATIONSHIPS}
+    for result in results:
+        uids = [f"{result.graph.digest[:16]}:{key}" for key in result.graph.keys]
+        job = {"id": result.job, "kind": result.kind, "state": "done"}
+        found["Job"].add(as_text(job | ({"created": result.created} if result.created else {})))
+        node = {"id": result.id, "version": result.graph.digest, **result.properties}
+        found[result.label].add(as_text(node))
+        found["PRODUCED"].add(as_text([result.job, {}, result.id]))
+        for links in result.links:
+            for row, index in enumerate(links.index):
+                properties = {
+                    name: links.properties[name][row].item() for name in LINK_PROPERTIES[links.type]
+                }
+                found[links.type].add(as_text([result.id, properties, uids[index]]))
+        if result.supernodes is not None:
+            ids = [f"{result.id[:16]}:{i}" for i in range(len(result.supernodes.size))]
+            for id, size in zip(ids, result.supernodes.size.tolist(), strict=True):
+                found["Supernode"].add(as_text({"id": id, "version": result.graph.digest, "size": size}))
+                found["HAS"].add(as_text([result.id, {}, id]))
+            for label, supernode in enumerate(result.supernodes.of.tolist()):
+                found["CONTAINS"].add(as_text([ids[supernode], {}, uids[label]]))
+            for (a, b), weight in zip(result.supernodes.ends.tolist(), result.supernodes.weight, strict=True):
+                found["ADJACENT"].add(as_text([ids[a], {"weight": float(weight)}, ids[b]]))
+    return {name: sorted(rows) for name, rows in found.items()}
+
+
+def held(store: GraphStore) -> dict[str, list[str]]:
+    """Return every node and relationship that belongs to results, as sorted texts."""
+    found: dict[str, list[str]] = {kind: [] for _, kind, _, _ in RELATIONSHIPS}
+    for label in NODES:
+        rows = store._read(f"MATCH (n:{label}) RETURN n", {}).rows
+        found[label] = sorted(as_text({k: v for k, v in n.items() if k != "_label"}) for (n,) in rows)
+    for source, kind, target, key in RELATIONSHIPS:
+        cypher = f"MATCH (a:{source})-[e:{kind}]->(b:{target}) RETURN a.id, e, b.{key}"
+        for a, e, b in store._read(cypher, {}).rows:
+            found[kind].append(as_text([a, {k: v for k, v in e.items() if k != "_label"}, b]))
+    return {name: sorted(rows) for name, rows in found.items()}
+
+
+def as_text(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+class StoppedError(RuntimeError):
+    """What an interrupted write ends with."""
+
+
+def stopping(call: Callable[..., Any], at: int) -> Callable[..., Any]:
+    """Return `call`, but for its `at`-th time (from 0), after which it stops."""
+    made = iter(range(1_000_000))
+
+    def stopped(*args: Any, **kwargs: Any) -> Any:
+        answer = call(*args, **kwargs)
+        if next(made) == at:
+            raise StoppedError
+        return answer
+
+    return stopped
+
+
+class GraphResultsContract:
+    """Bound to a store by the `store` fixture of each subclass."""
+
+    @pytest.fixture
+    def store(self) -> Iterator[GraphStore]:
+        raise AssertionError("a binding supplies the store")
+
+    @contextmanager
+    def interrupted(self, store: GraphStore, at: int) -> Iterator[None]:
+        """Stop the block after the `at`-th step of what it writes."""
+        raise AssertionError("a binding knows the steps of its engine")
+
+    # ---- what is written -----------------------------------------------------------------------------
+
+    def test_every_kind_of_result_is_shown_as_it_is(self, store: GraphStore) -> None:
+        load(store, HOSTILE)
+        results = one_result_of_each_label(HOSTILE)
+        for result in results:
+            store.write_result(result)
+        assert held(store) == expected(results)
+        assert store.counts(HOSTILE.digest) == (HOSTILE.n_labels, HOSTILE.n_edges)
+        assert store.read_back(HOSTILE.digest) == HOSTILE
+        shown = [
+            {"job": r.job, "kind": r.kind, "label": r.label, "id": r.id, "version": r.graph.digest}
+            for r in results
+        ]
+        assert store.results() == sorted(shown, key=lambda row: (row["job"], row["id"]))
+        locus = results[0]
+        reached = locus.links[1].index[locus.links[1].properties["unique"]]
+        answer = store.run_user(
+            "MATCH (j:Job)-[:PRODUCED]->(:Locus {version: $version})-[r:REACHES]->(l:Label) "
+            "WHERE r.unique RETURN l.key ORDER BY l.idx",
+            {"version": HOSTILE.digest},
+        )
+        assert [row[0] for row in answer.rows] == list(HOSTILE.keys.take(np.sort(reached)))
+
+    def test_written_again_nothing_changes(self, store: GraphStore) -> None:
+        load(store, HOSTILE)
+        results = one_result_of_each_label(HOSTILE)
+        for result in [*results, *results]:
+            store.write_result(result)
+        assert held(store) == expected(results)
+
+    def test_one_content_is_one_node_for_all_who_asked(self, store: GraphStore) -> None:
+        load(store, HOSTILE)
+        cover = one_result_of_each_label(HOSTILE)[1]
+        asked = [cover, replace(cover, job=digest_of(77))]
+        for result in asked:
+            store.write_result(result)
+        assert held(store) == expected(asked)
+        assert [row["id"] for row in store.results()] == [cover.id] * 2
+
+    def test_two_results_of_one_version_stand_side_by_side(self, store: GraphStore) -> None:
+        load(store, HOSTILE)
+        both = [summary_of(HOSTILE, 1, target=3), summary_of(HOSTILE, 2, target=6)]
+        for result in both:
+            store.write_result(result)
+        assert held(store) == expected(both)
+
+    def test_an_empty_result_has_a_node(self, store: GraphStore) -> None:
+        load(store, OTHER)
+        none = np.empty(0, dtype=np.int64)
+        cover = replace(one_result_of_each_label(OTHER)[1], links=(Links("INCLUDES", none, {"rank": none}),))
+        store.write_result(cover)
+        assert held(store) == expected([cover])
+
+    def test_a_summary_places_every_label_once(self, store: GraphStore) -> None:
+        rng = np.random.default_rng(11)
+        pairs = sorted({(f"k{c}", f"k{rng.integers(0, c)}") for c in range(1, 400) for _ in range(2)})
+        graph = LabelGraph.from_edges(pairs)
+        load(store, graph)
+        result = summary_of(graph, 1, target=40, seed=3)
+        store.write_result(result)
+        given = {"version": graph.digest}
+        places = store.run_user(
+            "MATCH (:Summary {version: $version})-[:HAS]->(s:Supernode)-[:CONTAINS]->(l:Label) "
+            "RETURN l.idx, s.id, s.size ORDER BY l.idx",
+            given,
+        ).rows
+        assert [idx for idx, _, _ in places] == list(range(graph.n_labels))
+        members: dict[str, int] = {}
+        for _, id, _ in places:
+            members[id] = members.get(id, 0) + 1
+        assert {id: size for _, id, size in places} == members
+        adjacent = store.run_user(
+            "MATCH (a:Supernode {version: $version})-[e:ADJACENT]->(b:Supernode) RETURN a.id, b.id, e.weight",
+            given,
+        ).rows
+        found = summarize(graph, 40, seed=3)
+        number = {f"{result.id[:16]}:{i}": i for i in range(found.n_supernodes)}
+        assert sorted((number[a], number[b], w) for a, b, w in adjacent) == sorted(
+            (a, b, w) for (a, b), w in zip(found.edges.tolist(), found.weights.tolist(), strict=True)
+        )
+
+    # ---- interrupted ---------------------------------------------------------------------------------
+
+    def test_interrupted_anywhere_it_is_not_shown_until_whole(self, store: GraphStore) -> None:
+        load(store, OTHER)
+        whole = summary_of(OTHER, 1, target=2)
+        stops = 0
+        for at in range(100):
+            try:
+                with self.interrupted(store, at):
+                    store.write_result(whole)
+            except StoppedError:
+                stops += 1
+            else:
+                break
+            found = held(store)
+            if store.results():  # the last step was done
+                assert found == expected([whole])
+            elif found != expected([]):
+                store.write_result(whole)
+                assert held(store) == expected([whole])
+            store.drop_results(row["id"] for row in store.results())
+        assert stops >= 5
+        assert held(store) == expected([whole])
+
+    def test_an_interrupted_drop_hides_the_result_and_is_completed(self, store: GraphStore) -> None:
+        load(store, OTHER)
+        whole = summary_of(OTHER, 1, target=2)
+        stops = 0
+        for at in range(100):
+            store.write_result(whole)
+            try:
+                with self.interrupted(store, at):
+                    store.drop_results([whole.id])
+            except StoppedError:
+                stops += 1
+            else:
+                break
+            found = held(store)
+            assert store.results() == [] or found == expected([whole])
+            if found != expected([whole]) and at % 2:
+                store.drop_results([whole.id])
+                assert held(store) == expected([])
+        assert stops >= 5
+        assert held(store) == expected([])
+
+    def test_writers_at_once_make_one_result(self, store: GraphStore) -> None:
+        load(store, HOSTILE)
+        asked = [replace(summary_of(HOSTILE, 1, target=5), job=digest_of(i)) for i in range(4)]
+        with ThreadPoolExecutor(4) as threads:
+            for done in [threads.submit(store.write_result, result) for result in asked]:
+                done.result()
+        assert held(store) == expected(asked)
+
+    # ---- dropped -------------------------------------------------------------------------------------
+
+    def test_dropped_results_leave_nothing_and_touch_nothing(self, store: GraphStore) -> None:
+        load(store, HOSTILE)
+        results = one_result_of_each_label(HOSTILE)
+        shared = replace(results[1], job=results[0].job)  # a job of two results stays while one does
+        for result in [*results, shared]:
+            store.write_result(result)
+        gone = [results[i].id for i in (0, 3, 5)]
+        kept = [results[i] for i in (1, 2, 4)]
+        for _ in range(2):
+            store.drop_results([*gone, *gone, digest_of(999)])
+            found = held(store)
+            assert results[0].job in found["Job"][0] + found["Job"][1]
+            assert {k: v for k, v in found.items() if k != "Job"} == {
+                k: v for k, v in expected([*kept, shared]).items() if k != "Job"
+            }
+        store.drop_results([])
+        assert store.read_back(HOSTILE.digest) == HOSTILE
+        store.drop_results([result.id for result in kept])
+        assert held(store) == expected([])
+        assert store.results() == []
+
+    def test_a_version_goes_with_its_results(self, store: GraphStore) -> None:
+        for graph in (HOSTILE, OTHER):
+            load(store, graph)
+        others = [replace(r, job=r.job[::-1], id=r.id[::-1]) for r in one_result_of_each_label(OTHER)[-2:]]
+        for result in [*one_result_of_each_label(HOSTILE)[-2:], *others]:
+            store.write_result(result)
+        assert {row["version"] for row in store.results(OTHER.digest)} == {OTHER.digest}
+        assert len(store.results(OTHER.digest)) == len(others)
+        store.drop_version(HOSTILE.digest)
+        assert held(store) == expected(others)
+        assert store.counts(HOSTILE.digest) == (0, 0)
+        assert store.read_back(OTHER.digest) == OTHER
+        load(store, HOSTILE)
+        assert store.results(HOSTILE.digest) == []
+
+    # ---- refused -------------------------------------------------------------------------------------
+
+    def test_results_stand_beside_a_version_that_is_ready(self, store: GraphStore) -> None:
+        cover = one_result_of_each_label(OTHER)[1]
+        with pytest.raises(NotFoundError, match="absent"):
+            store.write_result(cover)
+        store.begin_version("any", OTHER)
+        with pytest.raises(NotFoundError, match="loading"):
+            store.write_result(cover)
+        assert held(store) == expected([])
+
+    # ---- schema --------------------------------------------------------------------------------------
+
+    def test_a_graph_of_the_first_schema_shows_results_too(
+        self, store: GraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        first = tmp_path / "first"
+        for path in migrations_folder().glob("cypher/*/V0001__*.cypher"):
+            copy = first / path.relative_to(migrations_folder())
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+        with monkeypatch.context() as old:
+            old.setattr(migrate, "migrations_folder", lambda: first)
+            load(store, HOSTILE)
+            store.publish("any", HOSTILE.digest, 1)
+            assert [m["version"] for m in store.run_named("recorded_migrations").dicts()] == ["0001"]
+        store.close()
+        assert store.results() == []
+        results = one_result_of_each_label(HOSTILE)
+        for result in results:
+            store.write_result(result)
+        assert held(store) == expected(results)
+        assert store.read_back(HOSTILE.digest) == HOSTILE
+        assert store.current("any") == HOSTILE.digest
+        assert [m["version"] for m in store.run_named("recorded_migrations").dicts()] == ["0001", "0002"]
+
+
+class TestEmbedded(GraphResultsContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[GraphStore]:
+        with EmbeddedStore(tmp_path / "graph") as store:
+            yield store
+
+    @contextmanager
+    def interrupted(self, store: GraphStore, at: int) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(embedded, "fetch", stopping(embedded.fetch, at))
+            yield
+
+    def test_an_emptied_graph_has_no_results(self, store: EmbeddedStore) -> None:
+        load(store, OTHER)
+        store.write_result(one_result_of_each_label(OTHER)[1])
+        store.wipe()
+        assert store.results() == []
+        load(store, OTHER)
+        assert held(store) == expected([])
+
+
+@pytest.mark.services
+class TestNeo4j(GraphResultsContract):
+    @pytest.fixture
+    def store(self, neo4j_clean_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[GraphStore]:
+        with Neo4jStore(neo4j_clean_url) as store:
+            monkeypatch.setattr(served, "LABELS_PER_BATCH", 3)
+            monkeypatch.setattr(served, "EDGES_PER_BATCH", 3)
+            yield store
+
+    @contextmanager
+    def interrupted(self, store: GraphStore, at: int) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(store, "_transact", stopping(store._transact, at))
+            yield
+
+    def test_what_is_removed_meanwhile_is_noticed(
+        self, store: Neo4jStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        load(store, OTHER)
+        cover = one_result_of_each_label(OTHER)[1]
+        write = store._load_links
+
+        def first_dropped(*args: Any) -> None:
+            store.drop_version(OTHER.digest)
+            write(*args)
+
+        monkeypatch.setattr(store, "_load_links", first_dropped)
+        with pytest.raises(GraphDamagedError, match="0 of"):
+            store.write_result(cover)
+        monkeypatch.setattr(store, "_load_links", lambda *args: store.drop_version(OTHER.digest))
+        load(store, OTHER)
+        with pytest.raises(GraphDamagedError, match="joined"):
+            store.write_result(cover)
+        assert held(store) == expected([])
+
+
+# ---- what is refused before a store is asked ------------------------------------------------------------
+
+
+def changed_links(result: GraphResult, **changes: Any) -> GraphResult:
+    return replace(result, links=(replace(result.links[0], **changes), *result.links[1:]))
+
+
+def changed_supernodes(**changes: Any) -> GraphResult:
+    summary = one_result_of_each_label(OTHER)[5]
+    return replace(summary, supernodes=replace(summary.supernodes, **changes))
+
+
+COVER = one_result_of_each_label(OTHER)[1]
+BROKEN = {
+    "id of the job": replace(COVER, job="1234"),
+    "its id is": replace(COVER, id="A" * 64),
+    "no such node": replace(COVER, label="Label"),
+    "properties are kind, expected": replace(COVER, properties={"kind": "minimum"}),
+    "properties are kind, more, size": replace(COVER, properties=dict(COVER.properties, more=1)),
+    "size is True": replace(COVER, properties={"kind": "minimum", "size": True}),
+    "expected a finite float": replace(
+        one_result_of_each_label(OTHER)[5], properties={"target": 2, "size": 2, "largest_share": float("nan")}
+    ),
+    "links are none": replace(COVER, links=()),
+    "links are PICKS": changed_links(COVER, type="PICKS"),
+    "outside 0..3": changed_links(COVER, index=np.array([0, 4])),
+    "stands in its index twice": changed_links(COVER, index=np.array([1, 1])),
+    "expected integers in one dimension": changed_links(COVER, index=np.array([0.0, 1.0])),
+    "INCLUDES: properties are none": changed_links(COVER, properties={}),
+    "rank is float64": changed_links(COVER, properties={"rank": np.array([0.5, 1.5])}),
+    "a Summary needs them": replace(one_result_of_each_label(OTHER)[5], supernodes=None),
+    "of places 3 labels": changed_supernodes(of=np.array([0, 1, 1])),
+    "size is not": changed_supernodes(size=np.array([0, 4, 0, 0])),
+    "for weights of shape": changed_supernodes(weight=np.ones(7)),
+    "name a pair twice": changed_supernodes(ends=np.array([[1, 0]]), weight=np.ones(1)),
+    "not positive and finite": changed_supernodes(ends=np.array([[0, 1]]), weight=np.zeros(1)),
+}
+
+
+@pytest.mark.parametrize("message", BROKEN)
+def test_what_the_graph_has_no_place_for_is_refused(message: str) -> None:
+    with pytest.raises(InputError, match=message.replace(".", r"\.")):
+        check_result(BROKEN[message])
+
+
+def test_what_is_tested_is_let_through() -> None:
+    for result in (*one_result_of_each_label(OTHER), *one_result_of_each_label(HOSTILE)):
+        check_result(result)
