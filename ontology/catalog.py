@@ -41,7 +41,17 @@ from ontology.artifacts import check_name
 from ontology.database import metadata, now, reading, upsert, writing
 from ontology.errors import ConflictError, InputError, LeaseLostError, NotFoundError
 
-__all__ = ["LEASE_SECONDS", "Bundle", "Catalog", "Lease", "Version"]
+__all__ = [
+    "LEASE_SECONDS",
+    "Bundle",
+    "Catalog",
+    "Lease",
+    "Version",
+    "artifact_table",
+    "bundle_table",
+    "upkeep_table",
+    "version_table",
+]
 
 LEASE_SECONDS = 60.0
 """How long a name stays held without a sign of life; holders renew it three times in that span."""
@@ -58,7 +68,7 @@ _ontology = Table(
     Column("lease_since", Double),
     Column("lease_until", Double),
 )
-_artifact = Table(
+artifact_table = Table(
     "artifact",
     metadata,
     Column("sha256", String(64), primary_key=True),
@@ -67,7 +77,7 @@ _artifact = Table(
     Column("created_at", Double, nullable=False),
     Column("touched_at", Double, nullable=False),
 )
-_version = Table(
+version_table = Table(
     "version",
     metadata,
     Column("id", Integer, primary_key=True),
@@ -92,7 +102,7 @@ _load_batch = Table(
     Column("state", String(16), nullable=False),
     CheckConstraint("state IN ('pending', 'done')", name="state"),
 )
-_bundle = Table(
+bundle_table = Table(
     "bundle",
     metadata,
     Column("ontology", String(64), primary_key=True),
@@ -101,6 +111,12 @@ _bundle = Table(
     Column("version", String(64), nullable=False),
     Column("created_at", Double, nullable=False),
     ForeignKeyConstraint(["ontology", "version"], ["version.ontology", "version.digest"]),
+)
+upkeep_table = Table(  # work that one process does for all: see `ontology.upkeep`
+    "upkeep",
+    metadata,
+    Column("task", String(64), primary_key=True),
+    Column("next_at", Double, nullable=False),
 )
 
 
@@ -184,7 +200,7 @@ class Catalog:
     def versions(self, name: str | None = None) -> list[Version]:
         """Return every version, of one ontology or of all, oldest first."""
         with reading(self.engine) as connection:
-            return _versions(connection, *([] if name is None else [_version.c.ontology == name]))
+            return _versions(connection, *([] if name is None else [version_table.c.ontology == name]))
 
     def version(self, name: str, digest: str | None = None) -> Version:
         """Return the current version of `name`, or the one whose digest begins with `digest`.
@@ -216,9 +232,9 @@ class Catalog:
 
     def bundles(self, name: str | None = None) -> list[Bundle]:
         """Return the named bundles of one ontology or of all, by name."""
-        statement = select(_bundle).order_by(_bundle.c.ontology, _bundle.c.name)
+        statement = select(bundle_table).order_by(bundle_table.c.ontology, bundle_table.c.name)
         if name is not None:
-            statement = statement.where(_bundle.c.ontology == name)
+            statement = statement.where(bundle_table.c.ontology == name)
         with reading(self.engine) as connection:
             return [Bundle(**row._mapping) for row in connection.execute(statement)]
 
@@ -226,12 +242,14 @@ class Catalog:
         """Return what ``index/<name>.json`` has to say (docs/artifact-format.md), None if it is gone."""
         with reading(self.engine) as connection:
             found = _versions(
-                connection, _version.c.ontology == name, _ontology.c.current_version == _version.c.digest
+                connection,
+                version_table.c.ontology == name,
+                _ontology.c.current_version == version_table.c.digest,
             )
             if not found:
                 return None
             bundles = connection.execute(
-                select(_bundle).where(_bundle.c.ontology == name).order_by(_bundle.c.name)
+                select(bundle_table).where(bundle_table.c.ontology == name).order_by(bundle_table.c.name)
             )
             return {
                 "format": INDEX_FORMAT,
@@ -331,14 +349,16 @@ class Catalog:
                 extra["definitions_sha256"] = definitions[0]
             values = key | extra | {"state": "loading", "snapshot_sha256": snapshot[0], "created_at": now()}
             values |= {"n_labels": n_labels, "n_edges": n_edges, "layout": layout}
-            insertion = upsert(connection, _version).values(values)
+            insertion = upsert(connection, version_table).values(values)
             columns = ["ontology", "digest"]
             connection.execute(
                 insertion.on_conflict_do_update(
                     index_elements=columns, set_={"snapshot_sha256": snapshot[0]} | extra
                 )
             )
-            (found,) = _versions(connection, _version.c.ontology == lease.name, _version.c.digest == digest)
+            (found,) = _versions(
+                connection, version_table.c.ontology == lease.name, version_table.c.digest == digest
+            )
             if found.state == "loading":
                 _add_batches(connection, found.id, n_batches)
             return found
@@ -372,7 +392,9 @@ class Catalog:
         """Make `version` ready and current: the commit point of an ingest, one fenced transaction."""
         with writing(self.engine) as connection:
             _hold(connection, lease)
-            connection.execute(update(_version).where(_version.c.id == version.id).values(state="ready"))
+            connection.execute(
+                update(version_table).where(version_table.c.id == version.id).values(state="ready")
+            )
             connection.execute(delete(_load_batch).where(_load_batch.c.version_id == version.id))
             connection.execute(
                 update(_ontology).where(_ontology.c.name == lease.name).values(current_version=version.digest)
@@ -383,9 +405,11 @@ class Catalog:
         with writing(self.engine) as connection:
             _hold(connection, lease)
             connection.execute(
-                delete(_bundle).where(_bundle.c.ontology == lease.name, _bundle.c.version == version.digest)
+                delete(bundle_table).where(
+                    bundle_table.c.ontology == lease.name, bundle_table.c.version == version.digest
+                )
             )
-            connection.execute(delete(_version).where(_version.c.id == version.id))
+            connection.execute(delete(version_table).where(version_table.c.id == version.id))
 
     def forget_ontology(self, lease: Lease) -> None:
         """Remove every version and bundle of the name; its row stays, so that fences never run backwards."""
@@ -394,20 +418,20 @@ class Catalog:
             connection.execute(
                 update(_ontology).where(_ontology.c.name == lease.name).values(current_version=None)
             )
-            connection.execute(delete(_bundle).where(_bundle.c.ontology == lease.name))
-            connection.execute(delete(_version).where(_version.c.ontology == lease.name))
+            connection.execute(delete(bundle_table).where(bundle_table.c.ontology == lease.name))
+            connection.execute(delete(version_table).where(version_table.c.ontology == lease.name))
 
     def set_bundle(self, name: str, bundle: str, *, sha256: str, size: int, version: str) -> None:
         """Let ``name/bundle`` mean the artifact `sha256`, made from the version with digest `version`."""
         check_name(bundle, "bundle")
         values = {"sha256": sha256, "version": version, "created_at": now()}
         with writing(self.engine) as connection:
-            if not _versions(connection, _version.c.ontology == name, _version.c.digest == version):
+            if not _versions(connection, version_table.c.ontology == name, version_table.c.digest == version):
                 raise NotFoundError(
                     f"ontology {name!r} has no version {version[:12]} any more; build it again"
                 )
             _record(connection, sha256, size, "bundle")
-            insertion = upsert(connection, _bundle).values(ontology=name, name=bundle, **values)
+            insertion = upsert(connection, bundle_table).values(ontology=name, name=bundle, **values)
             connection.execute(
                 insertion.on_conflict_do_update(index_elements=["ontology", "name"], set_=values)
             )
@@ -417,9 +441,11 @@ class Catalog:
 
 
 def _versions(connection: Connection, *conditions: Any) -> list[Version]:
-    is_current = (_ontology.c.current_version == _version.c.digest).label("current")
-    statement = select(_version, is_current).join(_ontology, _ontology.c.name == _version.c.ontology)
-    rows = connection.execute(statement.where(*conditions).order_by(_version.c.id))
+    is_current = (_ontology.c.current_version == version_table.c.digest).label("current")
+    statement = select(version_table, is_current).join(
+        _ontology, _ontology.c.name == version_table.c.ontology
+    )
+    rows = connection.execute(statement.where(*conditions).order_by(version_table.c.id))
     return [_as_version(row) for row in rows]
 
 
@@ -447,7 +473,7 @@ def _hold(connection: Connection, lease: Lease) -> None:
 
 
 def _record(connection: Connection, sha256: str, size: int, kind: str) -> None:
-    insertion = upsert(connection, _artifact).values(
+    insertion = upsert(connection, artifact_table).values(
         sha256=sha256, size=size, kind=kind, created_at=now(), touched_at=now()
     )
     connection.execute(insertion.on_conflict_do_update(index_elements=["sha256"], set_={"touched_at": now()}))

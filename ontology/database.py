@@ -8,6 +8,7 @@ a second try as `TransientError`, with passwords masked.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from sqlalchemy import Connection, Engine, MetaData, event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, ExceptionContext, make_url
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.expression import ColumnElement
+from sqlalchemy.sql.functions import FunctionElement
 
 from ontology.errors import MigrationError, ServiceError, SettingsError, TransientError
 from ontology.migrations import migrations_folder
@@ -28,6 +29,7 @@ from ontology.settings import masked
 __all__ = [
     "check_schema",
     "create_engine",
+    "describe",
     "metadata",
     "now",
     "reading",
@@ -52,7 +54,7 @@ _BUSY_S = 30.0
 _MIGRATION_LOCK = 7_018_153_370  # any fixed number: two upgrades of one PostgreSQL database take turns
 
 
-class now(ColumnElement[float]):
+class now(FunctionElement[float]):
     """The database server's clock in seconds since 1970, for use inside a statement.
 
     PostgreSQL answers with its own clock, never a worker's; SQLite has one host, whose clock it reads.
@@ -87,7 +89,7 @@ def create_engine(url: str) -> Engine:
     """Open the database at `url`, ``sqlite:////path`` or ``postgresql+psycopg://...``.
 
     The folder of a SQLite file is created. The first statement connects; a server that does not answer
-    within 10 s raises `ServiceError` there.
+    within 10 s raises `ServiceError` there, as does one that falls silent later (`ontology.postgresql`).
     """
     parsed = _parsed(url)
     if parsed.get_backend_name() == "sqlite":
@@ -101,7 +103,8 @@ def create_engine(url: str) -> Engine:
         event.listen(engine, "connect", _set_pragmas)
         event.listen(engine, "begin", _begin_sqlite)
     else:
-        engine = sqlalchemy.create_engine(parsed, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+        engine = sqlalchemy.create_engine(parsed, pool_pre_ping=True)
+        event.listen(engine, "do_connect", _connect_postgresql)
     event.listen(engine, "handle_error", _translate)
     return engine
 
@@ -120,6 +123,19 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
+def describe(engine: Engine) -> dict[str, str | float]:
+    """Return the server's ``version``, ``seconds`` (the time it has) and SQLite's ``journal`` mode."""
+    facts: dict[str, str | float] = {}
+    with reading(engine) as connection:
+        facts["seconds"] = connection.execute(sqlalchemy.select(now())).scalar_one()
+        if engine.dialect.name == "sqlite":
+            facts["version"] = f"SQLite {connection.exec_driver_sql('SELECT sqlite_version()').scalar_one()}"
+            facts["journal"] = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
+        else:
+            facts["version"] = f"PostgreSQL {connection.exec_driver_sql('SHOW server_version').scalar_one()}"
+    return facts
+
+
 def _parsed(url: str) -> URL:
     try:
         parsed = make_url(url)
@@ -136,6 +152,12 @@ def _parsed(url: str) -> URL:
     if backend == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     raise SettingsError(f"GROVE_DATABASE_URL: {masked(url)!r} must start with sqlite:// or postgresql://")
+
+
+def _connect_postgresql(dialect: Any, record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
+    from ontology.postgresql import LIMITS, Connection
+
+    return Connection.connect(*arguments, **{**LIMITS, **parameters})
 
 
 def _set_pragmas(connection: Any, record: Any) -> None:
@@ -207,8 +229,8 @@ def check_schema(engine: Engine) -> None:
     upgrade(engine)
 
 
-def upgrade(engine: Engine) -> str:
-    """Bring the schema to the newest revision, in one transaction, and return that revision.
+def upgrade(engine: Engine, revision: str | None = None) -> str:
+    """Bring the schema up to `revision`, by default the newest, in one transaction, and return that revision.
 
     Two at once take turns; a second run changes nothing; a schema of a newer version raises `MigrationError`.
     """
@@ -219,12 +241,16 @@ def upgrade(engine: Engine) -> str:
     _refuse_newer(engine, found, head)
     config = alembic.config.Config()
     config.set_main_option("script_location", str(migrations_folder() / "sql").replace("%", "%%"))
-    with writing(engine) as connection:
+    with contextlib.ExitStack() as stack:
+        connection = stack.enter_context(writing(engine))
         if engine.dialect.name == "postgresql":
+            from ontology.postgresql import unhurried
+
+            stack.enter_context(unhurried(connection.connection.driver_connection))
             connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
         config.attributes["connection"] = connection
-        alembic.command.upgrade(config, "head")
-    return head
+        alembic.command.upgrade(config, revision or head)
+    return revision or head
 
 
 def _refuse_newer(engine: Engine, found: str | None, head: str) -> None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,7 +21,18 @@ from ontology.database import now, reading, upsert, writing
 from ontology.errors import ConflictError, NotFoundError
 from workers.plan import PlannedJob, canonical_json
 from workers.records import in_state, read_jobs, read_units
-from workers.states import GRAPH, JOB_MOVES, UNIT_MOVES, Beat, Claim, Job, Publication, State, Unit
+from workers.statements import (
+    DECIDED,
+    WANTED,
+    WITNESS_DONE,
+    advance,
+    among,
+    job_move,
+    last_unit,
+    unit_move,
+    units_of,
+)
+from workers.states import GRAPH, Beat, Claim, Job, Publication, State, Unit
 from workers.tables import job_table, job_unit_table, publication_table, unit_table
 
 __all__ = ["RESEND_S", "Ledger"]
@@ -28,37 +41,14 @@ RESEND_S = (5, 10, 20, 40, 80, 160, 320, 600)
 """Seconds until a unit that nobody claimed is sent again, by the number of times it was sent before."""
 
 _ERROR_CHARACTERS = 2000
+_BATCH = 10_000
+"""Rows written by one statement."""
 
+_other = unit_table.alias("other")
 
 _job, _unit, _job_unit, _publication = (
     t.c for t in (job_table, unit_table, job_unit_table, publication_table)
 )
-
-_mine, _other, _earlier = (
-    job_unit_table.alias("mine"),
-    job_unit_table.alias("other"),
-    unit_table.alias("earlier"),
-)
-
-_WANTED = (
-    sa.select(_job.id)
-    .join_from(job_unit_table, job_table, _job_unit.job_id == _job.id)
-    .where(_job_unit.unit_key == _unit.key, _job.state == State.PENDING)
-    .correlate(unit_table)
-    .exists()
-)
-"""Whether an unfinished job holds the unit row that the statement around it is at."""
-
-_READY = ~(
-    sa.select(_earlier.c.key)
-    .select_from(_mine)
-    .join(_other, _other.c.job_id == _mine.c.job_id)
-    .join(_earlier, _earlier.c.key == _other.c.unit_key)
-    .where(_mine.c.unit_key == _unit.key, _earlier.c.stage < _unit.stage, _earlier.c.state != State.DONE)
-    .correlate(unit_table)
-    .exists()
-)
-"""Whether all units of lower stages, in the jobs of the unit row around it, are done."""
 
 
 class Ledger:
@@ -92,6 +82,7 @@ class Ledger:
         self.clock = clock
         self._jitter = jitter or random.Random()
         self.max_attempts = max_attempts
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
 
     # ---- asking ------------------------------------------------------------------------------------
 
@@ -101,7 +92,7 @@ class Ledger:
         Failed and cancelled units are tried again, done ones are kept. `target` is the name to point at the
         result; whoever asks for a name last has it.
         """
-        with writing(self._engine) as connection:
+        with self._writing() as connection:
             self.record(connection, plan, target=target)
 
     def record(
@@ -112,21 +103,28 @@ class Ledger:
         shared = {"kind": plan.kind, "kind_version": plan.version, "state": State.PENDING}
         fresh = {"fence": 0, "lease_until": 0, "attempts": 0, "sends": 0, "next_send_at": instant}
         units = sorted(plan.units, key=lambda unit: unit.key)  # one order of locks for all who submit
+        first: dict[int, str | None] = {
+            stage: next((unit.key for unit in units if unit.stage < stage), None)
+            for stage in {unit.stage for unit in units}
+        }
+        late = [unit.key for unit in units if first[unit.stage] is not None]
+        last = max(units, key=lambda unit: unit.stage)
         connection.execute(
             upsert(connection, job_table)
-            .values(id=plan.id, spec_json=plan.spec_json, created_at=instant, **shared)
+            .values(id=plan.id, spec_json=plan.spec_json, created_at=instant, last_unit=last.key, **shared)
             .on_conflict_do_nothing()
         )
-        connection.execute(
-            upsert(connection, unit_table).values(**shared, **fresh).on_conflict_do_nothing(),
-            [{"key": unit.key, "spec_json": unit.spec_json, "stage": unit.stage} for unit in units],
-        )
-        connection.execute(
-            upsert(connection, job_unit_table).on_conflict_do_nothing(),
-            [{"job_id": plan.id, "unit_key": unit.key} for unit in units],
-        )
+        insert_unit = upsert(connection, unit_table).values(**shared, **fresh).on_conflict_do_nothing()
+        insert_held = upsert(connection, job_unit_table).on_conflict_do_nothing()
+        for begin in range(0, len(units), _BATCH):
+            some = units[begin : begin + _BATCH]
+            rows = [(u.key, u.spec_json, u.stage, first[u.stage]) for u in some]
+            columns = ("key", "spec_json", "stage", "waits_for")
+            connection.execute(insert_unit, [dict(zip(columns, row, strict=True)) for row in rows])
+            connection.execute(insert_held, [{"job_id": plan.id, "unit_key": unit.key} for unit in some])
+        connection.execute(advance().where(_unit.key.in_(late), WITNESS_DONE))
         connection.execute(self._job_retried(plan.id))
-        connection.execute(self._reopened("retry").where(_unit.key.in_(_units_of(plan.id))))
+        connection.execute(self._reopened("retry").where(_unit.key.in_(units_of(plan.id))))
         wish = {"job_id": plan.id, "state": State.PENDING, "error": None}
         insertion = upsert(connection, publication_table)
         if target is not None:
@@ -147,12 +145,12 @@ class Ledger:
 
     def recompute(self, job_id: str) -> None:
         """Open a done job again, with all its units: an artifact of it is gone from the store."""
-        with writing(self._engine) as connection:
+        with self._writing() as connection:
             opened = connection.execute(
-                _job_move("recompute", finished_at=None, result_sha256=None).where(_job.id == job_id)
+                job_move("recompute", finished_at=None, result_sha256=None).where(_job.id == job_id)
             )
             if opened.rowcount:
-                connection.execute(self._reopened("recompute").where(_unit.key.in_(_units_of(job_id))))
+                connection.execute(self._reopened("recompute").where(_unit.key.in_(units_of(job_id))))
 
     def retry(self, job_id: str) -> None:
         """Open a failed or cancelled job again, with its failed and cancelled units; done ones are kept.
@@ -164,9 +162,9 @@ class Ledger:
         ConflictError
             If it did not fail and was not cancelled.
         """
-        with writing(self._engine) as connection:
+        with self._writing() as connection:
             if connection.execute(self._job_retried(job_id)).rowcount:
-                connection.execute(self._reopened("retry").where(_unit.key.in_(_units_of(job_id))))
+                connection.execute(self._reopened("retry").where(_unit.key.in_(units_of(job_id))))
                 return
         state = self.job(job_id).state
         raise ConflictError(f"job {job_id} is {state}; only a failed or cancelled job can be tried again")
@@ -181,10 +179,10 @@ class Ledger:
         ConflictError
             If it is done or failed already.
         """
-        with writing(self._engine) as connection:
-            moved = connection.execute(_job_move("cancel", finished_at=self._now()).where(_job.id == job_id))
+        with self._writing() as connection:
+            moved = connection.execute(job_move("cancel", finished_at=self._now()).where(_job.id == job_id))
             if moved.rowcount:
-                connection.execute(_unit_move("cancel").where(_unit.key.in_(_units_of(job_id)), ~_WANTED))
+                connection.execute(unit_move("cancel").where(_unit.key.in_(units_of(job_id)), ~WANTED))
                 return
         state = self.job(job_id).state
         if state is not State.CANCELLED:
@@ -195,9 +193,9 @@ class Ledger:
     def claim(self, key: str, *, lease_s: float) -> Claim | None:
         """Take a unit for `lease_s` seconds; None where it is unknown, taken, finished or not ready."""
         instant = self._now()
-        with writing(self._engine) as connection:
+        with self._writing() as connection:
             row = connection.execute(
-                _unit_move(
+                unit_move(
                     "claim",
                     fence=_unit.fence + 1,
                     lease_until=instant + lease_s,
@@ -209,64 +207,84 @@ class Ledger:
                 .where(
                     _unit.key == key,
                     self._free(instant),
-                    _READY,
+                    _unit.waits_for.is_(None),
                 )
                 .returning(_unit.fence, _unit.attempts, _unit.spec_json)
             ).one_or_none()
             if row is None:
                 return None
             spec = json.loads(row.spec_json)
-            query = sa.select(_unit.key, _unit.sha256).where(_unit.key.in_(spec["inputs"]))
-            made = {found.key: found.sha256 for found in connection.execute(query)}
-        inputs = tuple(made[unit_key] for unit_key in spec["inputs"])
-        return Claim(key, row.fence, row.attempts, spec["parameters"], inputs)
+            inputs, made = spec["inputs"], {}
+            if inputs:  # all of them stand in each of its jobs: one question, however many they are
+                of_one = sa.select(sa.func.min(_job_unit.job_id)).where(_job_unit.unit_key == key)
+                query = sa.select(_unit.key, _unit.sha256).where(
+                    _unit.key.in_(units_of(of_one.scalar_subquery())), _unit.state == State.DONE
+                )
+                made = {found.key: found.sha256 for found in connection.execute(query)}
+            missing = min((unit_key for unit_key in inputs if unit_key not in made), default=None)
+            if missing is not None:  # opened again for another job, as its artifact was gone
+                waits = unit_move("release", waits_for=missing, attempts=row.attempts - 1)
+                connection.execute(waits.where(_unit.key == key))
+                return None
+        return Claim(
+            key, row.fence, row.attempts, spec["parameters"], tuple(made[unit_key] for unit_key in inputs)
+        )
 
     def heartbeat(self, claim: Claim, *, lease_s: float) -> Beat:
         """Renew the lease; also tells when no job wants the unit any more, or when the claim is lost."""
-        renewal = _unit_move("renew", lease_until=self._now() + lease_s).where(*self._held(claim))
-        with writing(self._engine) as connection:
-            wanted = connection.execute(renewal.returning(_WANTED)).scalar_one_or_none()
+        renewal = unit_move("renew", lease_until=self._now() + lease_s).where(*self._held(claim))
+        with self._writing() as connection:
+            wanted = connection.execute(renewal.returning(WANTED)).scalar_one_or_none()
         if wanted is None:
             return Beat.LOST
         return Beat.HELD if wanted else Beat.UNWANTED
 
     def commit(self, claim: Claim, sha256: str, size: int) -> bool:
         """Record the published artifact, always last; False where the claim was lost: nothing changed."""
-        return self._end(claim, _unit_move("commit", sha256=sha256, size=size, error=None))
+        end = unit_move("commit", sha256=sha256, size=size, error=None, ended_at=self._now())
+        with self._writing() as connection:
+            committed = connection.execute(end.where(*self._held(claim))).rowcount == 1
+            if committed:
+                connection.execute(advance().where(_unit.waits_for == claim.key))
+        return committed
 
     def release(self, claim: Claim, error: str, *, delay_s: float) -> bool:
         """Give a unit back after a fault of the moment, to be sent after `delay_s`; fail it at the cap."""
         if claim.attempts >= self.max_attempts:
             return self.fail(claim, f"{error} (attempt {claim.attempts} of {self.max_attempts})")
         later, shown = self._now() + delay_s, error[:_ERROR_CHARACTERS]
-        return self._end(claim, _unit_move("release", next_send_at=later, sends=0, error=shown))
+        return self._end(claim, unit_move("release", next_send_at=later, sends=0, error=shown))
 
     def fail(self, claim: Claim, error: str) -> bool:
         """End a unit that cannot succeed."""
-        return self._end(claim, _unit_move("fail", error=error[:_ERROR_CHARACTERS]))
+        return self._end(claim, unit_move("fail", error=error[:_ERROR_CHARACTERS]))
 
     def abandon(self, claim: Claim) -> bool:
         """End a unit that no job wants."""
-        return self._end(claim, _unit_move("abandon"))
+        return self._end(claim, unit_move("abandon"))
 
     # ---- sweeping ----------------------------------------------------------------------------------
 
     def expire(self) -> int:
-        """Make units whose lease ended pending again, or fail them at the cap; returns how many moved."""
+        """Make units whose lease ended pending again; fail them at the cap, cancel those that no job wants.
+
+        Returns how many moved.
+        """
         instant = self._now()
         spent = _unit.attempts >= self.max_attempts
         error = f"the worker was lost {self.max_attempts} times; read its log, then submit the job again"
         moves = {
-            _unit_move("fail", error=error, ended_at=_unit.lease_until): spent,
-            _unit_move("release", next_send_at=instant, sends=0, ended_at=_unit.lease_until): ~spent,
+            unit_move("abandon", ended_at=_unit.lease_until): ~WANTED,
+            unit_move("fail", error=error, ended_at=_unit.lease_until): spent,
+            unit_move("release", next_send_at=instant, sends=0, ended_at=_unit.lease_until): ~spent,
         }
         moved = 0
-        with writing(self._engine) as connection:
+        with self._writing() as connection:
             for move, which in moves.items():
                 ended = sa.select(_unit.key).where(
                     _unit.state == State.RUNNING, _unit.lease_until < instant, which
                 )
-                moved += connection.execute(move.where(_among(ended))).rowcount
+                moved += connection.execute(move.where(among(ended))).rowcount
         return moved
 
     def due(
@@ -274,10 +292,12 @@ class Ledger:
     ) -> list[tuple[str, str, int]]:
         """Mark the oldest due units as sent and return (key, kind, kind version) of each.
 
-        Only units of `kinds`, given as (kind, version), are looked at; of every kind by default.
+        Only units of `kinds`, given as (kind, version), are looked at; of every kind by default. What no job
+        wants any more is cancelled instead.
 
-        At most `window` unclaimed messages are out at a time; the rest waits here, where it stays in order
-        and can be cancelled. What nobody claims is due again after `RESEND_S`, a little more at random.
+        At most `window` unclaimed messages are out at a time, and none are added before half of them are
+        claimed; the rest waits here, where it stays in order and can be cancelled. What nobody claims is due
+        again after `RESEND_S`, a little more at random.
         """
         instant = self._now()
         pending = _unit.state == State.PENDING
@@ -289,22 +309,26 @@ class Ledger:
         )
         oldest = (
             sa.select(_unit.key)
-            .where(pending, _unit.next_send_at <= instant, _READY)
+            .where(pending, _unit.next_send_at <= instant, _unit.waits_for.is_(None))
             .order_by(_unit.next_send_at, _unit.key)
-            .limit(sa.case((out < window, window - out), else_=0))
+            .limit(sa.case((out <= window // 2, window - out), else_=0))
         )
         if kinds is not None:
             oldest = oldest.where(sa.tuple_(_unit.kind, _unit.kind_version).in_(kinds))
         pause = sa.case(dict(enumerate(RESEND_S)), value=_unit.sends, else_=RESEND_S[-1])
         again = instant + pause * self._jitter.uniform(1.0, 1.25)
-        mark = sa.update(unit_table).values(sends=_unit.sends + 1, next_send_at=again).where(_among(oldest))
-        with writing(self._engine) as connection:
-            rows = connection.execute(mark.returning(_unit.key, _unit.kind, _unit.kind_version)).all()
-        return [(row.key, row.kind, row.kind_version) for row in rows]
+        mark = sa.update(unit_table).values(sends=_unit.sends + 1, next_send_at=again).where(among(oldest))
+        columns = (_unit.key, _unit.kind, _unit.kind_version, WANTED.label("wanted"))
+        with self._writing() as connection:
+            rows = sorted(connection.execute(mark.returning(*columns)).all())
+            unwanted = [key for key, _, _, wanted in rows if not wanted]
+            if unwanted:  # given back after its job had been cancelled
+                connection.execute(unit_move("cancel").where(_unit.key.in_(unwanted), ~WANTED))
+        return [(key, kind, version) for key, kind, version, wanted in rows if wanted]
 
     def unsent(self, keys: Sequence[str]) -> None:
         """Take back the mark of `due` from units whose message could not be sent."""
-        with writing(self._engine) as connection:
+        with self._writing() as connection:
             connection.execute(
                 sa.update(unit_table)
                 .where(_unit.key.in_(keys), _unit.state == State.PENDING, _unit.sends > 0)
@@ -318,36 +342,49 @@ class Ledger:
         may not see each other.
         """
         instant = self._now()
-        broken = _of_job(_unit.error).where(_unit.state == State.FAILED).order_by(_unit.key).limit(1)
-        open_units = _of_job(_unit.key).where(_unit.state != State.DONE)
-        result = _of_job(_unit.sha256).order_by(_unit.stage.desc()).limit(1)
-        fail = _job_move("fail", finished_at=instant, error=broken.scalar_subquery()).where(broken.exists())
-        finish = _job_move("finish", finished_at=instant, result_sha256=result.scalar_subquery()).where(
-            ~open_units.exists()
+        over: sa.ColumnElement[bool] = _job.last_unit.is_not(None)
+        failed: sa.ColumnElement[bool] = _unit.state == State.FAILED
+        if key is not None:
+            with reading(self._engine) as connection:  # nearly every unit decides nothing: no lock for that
+                if connection.execute(DECIDED, {"ended": key}).first() is None:
+                    return []
+            failed, over = failed & (_unit.key == key), _job.last_unit == key
+        held = job_unit_table.join(unit_table, _job_unit.unit_key == _unit.key)
+        broken = sa.select(_job_unit.job_id).select_from(held).where(failed)
+        error = sa.select(_unit.error).select_from(held).where(failed, _job_unit.job_id == _job.id)
+        error = error.order_by(_unit.key).limit(1).correlate(job_table)
+        result = last_unit(_unit.sha256)
+        fail = job_move("fail", finished_at=instant, error=error.scalar_subquery()).where(_job.id.in_(broken))
+        finish = job_move("finish", finished_at=instant, result_sha256=result.scalar_subquery()).where(
+            over, result.exists()
         )
-        holders = sa.select(_job_unit.job_id).where(_job_unit.unit_key == key)
-        moved: list[str] = []
-        with writing(self._engine) as connection:
-            for decision in (fail, finish):
-                scoped = decision if key is None else decision.where(_job.id.in_(holders))
-                moved += connection.execute(scoped.returning(_job.id)).scalars()
-            if key is None or moved:
-                unwanted = sa.select(_unit.key).where(_unit.state == State.PENDING, ~_WANTED)
-                connection.execute(_unit_move("cancel").where(_among(unwanted)))
-            if key is None:  # abandoned at the very moment when a job asked for it again
-                missed = sa.select(_unit.key).where(_unit.state == State.CANCELLED, _WANTED)
-                connection.execute(self._reopened("retry").where(_among(missed)))
-        return moved
+        with self._writing() as connection:
+            lost = list(connection.execute(fail.returning(_job.id)).scalars())
+            done = list(connection.execute(finish.returning(_job.id)).scalars())
+            if lost:
+                connection.execute(unit_move("cancel").where(_unit.key.in_(units_of(*lost)), ~WANTED))
+            if key is None:
+                connection.execute(advance().where(_unit.waits_for > "", WITNESS_DONE))
+                # cancelled at the very moment when a job asked for it: it would wait for ever
+                waited_for = sa.select(_other.c.waits_for).where(_other.c.waits_for > "")
+                ends = sa.select(_job.last_unit).where(_job.state == State.PENDING)
+                by_key = _unit.key.in_(waited_for.union(ends))
+                missed = sa.select(_unit.key).where(by_key, _unit.state.concat("") == State.CANCELLED, WANTED)
+                keys = connection.execute(missed).scalars().all()
+                if keys:
+                    connection.execute(self._reopened("retry").where(_unit.key.in_(keys)))
+        return lost + done
 
     # ---- naming results ----------------------------------------------------------------------------
 
-    def publications(self) -> list[Publication]:
-        """Return the names that wait for a result which is there."""
+    def publications(self, job_ids: Collection[str] | None = None) -> list[Publication]:
+        """Return the names that wait for a result which is there, of some jobs or all; last done first."""
+        wanted = sa.true() if job_ids is None else _publication.job_id.in_(job_ids)
         query = (
             sa.select(publication_table, _job.kind_version, _job.result_sha256, _job.spec_json)
             .join_from(publication_table, job_table, _publication.job_id == _job.id)
-            .where(_publication.state == State.PENDING, _job.state == State.DONE)
-            .order_by(_publication.kind, _publication.target_json)
+            .where(_publication.state == State.PENDING, _job.state == State.DONE, wanted)
+            .order_by(_job.finished_at.desc(), _publication.kind, _publication.target_json)
         )
         with reading(self._engine) as connection:
             rows = connection.execute(query).all()
@@ -366,7 +403,7 @@ class Ledger:
     def published(self, publication: Publication, *, error: str | None = None) -> None:
         """Close a publication; if another job asked for the name meanwhile, that one is still pending."""
         end = State.DONE if error is None else State.FAILED
-        with writing(self._engine) as connection:
+        with self._writing() as connection:
             connection.execute(
                 sa.update(publication_table)
                 .where(
@@ -405,16 +442,22 @@ class Ledger:
 
     def units(self, job_id: str) -> list[str]:
         """Return the keys of a job's units, in an order in which they may run."""
-        query = sa.select(_unit.key).where(_unit.key.in_(_units_of(job_id))).order_by(_unit.stage, _unit.key)
+        query = sa.select(_unit.key).where(_unit.key.in_(units_of(job_id))).order_by(_unit.stage, _unit.key)
         with reading(self._engine) as connection:
             return list(connection.execute(query).scalars())
 
     def unit_records(self, job_id: str, *, limit: int) -> list[Unit]:
         """Return the first `limit` units of a job, in an order in which they may run."""
         with reading(self._engine) as connection:
-            return read_units(connection, _unit.key.in_(_units_of(job_id)), limit=limit)
+            return read_units(connection, _unit.key.in_(units_of(job_id)), limit=limit)
 
     # ---- building blocks ---------------------------------------------------------------------------
+
+    @contextmanager
+    def _writing(self) -> Iterator[sa.Connection]:
+        """Open a transaction that may write; on SQLite, where waiting means sleeping, threads take turns."""
+        with self._turn, writing(self._engine) as connection:
+            yield connection
 
     def _now(self) -> Any:
         return now() if self.clock is None else self.clock()
@@ -433,17 +476,17 @@ class Ledger:
         return _unit.key == claim.key, _unit.fence == claim.fence
 
     def _end(self, claim: Claim, statement: sa.Update) -> bool:
-        with writing(self._engine) as connection:
+        with self._writing() as connection:
             return (
                 connection.execute(statement.where(*self._held(claim)).values(ended_at=self._now())).rowcount
                 == 1
             )
 
     def _job_retried(self, job_id: str) -> sa.Update:
-        return _job_move("retry", finished_at=None, error=None).where(_job.id == job_id)
+        return job_move("retry", finished_at=None, error=None).where(_job.id == job_id)
 
     def _reopened(self, move: str) -> sa.Update:
-        return _unit_move(
+        return unit_move(
             move,
             attempts=0,
             sends=0,
@@ -454,36 +497,3 @@ class Ledger:
             claimed_at=None,
             ended_at=None,
         )
-
-
-def _unit_move(name: str, **values: Any) -> sa.Update:
-    move = UNIT_MOVES[name]
-    return (
-        sa.update(unit_table).where(_unit.state.in_(sorted(move.sources))).values(state=move.target, **values)
-    )
-
-
-def _job_move(name: str, **values: Any) -> sa.Update:
-    move = JOB_MOVES[name]
-    return (
-        sa.update(job_table).where(_job.state.in_(sorted(move.sources))).values(state=move.target, **values)
-    )
-
-
-def _units_of(job_id: str) -> sa.Select[Any]:
-    return sa.select(_job_unit.unit_key).where(_job_unit.job_id == job_id)
-
-
-def _of_job(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Select `column` of the units of the job row that the statement around it is at."""
-    return (
-        sa.select(column)
-        .join_from(job_unit_table, unit_table, _job_unit.unit_key == _unit.key)
-        .where(_job_unit.job_id == _job.id)
-        .correlate(job_table)
-    )
-
-
-def _among(units: sa.Select[Any]) -> sa.ColumnElement[bool]:
-    """Restrict a statement to those `units` that nobody else is changing; sweepers do not wait in line."""
-    return _unit.key.in_(units.correlate(None).with_for_update(skip_locked=True))

@@ -6,13 +6,15 @@ The functions run inside a transaction of the caller and write nothing.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
-from workers.states import Job, State, Unit
+from workers.states import GRAPH, Job, State, Unit
 from workers.tables import job_table, job_unit_table, publication_table, unit_table
 
-__all__ = ["in_state", "read_jobs", "read_units"]
+__all__ = ["holders", "in_state", "read_jobs", "read_units"]
 
 _job, _unit, _job_unit, _publication = (
     t.c for t in (job_table, unit_table, job_unit_table, publication_table)
@@ -20,6 +22,9 @@ _job, _unit, _job_unit, _publication = (
 
 _BEGUN = (State.RUNNING, State.DONE)
 """States of a unit which make a pending job read as running."""
+
+_PER_STATEMENT = 10_000  # ids; a database takes no more than some thousand parameters
+_DIGITS = 64  # of a digest; a name that long is no version
 
 
 def in_state(state: State) -> sa.ColumnElement[bool]:
@@ -36,10 +41,46 @@ def in_state(state: State) -> sa.ColumnElement[bool]:
     return sa.and_(_job.state == State.PENDING, begun if state is State.RUNNING else ~begun)
 
 
-def read_jobs(connection: sa.Connection, condition: sa.ColumnElement[bool], *, limit: int) -> list[Job]:
+def holders(connection: sa.Connection, key: str, *, limit: int = 10) -> list[str]:
+    """Return the ids of the first jobs that hold a unit; there may be any number of them."""
+    query = sa.select(_job_unit.job_id).where(_job_unit.unit_key == key).order_by(_job_unit.job_id)
+    return list(connection.execute(query.limit(limit)).scalars())
+
+
+def ended_on_other_versions(
+    connection: sa.Connection, digests: Collection[str], *, kind: str | None
+) -> list[Job]:
+    """Return the newest done jobs about a version of an ontology that is none of `digests`, newest first."""
+    as_json = sa.cast if connection.dialect.name == "postgresql" else sa.type_coerce
+    version = as_json(_job.spec_json, sa.JSON)[("parameters", "ontology")].as_string()
+    conditions = [_job.state == State.DONE, sa.func.length(version) == _DIGITS, version.not_in(digests)]
+    if kind is not None:
+        conditions.append(_job.kind == kind)
+    return read_jobs(connection, sa.and_(*conditions), limit=None)
+
+
+def read_targets(connection: sa.Connection, job_id: str) -> list[Mapping[str, str]]:
+    """Return the names that were asked for the result of a job; its own place in the graph is none."""
+    query = sa.select(_publication.target_json).where(_publication.job_id == job_id)
+    targets = [json.loads(text) for text in connection.execute(query.order_by("target_json")).scalars()]
+    return [target for target in targets if GRAPH not in target]
+
+
+def read_jobs(
+    connection: sa.Connection, condition: sa.ColumnElement[bool], *, limit: int | None
+) -> list[Job]:
     """Return the newest jobs that fulfil `condition`, newest first."""
     newest = sa.select(job_table).where(condition).order_by(_job.created_at.desc(), _job.id).limit(limit)
     rows = connection.execute(newest).all()
+    return [
+        job
+        for first in range(0, len(rows), _PER_STATEMENT)
+        for job in _described(connection, rows[first : first + _PER_STATEMENT])
+    ]
+
+
+def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Job]:
+    """Return jobs with what stands in other tables about them."""
     ids = [row.id for row in rows]
     units: dict[str, dict[str, int]] = {job_id: {} for job_id in ids}
     counts = (
@@ -51,7 +92,7 @@ def read_jobs(connection: sa.Connection, condition: sa.ColumnElement[bool], *, l
     for count in connection.execute(counts):
         units[count.job_id][count.state] = count.number
     wishes = connection.execute(sa.select(publication_table).where(_publication.job_id.in_(ids))).all()
-    publishing = {wish.job_id for wish in wishes if wish.state == State.PENDING}
+    publishing = {wish.job_id for wish in wishes if wish.state == State.PENDING and wish.error is None}
     unnamed = {wish.job_id: wish.error for wish in wishes if wish.state == State.FAILED}
     jobs = []
     for row in rows:
@@ -76,7 +117,8 @@ def read_jobs(connection: sa.Connection, condition: sa.ColumnElement[bool], *, l
 
 def read_units(connection: sa.Connection, condition: sa.ColumnElement[bool], *, limit: int) -> list[Unit]:
     """Return the units that fulfil `condition`, in an order in which they may run."""
-    query = sa.select(unit_table).where(condition).order_by(_unit.stage, _unit.key).limit(limit)
+    short = [column for column in unit_table.c if column is not _unit.spec_json]  # that may be megabytes
+    query = sa.select(*short).where(condition).order_by(_unit.stage, _unit.key).limit(limit)
     return [
         Unit(
             key=row.key,

@@ -78,7 +78,8 @@ class Job:
     units : mapping of state to int
         How many units stand where.
     publishing : bool
-        Whether a name is still to be pointed at the result.
+        Whether a name is still to be pointed at the result, or the result to be shown in the graph. A graph
+        that is away is not waited for.
     """
 
     id: str

@@ -33,6 +33,7 @@ job_table = sa.Table(
     sa.Column("finished_at", sa.Double),
     sa.Column("result_sha256", sa.String(64)),
     sa.Column("error", sa.Text),
+    sa.Column("last_unit", sa.String(64)),  # the unit whose artifact is the result
     _one_of(State.PENDING, State.DONE, State.FAILED, State.CANCELLED),
 )
 
@@ -56,7 +57,8 @@ unit_table = sa.Table(
     sa.Column("claimed_at", sa.Double),  # when the last attempt began and ended
     sa.Column("ended_at", sa.Double),
     _one_of(*State),
-    sa.Index(None, "state", "next_send_at"),
+    sa.Column("waits_for", sa.String(64), index=True),  # a unit of a lower stage not known to be done
+    sa.Index(None, "state", "next_send_at", "key"),
 )
 
 job_unit_table = sa.Table(

@@ -5,8 +5,8 @@
 Each part is measured in processes of its own, one after the other, and its documents are kept in
 `tests/benchmarks/measured/PART.json`; the page is written from those files alone, so that parts not named by
 `--only` keep their last figures, and `--render` measures nothing. Run it on a machine that does nothing else:
-how many cores other processes kept busy during a run is noted beside it. The part `ingest` starts a Neo4j of
-its own.
+how many cores other processes kept busy during a run is noted beside it. The parts `ingest`, `ledger` and
+`overhead` start servers of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.pages import MEASURED, PAGE, PARTS, render
-from tests.services import Neo4jServer
+from tests.services import Neo4jServer, PostgresServer, RedisServer
 
 PINNED = "OPENBLAS_CORETYPE"
 
@@ -69,11 +69,28 @@ def ingest() -> list[dict[str, Any]]:
         return [measured("bench_ingest", "--neo4j", server.url)]
 
 
+def ledger() -> list[dict[str, Any]]:
+    """Measure both databases."""
+    with PostgresServer() as server:
+        postgres = ["--postgres", server.create_database(), "--units", *map(str, (10**3, 10**4, 10**5))]
+        return [measured("bench_ledger"), measured("bench_ledger", *postgres)]
+
+
+def overhead() -> list[dict[str, Any]]:
+    """Measure both deployments."""
+    with PostgresServer() as postgres, RedisServer(appendonly=True) as redis:
+        return [measured("bench_overhead", "--celery", redis.url, postgres.create_database())]
+
+
 def measure(part: str) -> list[dict[str, Any]]:
     """Run every benchmark of one part."""
     match part:
         case "ingest":
             return ingest()
+        case "ledger":
+            return ledger()
+        case "overhead":
+            return overhead()
         case "distances":
             return [measured("bench_distances", "--whole")]
         case "locus":

@@ -53,10 +53,10 @@ def category_graph(n_labels: int = LSHTC_LABELS, n_edges: int = LSHTC_EDGES, see
     """
     rng = np.random.default_rng(seed)
     first = np.arange(1, n_labels)
-    edges = first * n_labels + _hub_below(first, rng)
+    edges = first * n_labels + hub_below(first, rng)
     while len(edges) < n_edges:
         child = rng.integers(1, n_labels, 2 * (n_edges - len(edges)))
-        more = np.unique(child * n_labels + _hub_below(child, rng))
+        more = np.unique(child * n_labels + hub_below(child, rng))
         more = np.setdiff1d(more, edges)
         edges = np.concatenate([edges, rng.permutation(more)[: n_edges - len(edges)]])
     keys = _keys(n_labels)
@@ -64,7 +64,8 @@ def category_graph(n_labels: int = LSHTC_LABELS, n_edges: int = LSHTC_EDGES, see
     return LabelGraph.from_edges([(keys[c], keys[p]) for c, p in ends])
 
 
-def _hub_below(child: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def hub_below(child: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw for each label an earlier one, the first ones by far the likelier."""
     return (child * rng.random(len(child)) ** 4).astype(np.int64)
 
 

@@ -175,6 +175,35 @@ def test_units_of_the_first_revision_are_kept(engine: Engine) -> None:
     assert tuple(kept) == ("a" * 64, "done", None, None)
 
 
+def test_what_jobs_wait_for_is_found_for_those_there_are(engine: Engine) -> None:
+    import alembic.command
+
+    config = Config()
+    config.set_main_option("script_location", str(migrations_folder() / "sql"))
+    numbers = dict.fromkeys(("kind_version", "fence", "lease_until", "attempts", "sends", "next_send_at"), 1)
+    job = {"id": "j", "kind": "k", "spec_json": "{}", "state": "pending", "kind_version": 1, "created_at": 1}
+    units = [("a", 0, "done"), ("b", 0, "pending"), ("c", 0, "running"), ("last", 1, "pending")]
+    with writing(engine) as connection:
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, "0003")
+
+        def insert(table: str, row: dict[str, Any]) -> None:
+            names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+            connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({values})"), row)
+
+        insert("job", job)
+        for key, stage, state in units:
+            more = {"key": key, "kind": "k", "spec_json": "{}", "stage": stage, "state": state}
+            insert("unit", numbers | more)
+            insert("job_unit", {"job_id": "j", "unit_key": key})
+    assert upgrade(engine) == head()
+    with reading(engine) as connection:
+        waiting = connection.execute(text("SELECT key, waits_for FROM unit ORDER BY stage, key")).all()
+        ends = connection.execute(text("SELECT last_unit FROM job")).scalar()
+    assert [tuple(row) for row in waiting] == [("a", None), ("b", None), ("c", None), ("last", "b")]
+    assert ends == "last"
+
+
 def test_files_are_numbered_without_gaps() -> None:
     names = sorted(path.name for path in (migrations_folder() / "sql/versions").glob("*.py"))
     assert [name[:5] for name in names] == [f"{i:04}_" for i in range(1, len(names) + 1)]

@@ -9,10 +9,13 @@ from typing import Any
 
 Run = dict[str, Any]  # {"date", "others_kept_busy", "document"}: one benchmark, run once
 
+AT_LEAST = ("x", "units/s")
+"""Units of which more is better."""
+
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure to reach: at most `wanted` of a time or a size, at least `wanted` of a ratio (unit "x")."""
+    """A figure to reach: at most `wanted` of a time or a size, at least `wanted` of a ratio or a rate."""
 
     what: str
     wanted: float
@@ -22,11 +25,12 @@ class Goal:
     @property
     def met(self) -> bool:
         """Whether the measured figure is on the right side of the wanted one."""
-        return self.measured >= self.wanted if self.unit == "x" else self.measured <= self.wanted
+        return self.measured >= self.wanted if self.unit in AT_LEAST else self.measured <= self.wanted
 
     def cells(self) -> list[str]:
         """Return what a table shows of it."""
-        side, unit = (">=", "x") if self.unit == "x" else ("<=", f" {self.unit}")
+        side = ">=" if self.unit in AT_LEAST else "<="
+        unit = "x" if self.unit == "x" else f" {self.unit}"
         return [
             self.what,
             f"{side} {self.wanted:,g}{unit}",
@@ -69,7 +73,7 @@ def condition(run: Run) -> str:
     document, others = run["document"], run["others_kept_busy"]
     said = [
         f"Run `{document['benchmark']}`: {run['date']}",
-        "carried over from an earlier page"
+        run.get("note", "carried over from an earlier page")
         if others is None
         else f"other processes kept {others} cores busy",
         f"threads: {document['threads']}",
