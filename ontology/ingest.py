@@ -22,17 +22,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from ontology.artifacts import check_name
-from ontology.errors import ArtifactError, ConflictError, DefectsError, NotFoundError, ServiceError
+from ontology.errors import ArtifactError, ConflictError, NotFoundError, ServiceError
 from ontology.export import export_ontology
 from ontology.graph.errors import GraphDamagedError
-from ontology.keys import Texts
 from ontology.labelgraph import LabelGraph
 from ontology.lease import holding
-from ontology.loading import STEPS, Progress, Steps, drop_from_graph, go_live, load
-from ontology.workspace import DEFINITIONS_FORMAT, Workspace
+from ontology.loading import NAMELESS, STEPS, Progress, Steps, drop_from_graph, go_live, load
+from ontology.snapshots import Snapshot, put_snapshot, unpacked
+from ontology.workspace import Workspace
 
 if TYPE_CHECKING:
     from ontology.catalog import Lease, Version
@@ -42,8 +40,10 @@ __all__ = [
     "STEPS",
     "Progress",
     "RegisterResult",
+    "announce",
     "delete_ontology",
     "export_ontology",
+    "make_current",
     "rebuild_graph",
     "register",
     "repair",
@@ -113,8 +113,33 @@ def register(
     and source are outside the digest: given, they replace those recorded with the version.
     """
     check_name(name)
-    graph, definitions, source = _unpacked(result, source)
+    graph, definitions, source = unpacked(result, source)
     return _register(workspace, name, graph, definitions, source=source, steps=Steps(progress))
+
+
+def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
+    """Record that `snapshot` is to be loaded for `name`, by somebody else and later: step 2 alone.
+
+    Until then its artifacts are kept, and what is loaded of it is known to be wanted. A name that somebody is
+    changing is left as it is: `make_current` records the same.
+    """
+    try:
+        with holding(workspace, name) as lease:
+            _open_version(workspace, lease, snapshot)
+    except ConflictError as error:
+        _log.info("version %s of %s is not announced: %s", snapshot.graph.digest[:12], name, error)
+
+
+def make_current(workspace: Workspace, name: str, snapshot: Snapshot) -> RegisterResult:
+    """Take every step for what is stored already, as `register` does; whatever is missing is made up for.
+
+    Raises
+    ------
+    ConflictError
+        When somebody else is changing `name`; nothing was changed.
+    """
+    with holding(workspace, name) as lease:
+        return _make_current(workspace, lease, snapshot, Steps())
 
 
 def _register(
@@ -129,25 +154,33 @@ def _register(
     """Take every step for `graph`; see `register`."""
     with holding(workspace, name) as lease:
         with steps.step("snapshot"):
-            snapshot = _put(workspace, *graph.to_arrays())
-            described = _put(workspace, *_definition_arrays(graph, definitions)) if definitions else None
-        with steps.step("version"):
-            version = workspace.catalog.open_version(
-                lease,
-                digest=graph.digest,
-                snapshot=snapshot,
-                definitions=described,
-                n_labels=graph.n_labels,
-                n_edges=graph.n_edges,
-                layout=graph.layout,
-                source=source,
-                n_batches=workspace.graph.batch_count(graph),
-            )
-            _drop_abandoned(workspace, lease, version)
-        load(workspace, lease, version, steps)
-        go_live(workspace, lease, version, steps)
-    created = version.state == "loading"
-    return RegisterResult(name, graph.digest, created, graph.n_labels, graph.n_edges, steps.seconds)
+            snapshot = put_snapshot(workspace, graph, definitions, source)
+        return _make_current(workspace, lease, snapshot, steps)
+
+
+def _make_current(workspace: Workspace, lease: Lease, snapshot: Snapshot, steps: Steps) -> RegisterResult:
+    with steps.step("version"):
+        version = _open_version(workspace, lease, snapshot)
+        _drop_abandoned(workspace, lease, version)
+    load(workspace, lease, version, steps)
+    go_live(workspace, lease, version, steps)
+    created, graph = version.state == "loading", snapshot.graph
+    return RegisterResult(lease.name, graph.digest, created, graph.n_labels, graph.n_edges, steps.seconds)
+
+
+def _open_version(workspace: Workspace, lease: Lease, snapshot: Snapshot) -> Version:
+    graph = snapshot.graph
+    return workspace.catalog.open_version(
+        lease,
+        digest=graph.digest,
+        snapshot=snapshot.arrays,
+        definitions=snapshot.definitions,
+        n_labels=graph.n_labels,
+        n_edges=graph.n_edges,
+        layout=graph.layout,
+        source=snapshot.source,
+        n_batches=workspace.graph.batch_count(graph),
+    )
 
 
 # ---- upkeep ------------------------------------------------------------------------------------
@@ -291,34 +324,6 @@ def snapshot_graph(workspace: Workspace, name: str, *, progress: Progress | None
 # ---- building blocks -----------------------------------------------------------------------------------
 
 
-def _unpacked(
-    result: ReadResult | LabelGraph, source: str | None
-) -> tuple[LabelGraph, Mapping[str, str], str | None]:
-    if isinstance(result, LabelGraph):
-        return result, {}, source
-    if result.graph is None:
-        raise DefectsError(
-            f"{result.report.source}: its defects stop it; see the report, mend the file or choose a policy",
-            result.report,
-        )
-    return result.graph, result.definitions, source or str(result.report.source)
-
-
-def _put(
-    workspace: Workspace, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]
-) -> tuple[str, int]:
-    sha256 = workspace.artifacts.put_arrays(arrays, metadata)
-    return sha256, workspace.artifacts.size(sha256)
-
-
-def _definition_arrays(
-    graph: LabelGraph, definitions: Mapping[str, str]
-) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    table = Texts.from_strings(definitions.get(key, "") for key in graph.keys)
-    arrays: dict[str, NDArray[Any]] = {"definitions.blob": table.blob, "definitions.offsets": table.offsets}
-    return arrays, {"format": DEFINITIONS_FORMAT, "ontology": graph.digest}
-
-
 def _drop_abandoned(workspace: Workspace, lease: Lease, keep: Version) -> None:
     """Drop what earlier ingests of the name began and nobody will end: the lease says that they are dead."""
     for version in workspace.catalog.versions(lease.name):
@@ -417,7 +422,7 @@ def _clear(workspace: Workspace, name: str) -> None:
     kept = {version.digest for version in workspace.catalog.versions()}
     ours = workspace.catalog.currents()
     for row in held:
-        if row["ontology"] in ours and row["digest"] not in kept:
+        if row["ontology"] in {NAMELESS, *ours} and row["digest"] not in kept:
             drop_from_graph(workspace, row["digest"])
     workspace.refresh_index(name)
 

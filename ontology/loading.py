@@ -7,20 +7,36 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ontology.errors import ServiceError
+from ontology.errors import ConflictError, NotFoundError, QueryFailedError, ServiceError, TransientError
+from ontology.graph.errors import GraphDamagedError
 from ontology.labelgraph import LabelGraph
 from ontology.workspace import Workspace
 
 if TYPE_CHECKING:
     from ontology.catalog import Lease, Version
+    from ontology.graph import GraphStore
 
-__all__ = ["STEPS", "Progress", "Steps", "drop_from_graph", "go_live", "load"]
+__all__ = [
+    "NAMELESS",
+    "STEPS",
+    "Progress",
+    "Steps",
+    "complete",
+    "drop_from_graph",
+    "go_live",
+    "holds",
+    "load",
+    "load_share",
+]
 
 Progress = Callable[[str, int, int], None]
 """Called with (step, done, total): ``done`` is 0 when a step begins and `total` when it has ended."""
 
 STEPS = ("snapshot", "version", "batches", "counts", "commit", "publish", "index")
 """The numbered steps of `ontology.ingest.register`, in order."""
+
+NAMELESS = ""
+"""Under which the graph has a version that no name of the catalogue has."""
 
 
 class Steps:
@@ -86,20 +102,96 @@ def drop_from_graph(workspace: Workspace, digest: str) -> None:
     workspace.graph.drop_version(digest)
 
 
+# ---- loading without a name ----------------------------------------------------------------------------
+
+
+def load_share(
+    workspace: Workspace, graph: LabelGraph, share: int, shares: int, check: Callable[[], None]
+) -> None:
+    """Load the batches that fall to one of `shares` shares of a version; harmless when repeated.
+
+    Shares go in order: edges need the labels of the batches before them, and a store has its own number of
+    batches, which may be fewer than shares. `check` is called before each and ends the work by raising.
+
+    Raises
+    ------
+    TransientError
+        When somebody drops the version meanwhile.
+    """
+    store = workspace.graph
+    with _others_at_work(graph):
+        if _begin(store, _first_name(workspace, graph.digest), graph):
+            return
+    n_batches = store.batch_count(graph)
+    for number in range(share * n_batches // shares, (share + 1) * n_batches // shares):
+        check()
+        with _others_at_work(graph):
+            store.load_batch(graph, number)
+
+
+def complete(workspace: Workspace, graph: LabelGraph, check: Callable[[], None]) -> None:
+    """Count what the graph holds of a version and declare it ready; one that is not whole is loaded again.
+
+    `check` and errors are those of `load_share`.
+    """
+    try:
+        workspace.graph.mark_ready(graph.digest)
+    except (GraphDamagedError, NotFoundError):  # dropped or edited while it was loaded
+        with _others_at_work(graph):
+            drop_from_graph(workspace, graph.digest)
+        load_share(workspace, graph, 0, 1, check)
+        with _others_at_work(graph):
+            workspace.graph.mark_ready(graph.digest)
+
+
+def holds(store: GraphStore, graph: LabelGraph) -> bool:
+    """Whether the store has the version ready and whole, counted now."""
+    states = {row["digest"]: row["state"] for row in store.versions()}
+    wanted = (graph.n_labels, graph.n_edges)
+    return states.get(graph.digest) == "ready" and store.counts(graph.digest) == wanted
+
+
+def _first_name(workspace: Workspace, digest: str) -> str:
+    """Return the name that had the version first, as the labels in the graph say it."""
+    names = (version.ontology for version in workspace.catalog.versions() if version.digest == digest)
+    return next(names, NAMELESS)
+
+
+@contextmanager
+def _others_at_work(graph: LabelGraph) -> Iterator[None]:
+    """Tell what others do to a version that nobody holds from errors that stay.
+
+    It may be dropped, or loaded twice at once, which the embedded engine refuses as a doubled key.
+    """
+    try:
+        yield
+    except (ConflictError, GraphDamagedError, NotFoundError, QueryFailedError) as error:
+        raise TransientError(
+            f"version {graph.digest[:12]} was changed in the graph while it was loaded ({error}); "
+            "it is loaded again"
+        ) from error
+
+
+# ---- building blocks -----------------------------------------------------------------------------------
+
+
+def _begin(store: GraphStore, name: str, graph: LabelGraph) -> bool:
+    """Announce a version to the store; whether it is there already, ready and whole."""
+    wanted = (graph.n_labels, graph.n_edges)
+    return store.begin_version(name, graph) == "ready" and store.counts(graph.digest) == wanted
+
+
 def _load_batches(
     workspace: Workspace, lease: Lease, version: Version, graph: LabelGraph, n_batches: int, steps: Steps
 ) -> None:
     """Load the batches that are still pending; none are when the version is ready and whole."""
     store, catalog = workspace.graph, workspace.catalog
     pending = catalog.pending_batches(version)
-    if not pending:
+    if not pending or _begin(store, lease.name, graph):
         return
-    state = store.begin_version(lease.name, graph)
-    whole = state == "ready" and store.counts(graph.digest) == (graph.n_labels, graph.n_edges)
     for number in pending:
-        if not whole:  # another name may have loaded the same content
-            catalog.renew(lease)  # a holder that was taken over stops before it writes
-            store.load_batch(graph, number)
+        catalog.renew(lease)  # a holder that was taken over stops before it writes
+        store.load_batch(graph, number)
         catalog.batch_done(lease, version, number)
         if number + 1 < n_batches:
             steps.report("batches", number + 1, n_batches)

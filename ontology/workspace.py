@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -32,6 +34,9 @@ class Workspace:
     ----------
     settings : Settings
         Where the parts are.
+    on_repair : callable or None
+        Called with the workspace when opening the graph has repaired it, to bring back what rooms above keep
+        there.
 
     Examples
     --------
@@ -43,9 +48,11 @@ class Workspace:
     ['tree', 'elm', 'oak']
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, on_repair: Callable[[Workspace], None] | None = None) -> None:
         self.settings = settings
+        self.on_repair = on_repair
         self._graph: GraphStore | None = None
+        self._opening = threading.RLock()
 
     @classmethod
     def open(cls, settings: Settings | None = None) -> Self:
@@ -82,16 +89,18 @@ class Workspace:
     @property
     def graph(self) -> GraphStore:
         """The graph store, migrated and in line with the catalogue when first opened."""
-        if self._graph is None:
-            from ontology.graph import open_graph
+        with self._opening:  # of two threads, the second waits for the store in line
+            if self._graph is None:
+                from ontology.graph import open_graph
 
-            self._graph = open_graph(self.settings)
-            try:
-                self.repair()
-            except BaseException:
-                self.close()
-                raise
-        return self._graph
+                self._graph = open_graph(self.settings)
+                try:
+                    if self.repair() and self.on_repair is not None:
+                        self.on_repair(self)
+                except BaseException:
+                    self.close()
+                    raise
+            return self._graph
 
     def close(self) -> None:
         """Close what was opened; the workspace can be used again afterwards."""

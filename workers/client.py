@@ -6,9 +6,11 @@ the Celery workers; without one they run in this process while it waits.
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from ontology.artifacts import check_name
 from ontology.errors import ConflictError
@@ -19,6 +21,9 @@ from workers.ledger import Ledger
 from workers.pool import Pool
 from workers.request import complete_for_ontology, kind_named, plan_request, record_lost
 from workers.states import Job, State, Unit
+
+if TYPE_CHECKING:
+    from ontology.readers import ReadResult
 
 __all__ = [
     "build_bundle_job",
@@ -31,6 +36,8 @@ __all__ = [
     "status",
     "submit",
     "submit_for_ontology",
+    "submit_ingest",
+    "submit_rebuild",
     "wait",
 ]
 
@@ -188,8 +195,11 @@ def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> 
     known = kind_named(kind)
     if known.estimate is None:
         return None
-    graph = LabelGraph.from_arrays(*workspace.artifacts.open_arrays(parameters["snapshot"]))
-    return known.estimate(parameters, graph.n_labels, graph.n_edges)
+    if "snapshot" in parameters:
+        graph = LabelGraph.from_arrays(*workspace.artifacts.open_arrays(parameters["snapshot"]))
+        return known.estimate(parameters, graph.n_labels, graph.n_edges)
+    everything = {v.digest: v for v in workspace.catalog.versions() if v.state == "ready"}.values()
+    return known.estimate(parameters, sum(v.n_labels for v in everything), sum(v.n_edges for v in everything))
 
 
 def retry(
@@ -266,6 +276,68 @@ def build_bundle_job(
         wait=wait,
         progress=progress,
     )
+
+
+def submit_ingest(
+    workspace: Workspace,
+    name: str,
+    result: ReadResult | LabelGraph,
+    *,
+    source: str | None = None,
+    wait: bool = True,
+    progress: Callable[[Job], None] | None = None,
+) -> Job:
+    """Store what was read, and ask for it to be loaded and made the current version of `name`.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Where to; graph and database are reached, so that nothing is asked for in vain.
+    name, result, source
+        As for `ontology.ingest.register`.
+    wait, progress
+        As for `submit`.
+
+    Raises
+    ------
+    InputError
+        For a name that no ontology may have; nothing is recorded.
+    DefectsError
+        For a read result whose defects stop it; nothing is recorded.
+    ServiceError
+        When database, artifact store or graph cannot be reached or written.
+
+    Notes
+    -----
+    The previous version answers until the job is done. Of several requests for one name, the last has it.
+    """
+    from ontology.ingest import announce
+    from ontology.snapshots import put_snapshot, unpacked
+
+    check_name(name)
+    graph, definitions, source = unpacked(result, source)
+    snapshot = put_snapshot(workspace, graph, definitions, source)
+    announce(workspace, name, snapshot)
+    known = kind_named("ingest")
+    parameters: Mapping[str, Any] = {
+        "ontology": graph.digest,
+        "snapshot": snapshot.arrays[0],
+        "definitions": None if snapshot.definitions is None else snapshot.definitions[0],
+    }
+    if known.fit is not None:
+        parameters = known.fit(parameters, graph, {})
+    return submit(workspace, known.name, parameters, target={"ontology": name}, wait=wait, progress=progress)
+
+
+def submit_rebuild(
+    workspace: Workspace, *, wait: bool = True, progress: Callable[[Job], None] | None = None
+) -> Job:
+    """Ask for the graph to be made anew from the snapshots; every request is a job of its own.
+
+    Arguments are those of `submit`.
+    """
+    request = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {secrets.token_hex(8)}"
+    return submit(workspace, "rebuild-graph", {"request": request}, wait=wait, progress=progress)
 
 
 def _check_runnable(workspace: Workspace, job: Job) -> None:

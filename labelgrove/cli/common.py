@@ -49,10 +49,17 @@ def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[
         from ontology.settings import Settings
         from ontology.workspace import Workspace
 
-        with Workspace.open(Settings.from_env()) as workspace:
+        with Workspace(Settings.from_env(), on_repair=_bring_results_back) as workspace:
             return command(workspace, *args, **kwargs)
 
     return run
+
+
+def _bring_results_back(workspace: Workspace) -> None:
+    """Show the results of jobs again in a graph that was lost: nobody may be there to sweep."""
+    from workers.showing import bring_back
+
+    bring_back(workspace)
 
 
 def emit(document: Any, as_json: bool, text: str | Callable[[], str]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from labelgrove.cli.common import Progress, emit, json_option, table, with_workspace
+from labelgrove.cli.following import check_waitable, follow
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
@@ -20,15 +21,31 @@ def graph() -> None:
 
 
 @graph.command()
+@click.option("--detach", is_flag=True, help="Leave it to the workers.")
 @json_option
 @with_workspace
-def rebuild(workspace: Workspace, as_json: bool) -> None:
-    """Build the graph anew from the snapshots of every version."""
-    from ontology.ingest import rebuild_graph
+def rebuild(workspace: Workspace, detach: bool, as_json: bool) -> None:
+    """Build the graph anew from the snapshots of every version.
 
+    It is a background job: without a broker it runs here, with one on the workers.
+    """
+    from workers.client import submit_rebuild
+
+    if not detach:
+        check_waitable(workspace)
+        workspace.graph.describe()  # one that cannot be reached is an error now, not after some attempts
+    job = submit_rebuild(workspace, wait=False)
+    if detach:
+        emit(
+            {"job": job.id, "state": job.state},
+            as_json,
+            f"{job.id}\nfollow it with: grove jobs watch {job.id[:12]}",
+        )
+        return
     progress = Progress("rebuild")
     with progress.shown():
-        versions = rebuild_graph(workspace, progress=progress)
+        receipt = follow(workspace, job, progress)
+    versions = [row.tobytes().hex() for row in workspace.artifacts.open_arrays(receipt)[0]["versions"]]
     document = {"versions": versions, "seconds": round(progress.seconds, 3)}
     emit(document, as_json, f"rebuilt {len(versions)} versions in {progress.seconds:.1f} s")
 

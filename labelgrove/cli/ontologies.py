@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelgrove.cli.common import Progress, emit, json_option, note, table, when, with_workspace, write_file
+from labelgrove.cli.following import check_waitable, follow
+from labelgrove.cli.refreshing import check_refreshed, refresh_stale, refresh_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ontology.ingest import RegisterResult
     from ontology.readers import ReadResult
     from ontology.workspace import Workspace
 
@@ -71,9 +74,20 @@ def _recorded(source: str) -> str:
 @click.argument("name")
 @click.argument("source", type=click.Path())
 @_reading_options
+@click.option("--detach", is_flag=True, help="Read and check, then leave the rest to the workers as a job.")
+@click.option("--refresh", is_flag=True, help="Ask for the jobs that become stale again, on the new version.")
 @json_option
 @with_workspace
-def ingest(workspace: Workspace, /, name: str, source: str, as_json: bool, **reading: Any) -> None:
+def ingest(
+    workspace: Workspace,
+    /,
+    name: str,
+    source: str,
+    detach: bool,
+    refresh: bool,
+    as_json: bool,
+    **reading: Any,
+) -> None:
     """Read the hierarchy at SOURCE and make it the current version of NAME.
 
     \b
@@ -81,16 +95,31 @@ def ingest(workspace: Workspace, /, name: str, source: str, as_json: bool, **rea
     grove ingest products edges.csv --direction child-parent --policy roots=virtual
 
     Files with defects are not taken in: every defect is listed with file and line, and the exit code is 3.
+    With a broker the workers load the graph, as a job, and this command waits for them.
     """
     from ontology.ingest import register
 
+    if detach and refresh:
+        raise click.UsageError(
+            f"--refresh needs the new version, which --detach does not wait for; "
+            f"once it is current, run: grove jobs refresh {name}"
+        )
+    by_workers = workspace.settings.broker_url is not None
+    if by_workers and not detach:
+        check_waitable(workspace)
     progress = Progress(f"ingest {name}")
     with progress.shown():
         progress("reading")
         result = _read(source, **reading)
         if result.report.defects:
             note(result.report.render())
-        registered = register(workspace, name, result, source=_recorded(source), progress=progress)
+        if detach:
+            _leave(workspace, name, result, _recorded(source), as_json)
+            return
+        if by_workers:
+            registered = _by_job(workspace, name, result, _recorded(source), progress)
+        else:  # one process, one batch: its steps are resumable as they are
+            registered = register(workspace, name, result, source=_recorded(source), progress=progress)
     document = {
         "ontology": registered.name,
         "digest": registered.digest,
@@ -100,13 +129,52 @@ def ingest(workspace: Workspace, /, name: str, source: str, as_json: bool, **rea
         "seconds": registered.seconds,
         "report": result.report.to_dict(),
     }
+    refreshed = refresh_stale(workspace, name) if refresh else []
+    if refresh:
+        document["refreshed"] = refreshed
     what = "is now" if registered.created else "already was"
     emit(
         document,
         as_json,
         f"{name} {what} version {registered.digest[:12]}: {registered.n_labels:,} labels, "
-        f"{registered.n_edges:,} edges ({progress.seconds:.1f} s)",
+        f"{registered.n_edges:,} edges ({progress.seconds:.1f} s)"
+        + (f"\n{refresh_table(refreshed)}" if refresh else ""),
     )
+    check_refreshed(refreshed)
+
+
+def _by_job(
+    workspace: Workspace, name: str, result: ReadResult, source: str, progress: Progress
+) -> RegisterResult:
+    """Let the workers load what was read, and wait for it."""
+    from ontology.ingest import RegisterResult
+    from ontology.snapshots import unpacked
+    from workers.client import submit_ingest
+
+    graph, _, _ = unpacked(result)
+    ready = {v.digest for v in workspace.catalog.versions(name) if v.state == "ready"}
+    begin = progress.seconds
+    job = submit_ingest(workspace, name, result, source=source, wait=False)
+    follow(workspace, job, progress)
+    seconds = {"job": progress.seconds - begin}
+    return RegisterResult(
+        name, graph.digest, graph.digest not in ready, graph.n_labels, graph.n_edges, seconds
+    )
+
+
+def _leave(workspace: Workspace, name: str, result: ReadResult, source: str, as_json: bool) -> None:
+    """Ask for the job and say how it is followed."""
+    from workers.client import submit_ingest
+
+    job = submit_ingest(workspace, name, result, source=source, wait=False)
+    document = {
+        "ontology": name,
+        "digest": job.parameters["ontology"],
+        "job": job.id,
+        "state": job.state,
+        "report": result.report.to_dict(),
+    }
+    emit(document, as_json, f"{job.id}\nfollow it with: grove jobs watch {job.id[:12]}")
 
 
 @click.group()

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workers.kinds.inputs import read_graph, read_keys, read_labels
+from workers.kinds.inputs import open_graph, read_graph, read_keys, read_labels
 from workers.kinds.kind import JobKind, Product, Step, Work
 from workers.kinds.parameters import Parameters
+from workers.kinds.showing import shown_result
 
 if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
+    from ontology.graph.results import GraphResult
     from ontology.workspace import Workspace
     from workers.states import Publication
 
@@ -47,6 +50,15 @@ def _publish(workspace: Workspace, publication: Publication) -> None:
     workspace.name_bundle(target["ontology"], target["bundle"], sha256=publication.sha256, version=version)
 
 
+def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
+    from adapter.bundle import Bundle
+
+    graph = open_graph(artifacts, publication.parameters)
+    found = Bundle.from_arrays(*artifacts.open_arrays(publication.sha256), name=publication.sha256)
+    sizes = {"n_labels": found.n_labels, "n_observed": found.n_observed}
+    return shown_result(publication, graph, "Bundle", {"metric": found.metric, **sizes})
+
+
 BUNDLE = JobKind(
     name="bundle",
     version=1,
@@ -54,6 +66,7 @@ BUNDLE = JobKind(
     plan=_plan,
     execute=_execute,
     publish=_publish,
+    show=_show,
 )
 """What an adapter needs to score one label space: `adapter.bundle.build_bundle` as a job.
 

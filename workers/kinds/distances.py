@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workers.kinds.inputs import counted_points, read_keys, read_space
+from workers.kinds.inputs import counted_points, open_graph, read_keys, read_space
 from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
 from workers.kinds.parameters import Parameters, is_digest
+from workers.kinds.showing import shown_result
 
 if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
     from ontology.geometry import MetricSpace
+    from ontology.graph.results import GraphResult
     from ontology.labelgraph import LabelGraph
+    from workers.states import Publication
 
 __all__ = ["DISTANCES"]
 
@@ -86,6 +90,16 @@ def _merged(work: Work, n_rows: int, n_columns: int) -> NDArray[Any]:
     return np.asarray(whole)
 
 
+def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
+    from ontology.results.distances import FORMAT
+    from ontology.results.layout import ResultFile
+
+    graph = open_graph(artifacts, publication.parameters)
+    file = ResultFile(artifacts, publication.sha256, graph, FORMAT)
+    sizes = {name: file.whole(name) for name in ("n_labels", "n_columns")}
+    return shown_result(publication, graph, "Distances", {"metric": file.text("metric"), **sizes})
+
+
 def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
     units = len(_plan(parameters))
     n = parameters["n_columns"]
@@ -93,7 +107,7 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
     seconds = (n_labels + n_edges) * (n * _SECONDS_PER_STEP + units * OPENING_SECONDS)
     width = 8 if parameters["dtype"] == "exact" else 4  # bytes of a distance at most
     n_bytes = n_labels * n * width * written + 8 * (n_labels + n) + HEADER_BYTES * units
-    return Estimate(units, n_bytes, 0, seconds)
+    return Estimate(units, n_bytes, 1, seconds)
 
 
 DISTANCES = JobKind(
@@ -102,6 +116,7 @@ DISTANCES = JobKind(
     normalise=_normalise,
     plan=_plan,
     execute=_execute,
+    show=_show,
     queue="blocks",
     fit=_fit,
     estimate=_estimate,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ontology.errors import ArtifactError, InputError
@@ -17,19 +18,31 @@ if TYPE_CHECKING:
     from ontology.geometry import MetricSpace
     from workers.kinds.kind import Work
 
-__all__ = ["counted_points", "read_amounts", "read_graph", "read_keys", "read_labels", "read_space"]
+__all__ = [
+    "counted_points",
+    "open_graph",
+    "read_amounts",
+    "read_graph",
+    "read_keys",
+    "read_labels",
+    "read_space",
+]
+
+
+def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> LabelGraph:
+    """Return the label graph that a job names; `ArtifactError` where the snapshot is another ontology's."""
+    graph = LabelGraph.from_arrays(*artifacts.open_arrays(parameters["snapshot"]))
+    if graph.digest != parameters["ontology"]:
+        raise ArtifactError(
+            f"snapshot {parameters['snapshot']}: holds ontology {graph.digest}, the job names "
+            f"{parameters['ontology']}; submit the job with the snapshot of its ontology"
+        )
+    return graph
 
 
 def read_graph(work: Work) -> LabelGraph:
-    """Return the label graph of the job; `ArtifactError` where the snapshot is another ontology's."""
-    wanted = work.parameters
-    graph = LabelGraph.from_arrays(*work.artifacts.open_arrays(wanted["snapshot"]))
-    if graph.digest != wanted["ontology"]:
-        raise ArtifactError(
-            f"snapshot {wanted['snapshot']}: holds ontology {graph.digest}, the job names "
-            f"{wanted['ontology']}; submit the job with the snapshot of its ontology"
-        )
-    return graph
+    """Return the label graph of the job; see `open_graph`."""
+    return open_graph(work.artifacts, work.parameters)
 
 
 def read_labels(work: Work) -> Any:

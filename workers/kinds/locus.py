@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import InputError
-from workers.kinds.inputs import counted_points, read_keys, read_space
+from workers.kinds.inputs import counted_points, open_graph, read_keys, read_space
 from workers.kinds.kind import HEADER_BYTES, Estimate, JobKind, Product, Step, Work
 from workers.kinds.parameters import Parameters
+from workers.kinds.showing import shown_result
 
 if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
     from ontology.geometry import Locus, MetricSpace
+    from ontology.graph.results import GraphResult
     from ontology.labelgraph import LabelGraph
+    from workers.states import Publication
 
 __all__ = ["LOCUS"]
 
@@ -147,6 +151,25 @@ def _merged(work: Work, space: MetricSpace, points: NDArray[np.int64]) -> Locus:
     return _joined(space, points, parts)
 
 
+def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
+    from ontology.graph.results import Links
+    from ontology.results import read_locus
+
+    graph = open_graph(artifacts, publication.parameters)
+    found = read_locus(artifacts, publication.sha256, graph)
+    allowed = found.space.allowed
+    members = found.index if allowed is None else allowed[found.index]
+    unique = np.isin(found.index, found.unique_index)
+    return shown_result(
+        publication,
+        graph,
+        "Locus",
+        {"size": len(found), "exact": found.status == "exact"},
+        Links("OBSERVES", found.points, {}),
+        Links("REACHES", members, {"unique": unique}),
+    )
+
+
 def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
     del n_edges
     units, n_observed = len(_plan(parameters)), parameters["n_observed"]
@@ -163,6 +186,7 @@ LOCUS = JobKind(
     normalise=_normalise,
     plan=_plan,
     execute=_execute,
+    show=_show,
     queue="lp",
     fit=_fit,
     estimate=_estimate,

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workers.kinds.inputs import read_amounts, read_keys, read_space
+from workers.kinds.inputs import open_graph, read_amounts, read_keys, read_space
 from workers.kinds.kind import HEADER_BYTES, Estimate, JobKind, Product, Step, Work
 from workers.kinds.parameters import Parameters
+from workers.kinds.showing import places, shown_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ontology.artifacts import ArtifactStore
     from ontology.geometry import Cover, MetricSpace
+    from ontology.graph.results import GraphResult
+    from workers.states import Publication
 
 __all__ = ["COVER", "SELECTION"]
 
@@ -53,6 +57,22 @@ def _cover_finder(method: str, identifying: bool) -> Callable[[MetricSpace], Cov
     return phylogenetic_cover if method == "phylogenetic" else small_cover
 
 
+def _show_cover(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
+    from ontology.graph.results import Links
+    from ontology.results import read_cover
+
+    asked = publication.parameters
+    graph = open_graph(artifacts, asked)
+    index = graph.keys.indices(read_cover(artifacts, publication.sha256, graph).keys)
+    return shown_result(
+        publication,
+        graph,
+        "Cover",
+        {"kind": "identifying" if asked["identifying"] else asked["method"], "size": len(index)},
+        Links("INCLUDES", index, {"rank": places(index)}),
+    )
+
+
 def _estimate_cover(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
     del n_edges
     return Estimate(len(_plan(parameters)), 16 * n_labels + HEADER_BYTES, 1 + n_labels)
@@ -64,6 +84,7 @@ COVER = JobKind(
     normalise=_normalise_cover,
     plan=_plan,
     execute=_execute_cover,
+    show=_show_cover,
     queue="lp",
     estimate=_estimate_cover,
 )
@@ -114,6 +135,21 @@ def _execute_selection(work: Work) -> Product:
     return Product(*pack_selection(graph, found, method=wanted["method"], seed=wanted["seed"]))
 
 
+def _show_selection(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
+    from ontology.graph.results import Links
+    from ontology.results import read_selection
+
+    graph = open_graph(artifacts, publication.parameters)
+    found = read_selection(artifacts, publication.sha256, graph)
+    return shown_result(
+        publication,
+        graph,
+        "Selection",
+        {"objective": publication.parameters["method"]},
+        Links("PICKS", found.index, {"round": places(found.index), "gain": found.gains}),
+    )
+
+
 def _estimate_selection(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
     del n_edges
     picks = parameters["n"] or n_labels
@@ -126,6 +162,7 @@ SELECTION = JobKind(
     normalise=_normalise_selection,
     plan=_plan,
     execute=_execute_selection,
+    show=_show_selection,
     queue="lp",
     estimate=_estimate_selection,
 )

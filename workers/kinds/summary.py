@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workers.kinds.inputs import read_graph
+import numpy as np
+
+from workers.kinds.inputs import open_graph, read_graph
 from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
 from workers.kinds.parameters import Parameters
+from workers.kinds.showing import shown_result
+
+if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
+    from ontology.graph.results import GraphResult
+    from workers.states import Publication
 
 __all__ = ["SUMMARY"]
 
@@ -57,6 +65,23 @@ def _cap(text: str | None) -> int | float | None:
     return float(text) if "." in text else int(text)
 
 
+def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
+    from ontology.graph.results import Supernodes
+    from ontology.results import read_summary
+
+    graph = open_graph(artifacts, publication.parameters)
+    found = read_summary(artifacts, publication.sha256, graph)
+    properties = {
+        "target": found.target,
+        "size": found.n_supernodes,
+        "largest_share": found.largest_share,
+    }
+    supernodes = Supernodes(
+        found.sizes, found.assignment.astype(np.int64), found.edges.astype(np.int64), found.weights
+    )
+    return shown_result(publication, graph, "Summary", properties, supernodes=supernodes)
+
+
 def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
     target = parameters["target"]
     n_bytes = 8 * n_labels + 8 * target + 24 * n_edges + HEADER_BYTES
@@ -71,6 +96,7 @@ SUMMARY = JobKind(
     normalise=_normalise,
     plan=_plan,
     execute=_execute,
+    show=_show,
     queue="light",
     estimate=_estimate,
 )

@@ -1,0 +1,353 @@
+"""The kinds `ingest` and `rebuild-graph` on the embedded store: what is planned, loaded, named and healed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ontology import LabelGraph
+from ontology.errors import DefectsError, InputError, TransientError
+from ontology.ingest import announce, delete_ontology, make_current, register, verify_graph
+from ontology.lease import holding
+from ontology.loading import complete, load_share
+from ontology.settings import Settings
+from ontology.snapshots import open_snapshot, put_snapshot
+from ontology.workspace import Workspace
+from workers import client
+from workers.execute import Outcome, execute_unit, finish_jobs
+from workers.kinds import find_kind
+from workers.kinds.ingest import INGEST
+from workers.kinds.rebuild import REBUILD
+from workers.ledger import Ledger
+from workers.plan import plan_job
+from workers.states import Job, State
+
+OLD = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
+NEW = LabelGraph.from_edges([("oak", "tree"), ("fir", "tree"), ("tree", "plant"), ("moss", "plant")])
+THIRD = LabelGraph.from_edges([("oak", "tree")])
+PAGE = (Path(__file__).parents[3] / "docs" / "jobs.md").read_text(encoding="utf-8")
+DIGEST, OTHER = "ab" * 32, "cd" * 32
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace.open(Settings.from_env({"GROVE_HOME": str(tmp_path / "home")})) as workspace:
+        yield workspace
+
+
+def assert_serves(workspace: Workspace, graph: LabelGraph, name: str = "trees") -> None:
+    current = workspace.graph.current(name)
+    document = workspace.artifacts.read_index(name) or {}
+    assert {workspace.catalog.current(name), current, document.get("version")} == {graph.digest}
+    assert [found["problems"] for found in verify_graph(workspace) if not found["same"]] == []
+
+
+def parameters_of(job: Job) -> dict[str, object]:
+    return dict(job.parameters)
+
+
+# ---- requests ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"ontology": "trees"}, "ontology is 'trees'"),
+        ({"snapshot": None}, "snapshot is None"),
+        ({"definitions": "x"}, "definitions is 'x'"),
+        ({"shares": 0}, "shares is 0"),
+        ({"shares": 1.5}, "shares is 1.5"),
+        ({"shares": 201}, "from 1 to 200"),
+        ({"name": "trees"}, "missing or unknown: name"),
+    ],
+)
+def test_a_request_to_ingest_is_checked(wrong, message):
+    with pytest.raises(InputError, match=message):
+        INGEST.normalise({"ontology": DIGEST, "snapshot": OTHER, **wrong})
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"request": ""}, {"request": 7}, {"request": "x" * 201}, {"again": "x"}]
+)
+def test_a_request_to_rebuild_is_checked(given):
+    with pytest.raises(InputError, match="request"):
+        REBUILD.normalise(given)
+
+
+def test_shares_follow_one_another_and_the_last_unit_counts():
+    steps = INGEST.plan(INGEST.normalise({"ontology": DIGEST, "snapshot": OTHER, "shares": 3}))
+    assert [(step.parameters.get("share"), step.stage) for step in steps] == [
+        (0, 0),
+        (1, 1),
+        (2, 2),
+        (None, 3),
+    ]
+
+
+def test_jobs_that_differ_in_definitions_load_the_graph_once():
+    asked = {"ontology": DIGEST, "snapshot": OTHER, "shares": 3}
+    plain, defined = plan_job(INGEST, asked), plan_job(INGEST, {**asked, "definitions": "ef" * 32})
+    assert plain.id != defined.id
+    assert plain.units == defined.units
+
+
+def test_a_million_labels_are_tens_of_units_and_the_estimate_says_so():
+    fitted = INGEST.fit({"ontology": DIGEST, "snapshot": OTHER}, LabelGraph.grid((1000, 1000)), {})
+    found = INGEST.estimate(INGEST.normalise(fitted), 1_000_000, 1_998_000)
+    assert 20 <= found.units == fitted["shares"] + 1 <= 200
+    assert found.graph_rows == 2 + 1_000_000 + 1_998_000
+    assert 0 < found.n_bytes < 10**6
+    assert found.seconds > INGEST.estimate(INGEST.normalise(fitted), 1_000, 2_000).seconds > 0
+
+
+# ---- ingest --------------------------------------------------------------------------------------------
+
+
+def test_what_is_asked_for_answers_everywhere_and_is_loaded_once(workspace):
+    job = client.submit_ingest(workspace, "trees", OLD, source="trees.csv")
+    assert (job.state, job.error, job.units) == (State.DONE, None, {"done": 2})
+    assert_serves(workspace, OLD)
+    assert workspace.graph.versions()[0]["ontology"] == "trees"
+    assert workspace.catalog.version("trees").source == "trees.csv"
+    again = client.submit_ingest(workspace, "trees", OLD)
+    assert (again.id, again.result_sha256) == (job.id, job.result_sha256)
+    arrays, metadata = workspace.artifacts.open_arrays(job.result_sha256)
+    assert arrays["counts"].tolist() == [4, 3]
+    assert metadata == {"format": "labelgrove/ingest/1", "ontology": OLD.digest}
+
+
+def test_a_document_of_digests_is_enough(workspace):
+    snapshot = workspace.artifacts.put_arrays(*OLD.to_arrays())
+    asked = {"ontology": OLD.digest, "snapshot": snapshot, "shares": 7}  # more than there are batches
+    job = client.submit(workspace, "ingest", asked, target={"ontology": "trees"})
+    assert (job.state, job.error, job.units) == (State.DONE, None, {"done": 8})
+    assert_serves(workspace, OLD)
+    delete_ontology(workspace, "trees")
+    assert workspace.graph.versions() == []  # also what was loaded when no name had it
+
+
+def test_the_previous_version_serves_and_the_last_request_for_a_name_has_it(workspace):
+    client.submit_ingest(workspace, "trees", OLD)
+    first = client.submit_ingest(workspace, "trees", THIRD, wait=False)
+    last = client.submit_ingest(workspace, "trees", NEW, wait=False)
+    assert_serves(workspace, OLD)
+    ended = [client.wait(workspace, job.id, timeout_s=60) for job in (last, first)]
+    assert [(job.state, job.error) for job in ended] == [(State.DONE, None)] * 2
+    assert_serves(workspace, NEW)
+
+
+def test_two_names_share_one_content_and_one_job(workspace):
+    jobs = [client.submit_ingest(workspace, name, OLD, wait=False) for name in ("trees", "plants")]
+    assert jobs[0].id == jobs[1].id
+    client.wait(workspace, jobs[0].id, timeout_s=60)
+    assert_serves(workspace, OLD, "trees")
+    assert_serves(workspace, OLD, "plants")
+    delete_ontology(workspace, "trees")
+    assert_serves(workspace, OLD, "plants")
+
+
+def test_definitions_come_along_and_those_of_other_labels_are_refused(workspace):
+    own, others = (put_snapshot(workspace, graph, {"oak": "hard"}, None) for graph in (OLD, NEW))
+    asked = {"ontology": OLD.digest, "snapshot": own.arrays[0]}
+    target = {"ontology": "trees"}
+    job = client.submit(workspace, "ingest", {**asked, "definitions": own.definitions[0]}, target=target)
+    assert job.error is None
+    assert list(workspace.definitions("trees")) == ["", "", "", "hard"]
+    job = client.submit(workspace, "ingest", {**asked, "definitions": others.definitions[0]}, target=target)
+    assert (job.state, job.publishing) == (State.DONE, False)
+    assert "give the definitions of this ontology" in job.error
+    assert list(workspace.definitions("trees")) == ["", "", "", "hard"]
+
+
+def test_what_cannot_be_ingested_is_not_recorded(workspace):
+    result = type("Read", (), {"graph": None, "report": type("Report", (), {"source": "bad.csv"})()})()
+    with pytest.raises(DefectsError, match=r"bad\.csv"):
+        client.submit_ingest(workspace, "trees", result)
+    with pytest.raises(InputError, match="ontology name"):
+        client.submit_ingest(workspace, "Bad Name", OLD)
+    assert client.list_jobs(workspace) == []
+    assert workspace.catalog.currents() == {}
+
+
+@pytest.mark.parametrize(
+    ("target", "message"), [({"name": "trees"}, "give ontology"), ({"ontology": "Bad Name"}, "ontology name")]
+)
+def test_a_name_that_cannot_be_given_is_an_error_of_the_job(workspace, target, message):
+    snapshot = workspace.artifacts.put_arrays(*OLD.to_arrays())
+    asked = {"ontology": OLD.digest, "snapshot": snapshot}
+    job = client.submit(workspace, "ingest", asked, target=target)
+    assert (job.state, job.publishing) == (State.DONE, False)
+    assert message in job.error
+
+
+def test_the_snapshot_of_another_ontology_fails_the_job(workspace):
+    snapshot = workspace.artifacts.put_arrays(*NEW.to_arrays())
+    job = client.submit(
+        workspace, "ingest", {"ontology": OLD.digest, "snapshot": snapshot}, target={"ontology": "trees"}
+    )
+    assert job.state is State.FAILED
+    assert OLD.digest in job.error
+    assert workspace.graph.versions() == []
+
+
+# ---- races ---------------------------------------------------------------------------------------------
+
+
+def run_units_while_held(workspace: Workspace, job: Job, number: int) -> None:
+    """Run the first units of a job while somebody changes the name that its result is to have."""
+    ledger = Ledger(workspace.engine)
+    with holding(workspace, "trees"):
+        for key in ledger.units(job.id)[:number]:
+            assert execute_unit(key, ledger, workspace) is Outcome.DONE
+
+
+def test_a_name_held_by_somebody_else_is_given_later(workspace):
+    job = client.submit_ingest(workspace, "trees", OLD, wait=False)
+    run_units_while_held(workspace, job, 2)
+    waiting = client.status(workspace, job.id)
+    assert (waiting.state, waiting.publishing, waiting.error) == (State.DONE, True, None)
+    assert workspace.catalog.current("trees") is None
+    with holding(workspace, "trees"):  # asking again is no error either
+        assert client.submit_ingest(workspace, "trees", OLD, wait=False).id == job.id
+    finish_jobs(Ledger(workspace.engine), workspace)
+    assert not client.status(workspace, job.id).publishing
+    assert_serves(workspace, OLD)
+
+
+@pytest.mark.parametrize("done", [1, 3], ids=lambda n: f"after {n} units")
+def test_another_ingest_of_the_name_drops_what_a_job_loads_and_the_job_heals_it(workspace, done):
+    snapshot = put_snapshot(workspace, NEW, {}, None)
+    announce(workspace, "trees", snapshot)
+    asked = {"ontology": NEW.digest, "snapshot": snapshot.arrays[0], "shares": 2}
+    job = client.submit(workspace, "ingest", asked, target={"ontology": "trees"}, wait=False)
+    run_units_while_held(workspace, job, done)
+    register(workspace, "trees", OLD)
+    assert {row["digest"] for row in workspace.graph.versions()} == {OLD.digest}
+    assert_serves(workspace, OLD)
+    job = client.wait(workspace, job.id, timeout_s=60)
+    assert (job.state, job.error, job.publishing) == (State.DONE, None, False)
+    assert_serves(workspace, NEW)
+
+
+@pytest.mark.parametrize("loss", ["deleted", "the graph emptied"])
+def test_asking_again_brings_back_what_was_lost(workspace, loss):
+    first = client.submit_ingest(workspace, "trees", OLD)
+    if loss == "deleted":
+        delete_ontology(workspace, "trees")
+    else:
+        workspace.graph.wipe()
+    job = client.submit(workspace, "ingest", parameters_of(first), target={"ontology": "trees"})
+    assert (job.id, job.state, job.error) == (first.id, State.DONE, None)
+    assert all(unit.fence > 1 for unit in client.list_units(workspace, job.id))  # its units did the work
+    assert_serves(workspace, OLD)
+
+
+def test_a_version_dropped_while_a_unit_loads_it_is_a_fault_of_the_moment(workspace):
+    def drop() -> None:
+        workspace.graph.drop_version(OLD.digest)
+
+    with pytest.raises(TransientError, match="was changed in the graph"):
+        load_share(workspace, OLD, 0, 1, drop)
+    load_share(workspace, OLD, 0, 1, lambda: None)
+    drop()
+    complete(workspace, OLD, lambda: None)
+    assert workspace.graph.read_back(OLD.digest).digest == OLD.digest
+
+
+def test_two_that_load_the_same_at_once_end_well_or_are_tried_again(workspace):
+    workspace.graph.describe()
+
+    def load(_: int) -> None:
+        with contextlib.suppress(TransientError):
+            load_share(workspace, OLD, 0, 1, lambda: None)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(load, range(4))) == [None] * 4
+    complete(workspace, OLD, lambda: None)
+    assert workspace.graph.counts(OLD.digest) == (4, 3)
+
+
+def test_a_cancelled_ingest_stops_and_leaves_what_serves(workspace):
+    client.submit_ingest(workspace, "trees", OLD)
+    job = client.submit_ingest(workspace, "trees", NEW, wait=False)
+    client.cancel(workspace, job.id)
+    assert client.wait(workspace, job.id, timeout_s=60).state is State.CANCELLED
+    assert_serves(workspace, OLD)
+    assert client.submit_ingest(workspace, "trees", NEW).error is None
+    assert_serves(workspace, NEW)
+
+
+def test_announcing_keeps_the_artifacts_named_and_changes_nothing_that_serves(workspace):
+    register(workspace, "trees", OLD)
+    snapshot = put_snapshot(workspace, NEW, {"fir": "evergreen"}, "new.csv")
+    announce(workspace, "trees", snapshot)
+    assert_serves(workspace, OLD)
+    (version,) = (v for v in workspace.catalog.versions("trees") if v.digest == NEW.digest)
+    assert (version.state, version.source) == ("loading", "new.csv")
+    assert (version.snapshot_sha256, version.definitions_sha256) == (
+        snapshot.arrays[0],
+        snapshot.definitions[0],
+    )
+    opened = open_snapshot(workspace, snapshot.arrays[0], snapshot.definitions[0])
+    assert (opened.graph, opened.arrays, opened.definitions) == (NEW, snapshot.arrays, snapshot.definitions)
+    assert make_current(workspace, "trees", opened).created
+    assert workspace.catalog.version("trees").source == "new.csv"
+
+
+# ---- rebuild-graph -------------------------------------------------------------------------------------
+
+
+def test_a_rebuild_makes_the_graph_anew_and_each_request_is_its_own(workspace):
+    for name, graph in (("trees", OLD), ("trees", NEW), ("plants", OLD)):
+        register(workspace, name, graph)
+    workspace.graph.drop_ontology("plants")
+    first = client.submit_rebuild(workspace)
+    assert (first.state, first.error, first.units) == (State.DONE, None, {"done": 1})
+    assert_serves(workspace, NEW)
+    assert_serves(workspace, OLD, "plants")
+    found = workspace.artifacts.open_arrays(first.result_sha256)[0]["versions"]
+    assert found.dtype == np.uint8
+    assert [row.tobytes().hex() for row in found] == sorted([OLD.digest, NEW.digest])
+    second = client.submit_rebuild(workspace, wait=False)
+    assert (second.id == first.id, second.state) == (False, State.PENDING)
+    assert client.submit(workspace, "rebuild-graph", parameters_of(first)).id == first.id
+
+
+def test_a_rebuild_waits_for_who_holds_a_name_and_drops_nothing(workspace):
+    register(workspace, "trees", OLD)
+    job = client.submit_rebuild(workspace, wait=False)
+    ledger = Ledger(workspace.engine)
+    (key,) = ledger.units(job.id)
+    with holding(workspace, "trees"):
+        assert execute_unit(key, ledger, workspace) is Outcome.RELEASED
+        assert_serves(workspace, OLD)
+    assert "rebuilt later" in ledger.unit(key).error
+    assert execute_unit(key, ledger, workspace) is Outcome.DONE
+    assert_serves(workspace, OLD)
+
+
+def test_a_rebuild_of_nothing_is_done(workspace):
+    job = client.submit_rebuild(workspace)
+    assert job.state is State.DONE
+    assert workspace.artifacts.open_arrays(job.result_sha256)[0]["versions"].shape == (0, 32)
+
+
+def test_estimates_name_units_rows_and_seconds(workspace):
+    first = client.submit_ingest(workspace, "trees", OLD)
+    client.submit_ingest(workspace, "plants", NEW)
+    one = client.estimate(workspace, "ingest", first.parameters)
+    assert (one.units, one.graph_rows) == (2, 9)
+    every = client.estimate(workspace, "rebuild-graph", {"request": "x"})
+    assert (every.units, every.graph_rows) == (1, 1 + 9 + 7)
+    assert every.seconds > 0 < one.seconds
+
+
+@pytest.mark.parametrize("kind", ["ingest", "rebuild-graph"])
+def test_the_page_on_jobs_names_both_with_their_queue(kind):
+    (row,) = (line for line in PAGE.splitlines() if line.startswith(f"| `{kind}` |"))
+    assert row.endswith(f"| `{find_kind(kind).queue}` |")

@@ -1,0 +1,127 @@
+"""The kind `ingest`: a version loaded into the graph, share by share, and made the current one of a name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ontology.errors import ArtifactError, ConflictError, InputError, TransientError
+from workers.kinds.inputs import read_graph
+from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
+from workers.kinds.parameters import Parameters
+
+if TYPE_CHECKING:
+    from ontology.labelgraph import LabelGraph
+    from ontology.workspace import Workspace
+    from workers.states import Publication
+
+__all__ = ["INGEST", "rows_of", "seconds_for"]
+
+_ROWS_PER_SHARE = 40_000
+_MOST_SHARES = 200
+_SECONDS_PER_ROW = 5e-5  # of a label or an edge, written to a server
+
+
+def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
+    found = Parameters(
+        "ingest", given, required=("ontology", "snapshot"), optional={"definitions": None, "shares": 1}
+    )
+    found.digests("ontology", "snapshot")
+    found.digests("definitions", optional=True)
+    found.whole("shares", 1, _MOST_SHARES)
+    return found
+
+
+def _fit(given: Mapping[str, Any], graph: LabelGraph, counts: Mapping[str, int]) -> dict[str, Any]:
+    """Choose the number of shares."""
+    del counts
+    shares = -(-(graph.n_labels + graph.n_edges) // _ROWS_PER_SHARE)
+    return {"shares": min(shares, _MOST_SHARES), **given}
+
+
+def _plan(parameters: Mapping[str, Any]) -> list[Step]:
+    """One share after the other: edges need their labels, and two writers of a version would block another.
+
+    Definitions are no business of the graph, so jobs that differ in them alone share every unit.
+    """
+    shares = parameters["shares"]
+    content = {name: parameters[name] for name in ("ontology", "snapshot", "shares")}
+    loading = [Step({**content, "share": share}, stage=share) for share in range(shares)]
+    return [*loading, Step(content, stage=shares)]
+
+
+def _execute(work: Work) -> Product:
+    from ontology.loading import complete, load_share
+
+    graph, wanted = read_graph(work), work.parameters
+    receipt = {"format": "labelgrove/ingest/1", "ontology": graph.digest}
+    counts = np.array([graph.n_labels, graph.n_edges], dtype=np.int64)
+    if "share" not in wanted:
+        complete(work.workspace, graph, work.check)
+        return Product({"counts": counts}, receipt)
+    load_share(work.workspace, graph, wanted["share"], wanted["shares"], work.check)
+    return Product({"counts": counts}, receipt | {"share": f"{wanted['share']} of {wanted['shares']}"})
+
+
+def _publish(workspace: Workspace, publication: Publication) -> None:
+    """Make the version current; one that left the graph since it was loaded is loaded by its units again."""
+    from ontology.ingest import make_current
+    from ontology.loading import holds
+    from ontology.snapshots import open_snapshot
+    from workers.ledger import Ledger
+    from workers.showing import reshow
+
+    wanted = publication.parameters
+    if set(publication.target) != {"ontology"}:
+        raise InputError(f"ingest: the target is {dict(publication.target)!r}; give ontology, a name")
+    name = publication.target["ontology"]
+    snapshot = open_snapshot(workspace, wanted["snapshot"], wanted["definitions"])
+    if snapshot.graph.digest != wanted["ontology"]:
+        raise ArtifactError(f"snapshot {wanted['snapshot']}: holds ontology {snapshot.graph.digest}")
+    if not holds(workspace.graph, snapshot.graph):
+        Ledger(workspace.engine).recompute(publication.job_id)
+        raise TransientError(f"version {snapshot.graph.digest[:12]} left the graph; it is loaded again")
+    try:
+        make_current(workspace, name, snapshot)
+    except ConflictError as error:  # whoever holds the name ends some time, and the wish stands
+        raise TransientError(f"{error}; {name} follows later") from error
+    reshow(workspace, Ledger(workspace.engine))  # results of a version that comes back
+
+
+def rows_of(n_labels: int, n_edges: int) -> int:
+    """Return how many nodes and relationships of the graph a version takes, its own node counted."""
+    return 1 + n_labels + n_edges
+
+
+def seconds_for(n_labels: int, n_edges: int) -> float:
+    """Return what loading a version takes."""
+    return rows_of(n_labels, n_edges) * _SECONDS_PER_ROW
+
+
+def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
+    units = len(_plan(parameters))
+    opening = units * (n_labels + n_edges) * OPENING_SECONDS
+    seconds = seconds_for(n_labels, n_edges) + opening
+    return Estimate(units, units * HEADER_BYTES, 1 + rows_of(n_labels, n_edges), seconds)
+
+
+INGEST = JobKind(
+    name="ingest",
+    version=1,
+    normalise=_normalise,
+    plan=_plan,
+    execute=_execute,
+    publish=_publish,
+    queue="ingest",
+    fit=_fit,
+    estimate=_estimate,
+)
+"""A version loaded into the graph, and made current: `ontology.ingest.register` as a job.
+
+Parameters: ``ontology`` (its digest), ``snapshot`` and ``definitions`` (artifacts; the latter may be null),
+and ``shares``, how many units load it, one after the other. A publication's target is ``{"ontology": name}``;
+until its job is done the name answers with what it answered before. Results are receipts: what was loaded is
+in the graph. `workers.client.submit_ingest` stores what was read and asks for the job.
+"""
