@@ -10,13 +10,18 @@ from __future__ import annotations
 import logging
 import random
 import threading
+import time
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from adapter.cache import through_cache
+from ontology.database import reading
 from ontology.errors import ConflictError, GroveError, LeaseLostError
 from workers.kinds import JobKind, Work, find_kind
 from workers.ledger import RESEND_S, Ledger
+from workers.logs import about
+from workers.records import holders
+from workers.showing import publish_results
 from workers.states import Beat, Claim
 
 if TYPE_CHECKING:
@@ -47,7 +52,14 @@ class UnwantedError(ConflictError):
     """Work that every job has let go of: stop, publish nothing."""
 
 
-def execute_unit(key: str, ledger: Ledger, workspace: Workspace, *, lease_s: float = 60.0) -> Outcome:
+def execute_unit(
+    key: str,
+    ledger: Ledger,
+    workspace: Workspace,
+    *,
+    lease_s: float = 60.0,
+    out_of_time: type[Exception] | tuple[()] = (),
+) -> Outcome:
     """Compute one unit, if it is there to be claimed, and settle the jobs that waited for it.
 
     Parameters
@@ -58,6 +70,8 @@ def execute_unit(key: str, ledger: Ledger, workspace: Workspace, *, lease_s: flo
         Where units are recorded and artifacts kept.
     lease_s : float
         Length of the lease in seconds, renewed three times as often.
+    out_of_time : type of exception, optional
+        What the carrier raises inside a unit that took too long: the unit is given back.
 
     Returns
     -------
@@ -73,41 +87,49 @@ def execute_unit(key: str, ledger: Ledger, workspace: Workspace, *, lease_s: flo
     kind = None if unit is None else find_kind(unit.kind, unit.version)
     if kind is None:
         return Outcome.UNKNOWN
+    jobs = _jobs(workspace, key)
     claim = ledger.claim(key, lease_s=lease_s)
     if claim is None:
         return Outcome.NOT_MINE
-    with _Heartbeat(ledger, claim, lease_s) as heartbeat:
-        outcome = _run(kind, claim, ledger, workspace, heartbeat)
-    logger.info("unit %s of kind %s, attempt %d: %s", key, kind.name, claim.attempts, outcome)
+    with about(unit=key, kind=kind.name, attempt=claim.attempts, **jobs):
+        began = time.monotonic()
+        with _Heartbeat(ledger, claim, lease_s) as heartbeat:
+            outcome = _run(kind, claim, ledger, workspace, heartbeat, out_of_time)
+        logger.info(
+            "unit %s of kind %s, attempt %d: %s",
+            *(key, kind.name, claim.attempts, outcome),
+            extra={"outcome": outcome.value, "seconds": time.monotonic() - began},
+        )
     if outcome in (Outcome.DONE, Outcome.FAILED):
         finish_jobs(ledger, workspace, key)
     return outcome
 
 
 def finish_jobs(ledger: Ledger, workspace: Workspace, key: str | None = None) -> None:
-    """Settle the jobs of one unit, or all of them, and give the results there are their names; repeatable."""
+    """Settle the jobs of one unit, or all of them, and publish what is done; repeatable."""
     settled = ledger.settle(key)
     if key is not None and not settled:
         return
-    for publication in ledger.publications():
-        kind = find_kind(publication.kind, publication.version)
-        if kind is None or kind.publish is None:
-            continue  # a worker that knows this version of the kind gives it its name
-        try:
-            kind.publish(workspace, publication)
-        except OSError as error:  # an unreachable service or a full disk may pass: it stays to be published
-            logger.warning("job %s: its result is not yet named: %s", publication.job_id, error)
-        except GroveError as error:
-            logger.error("job %s: its result cannot be named: %s", publication.job_id, error)  # noqa: TRY400
-            ledger.published(publication, error=str(error))
-        except Exception as error:  # a defect of the kind: left pending, it would end every sweep after this
-            logger.exception("job %s: its result cannot be named", publication.job_id)
-            ledger.published(publication, error=f"{type(error).__name__}: {error}")
-        else:
-            ledger.published(publication)
+    publish_results(workspace, ledger, None if key is None else settled)
 
 
-def _run(kind: JobKind, claim: Claim, ledger: Ledger, workspace: Workspace, heartbeat: _Heartbeat) -> Outcome:
+def _jobs(workspace: Workspace, key: str) -> dict[str, list[str]]:
+    """Return the jobs that hold a unit, as a field of the log; where nothing is logged, nothing is asked."""
+    if not logger.isEnabledFor(logging.INFO):
+        return {}
+    with reading(workspace.engine) as connection:
+        return {"jobs": holders(connection, key)}
+
+
+def _run(
+    kind: JobKind,
+    claim: Claim,
+    ledger: Ledger,
+    workspace: Workspace,
+    heartbeat: _Heartbeat,
+    out_of_time: type[Exception] | tuple[()],
+) -> Outcome:
+    began = time.monotonic()
     artifacts = through_cache(workspace.artifacts, workspace.settings)
     try:
         product = kind.execute(Work(claim.parameters, claim.inputs, artifacts, heartbeat.check, workspace))
@@ -118,10 +140,12 @@ def _run(kind: JobKind, claim: Claim, ledger: Ledger, workspace: Workspace, hear
         return Outcome.LOST
     except UnwantedError:
         return Outcome.CANCELLED if ledger.abandon(claim) else Outcome.LOST
+    except out_of_time:
+        reason = f"stopped by the time limit of a unit after {time.monotonic() - began:.0f} s; "
+        reason += "a less busy worker may be fast enough, or ask for more and smaller units"
+        return _given_back(claim, ledger, reason)
     except OSError as error:  # TransientError, an unreachable service, a full disk: it may pass
-        pause = RESEND_S[min(claim.attempts, len(RESEND_S)) - 1] * random.uniform(1.0, 1.25)
-        logger.warning("unit %s of kind %s, attempt %d: %s", claim.key, kind.name, claim.attempts, error)
-        return Outcome.RELEASED if ledger.release(claim, str(error), delay_s=pause) else Outcome.LOST
+        return _given_back(claim, ledger, str(error))
     except GroveError as error:
         return Outcome.FAILED if ledger.fail(claim, str(error)) else Outcome.LOST
     except (
@@ -130,6 +154,13 @@ def _run(kind: JobKind, claim: Claim, ledger: Ledger, workspace: Workspace, hear
         logger.exception("unit %s of kind %s", claim.key, kind.name)
         return Outcome.FAILED if ledger.fail(claim, f"{type(error).__name__}: {error}") else Outcome.LOST
     return Outcome.DONE if ledger.commit(claim, digest, size) else Outcome.LOST
+
+
+def _given_back(claim: Claim, ledger: Ledger, reason: str) -> Outcome:
+    """Return the unit to the ledger after a fault of the moment; the attempt counts."""
+    pause = RESEND_S[min(claim.attempts, len(RESEND_S)) - 1] * random.uniform(1.0, 1.25)
+    logger.warning("unit %s, attempt %d: %s", claim.key, claim.attempts, reason)
+    return Outcome.RELEASED if ledger.release(claim, reason, delay_s=pause) else Outcome.LOST
 
 
 class _Heartbeat(threading.Thread):

@@ -1,0 +1,357 @@
+"""Results in the graph: what the readers read, while they are new, and back after the graph was lost."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adapter.bundle import Bundle
+from labelgrove.cli.common import with_workspace
+from ontology import LabelGraph
+from ontology.errors import SettingsError
+from ontology.graph import GraphStore
+from ontology.ingest import delete_ontology, rebuild_graph, register
+from ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
+from ontology.settings import Settings
+from ontology.workspace import Workspace
+from tests.integration.workers_support import UNREACHED_GRAPH
+from workers import client, showing
+from workers.kinds import find_kind
+from workers.ledger import Ledger
+from workers.showing import publish_results, reshow, show_result
+from workers.showings import Showings
+from workers.states import Job, State
+from workers.sweeper import sweep
+
+TREE = LabelGraph.from_edges(
+    [(f"{i:02d}", f"{(i - 1) // 3:02d}") for i in range(1, 40)], weights=[1 + i % 3 for i in range(39)]
+)
+GRID = LabelGraph.grid((4, 5))
+GRAPHS = {"tree": TREE, "grid": GRID}
+OBSERVED = {"tree": ["39", "05", "21"], "grid": ["0,0", "1,3"]}
+
+Row = tuple[Any, ...]
+
+
+def settings_in(home: Path, keep: int = 20) -> Settings:
+    return replace(Settings.from_env({"GROVE_HOME": str(home)}), keep_results=keep)
+
+
+def done(workspace: Workspace, kind: str, ontology: str, options: Any = None, **keys: Any) -> Job:
+    job = client.submit_for_ontology(workspace, kind, ontology, options, keys=keys)
+    assert (job.state, job.error, job.publishing) == (State.DONE, None, False)
+    return job
+
+
+def picked(workspace: Workspace, n: int, ontology: str = "tree") -> Job:
+    return done(workspace, "selection", ontology, {"n": n})
+
+
+def shown(store: GraphStore) -> set[str]:
+    return {row["job"] for row in store.results()}
+
+
+def ask(store: GraphStore, cypher: str, **params: Any) -> list[Row]:
+    return store._read(cypher, params).rows  # without the guard and its process: ten times as fast
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    with Workspace.open(settings_in(tmp_path_factory.mktemp("home"))) as workspace:
+        for name, graph in GRAPHS.items():
+            register(workspace, name, graph)
+        yield workspace
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Workspace]:
+    """Keeps two results of each kind and version."""
+    with Workspace.open(settings_in(tmp_path, keep=2)) as workspace:
+        register(workspace, "tree", TREE)
+        yield workspace
+
+
+# ---- what is shown -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ontology", "labels"), [("tree", "all"), ("tree", "leaves"), ("grid", "all")])
+def test_a_locus(workspace: Workspace, ontology: str, labels: str) -> None:
+    job = done(workspace, "locus", ontology, {"labels": labels}, observed=OBSERVED[ontology])
+    found = read_locus(workspace.artifacts, str(job.result_sha256), GRAPHS[ontology])
+    store, sha256 = workspace.graph, job.result_sha256
+    node = ask(store, "MATCH (r:Locus {id: $id}) RETURN r.version, r.size, r.exact", id=sha256)
+    assert node == [(GRAPHS[ontology].digest, len(found), found.status == "exact")]
+    rows = ask(store, "MATCH (:Locus {id: $id})-[:OBSERVES]->(l) RETURN l.key", id=sha256)
+    assert {key for (key,) in rows} == set(found.observed)
+    assert len(rows) == len(found.observed)
+    rows = ask(
+        store, "MATCH (:Locus {id: $id})-[e:REACHES]->(l) RETURN l.key, e.unique ORDER BY l.idx", id=sha256
+    )
+    assert rows == [(key, key in found.unique) for key in found.members]
+    assert 0 < len(found) < found.space.n_labels
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"labels": "leaves", "method": "phylogenetic"}, "phylogenetic"),
+        ({}, "minimum"),
+        ({"identifying": True}, "identifying"),
+    ],
+)
+def test_a_cover(workspace: Workspace, options: dict[str, Any], kind: str) -> None:
+    job = done(workspace, "cover", "tree", options)
+    found = read_cover(workspace.artifacts, str(job.result_sha256), TREE)
+    store, sha256 = workspace.graph, job.result_sha256
+    assert ask(store, "MATCH (r:Cover {id: $id}) RETURN r.kind, r.size", id=sha256) == [(kind, len(found))]
+    rows = ask(
+        store, "MATCH (:Cover {id: $id})-[e:INCLUDES]->(l) RETURN e.rank, l.key ORDER BY e.rank", id=sha256
+    )
+    assert rows == list(enumerate(found.keys, start=1))
+
+
+def test_a_selection(workspace: Workspace) -> None:
+    job = done(workspace, "selection", "tree", {"n": 4, "labels": "leaves"}, observed=["39"])
+    found = read_selection(workspace.artifacts, str(job.result_sha256), TREE)
+    store, sha256 = workspace.graph, job.result_sha256
+    assert ask(store, "MATCH (r:Selection {id: $id}) RETURN r.objective", id=sha256) == [("active",)]
+    cypher = "MATCH (:Selection {id: $id})-[e:PICKS]->(l) RETURN e.round, l.key, e.gain ORDER BY e.round"
+    assert ask(store, cypher, id=sha256) == list(
+        zip(range(1, 5), found.keys, found.gains.tolist(), strict=True)
+    )
+
+
+def test_a_summary(workspace: Workspace) -> None:
+    job = done(workspace, "summary", "grid", {"target": 6})
+    found = read_summary(workspace.artifacts, str(job.result_sha256), GRID)
+    store, sha256 = workspace.graph, job.result_sha256
+    node = ask(store, "MATCH (r:Summary {id: $id}) RETURN r.target, r.size, r.largest_share", id=sha256)
+    assert node == [(6, found.n_supernodes, found.largest_share)]
+    cypher = (
+        "MATCH (:Summary {id: $id})-[:HAS]->(s)-[:CONTAINS]->(l) RETURN l.key, s.id, s.size ORDER BY l.idx"
+    )
+    rows = ask(store, cypher, id=sha256)
+    names = {int(found.assignment[i]): name for i, (_, name, _) in enumerate(rows)}
+    assert len(set(names.values())) == found.n_supernodes
+    assert rows == [
+        (key, names[i], found.sizes[i]) for key, i in zip(GRID.keys, found.assignment.tolist(), strict=True)
+    ]
+    cypher = "MATCH (:Summary {id: $id})-[:HAS]->(a)-[e:ADJACENT]->(b) RETURN a.id, b.id, e.weight"
+    edges = zip(found.edges.tolist(), found.weights.tolist(), strict=True)
+    assert set(ask(store, cypher, id=sha256)) == {(names[a], names[b], weight) for (a, b), weight in edges}
+
+
+def test_distances_and_a_bundle(workspace: Workspace) -> None:
+    job = done(workspace, "distances", "tree", {"labels": "leaves"}, columns=OBSERVED["tree"])
+    block = read_distances(workspace.artifacts, str(job.result_sha256), TREE)
+    cypher = "MATCH (r:Distances {id: $id}) RETURN r.metric, r.n_labels, r.n_columns"
+    assert ask(workspace.graph, cypher, id=job.result_sha256) == [("tree", block.n_labels, block.n_points)]
+    job = done(workspace, "bundle", "grid", observed=OBSERVED["grid"])
+    bundle = Bundle.from_arrays(*workspace.artifacts.open_arrays(str(job.result_sha256)))
+    cypher = "MATCH (r:Bundle {id: $id}) RETURN r.metric, r.n_labels, r.n_observed"
+    assert ask(workspace.graph, cypher, id=job.result_sha256) == [(bundle.metric, bundle.n_labels, 2)]
+
+
+def test_the_job_that_produced_it(workspace: Workspace) -> None:
+    one = done(workspace, "distances", "grid", {"block": 512})
+    other = done(workspace, "distances", "grid", {"block": 7})  # the same content, cut up otherwise
+    assert one.result_sha256 == other.result_sha256
+    cypher = "MATCH (j:Job)-[:PRODUCED]->(r:Distances {id: $id}) RETURN j.id, j.kind, j.state, j.created"
+    rows = ask(workspace.graph, cypher, id=one.result_sha256)
+    assert {row[0] for row in rows} == {one.id, other.id}
+    assert {row[1:3] for row in rows} == {("distances", "done")}
+    for job_id, _, _, created in rows:
+        asked = {one.id: one, other.id: other}[job_id].created_at
+        assert abs(np.datetime64(created[:19], "s").astype(int) - asked) < 1
+        assert created.endswith("+00:00")
+
+
+# ---- how long it stays ---------------------------------------------------------------------------------
+
+
+def test_the_newest_stay_and_the_jobs_of_the_others_too(small: Workspace) -> None:
+    cover = done(small, "cover", "tree")
+    jobs = [picked(small, n) for n in (1, 2, 3, 4)]
+    assert shown(small.graph) == {cover.id, jobs[2].id, jobs[3].id}
+    assert ask(small.graph, "MATCH (r:Selection) RETURN count(*)") == [(2,)]
+    for job in jobs:
+        assert small.artifacts.size(str(job.result_sha256)) > 0
+        assert client.status(small, job.id).error is None
+    register(small, "grid", GRID)
+    done(small, "selection", "grid", {"n": 1})  # another version has a number of its own
+    assert jobs[2].id in shown(small.graph)
+    small.settings = replace(small.settings, keep_results=3)
+    ledger = Ledger(small.engine)
+    assert reshow(small, ledger) == [jobs[1].id]
+    assert {job.id for job in jobs[1:]} <= shown(small.graph)
+    assert reshow(small, ledger) == []
+
+
+def test_a_late_worker_does_not_bring_an_old_result_back(small: Workspace) -> None:
+    first = picked(small, 1)
+    Showings(small.engine).reopen([first.id])
+    (late,) = Ledger(small.engine).publications()
+    last = [picked(small, 2), picked(small, 3)]
+    selection = find_kind("selection")
+    assert selection is not None
+    assert selection.show is not None
+    before = small.graph.describe()["generation"]
+    show_result(small, selection.show, late)
+    assert small.graph.describe()["generation"] == before  # nothing was written, for a moment either
+    assert shown(small.graph) == {job.id for job in last}
+    assert ask(small.graph, "MATCH (r:Selection) RETURN count(*)") == [(2,)]
+
+
+def test_one_content_stays_while_any_of_its_jobs_is_new(small: Workspace) -> None:
+    blocks = [done(small, "distances", "tree", {"block": block}) for block in (100, 101, 102)]
+    assert len({job.result_sha256 for job in blocks}) == 1
+    assert ask(small.graph, "MATCH (r:Distances) RETURN r.id") == [(blocks[0].result_sha256,)]
+
+
+def test_nothing_is_shown_where_nothing_is_kept(small: Workspace) -> None:
+    small.settings = replace(small.settings, keep_results=0)
+    picked(small, 1)
+    assert shown(small.graph) == set()
+
+
+@pytest.mark.parametrize("value", ["-1", "many", "1.5", "100000", "007"])
+def test_how_many_are_kept_is_a_whole_number(value: str) -> None:
+    with pytest.raises(SettingsError, match=r"GROVE_KEEP_RESULTS: '.*' is not a whole number"):
+        Settings.from_env({"GROVE_KEEP_RESULTS": value})
+    assert Settings.from_env({"GROVE_KEEP_RESULTS": "7"}).keep_results == 7
+
+
+# ---- a graph that was lost, and one that is away -------------------------------------------------------
+
+
+def test_results_come_back_when_a_command_repairs_the_graph(
+    small: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = [picked(small, n) for n in (1, 2, 3)]
+    small.close()
+    monkeypatch.setenv("GROVE_HOME", str(small.settings.home))
+    monkeypatch.setenv("GROVE_KEEP_RESULTS", "2")
+    shutil.rmtree(small.settings.home / "graph")
+    assert with_workspace(lambda opened: shown(opened.graph))() == {job.id for job in jobs[1:]}
+    with Workspace(small.settings, on_repair=pytest.fail) as opened:
+        assert opened.graph.results()
+
+
+def test_results_come_back_with_the_first_sweep(small: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = picked(small, 1)
+    rebuild_graph(small)
+    assert shown(small.graph) == set()
+    once = partial(sweep, small, Ledger(small.engine), lambda key, queue: None, window=1)
+    once()
+    assert shown(small.graph) == set()  # this process has compared them before
+    monkeypatch.setattr(showing, "_compared", set())
+    once()
+    assert shown(small.graph) == {job.id}
+
+
+def test_a_graph_that_is_away_is_not_waited_for_and_follows(small: Workspace) -> None:
+    with Workspace.open(replace(small.settings, graph_url=UNREACHED_GRAPH)) as lonely:
+        job = done(lonely, "bundle", "tree", observed=OBSERVED["tree"])
+        named = client.build_bundle_job(lonely, "tree", "mine", ["39"])
+        assert lonely.catalog.bundles("tree")[0].sha256 == named.result_sha256  # a name needs no graph
+        assert len(Ledger(lonely.engine).publications()) == 2
+    assert shown(small.graph) == set()
+    sweep(small, Ledger(small.engine), lambda key, queue: None, window=1)
+    assert shown(small.graph) == {job.id, named.id}
+    assert Ledger(small.engine).publications() == []
+
+
+def waiting(workspace: Workspace) -> Job:
+    """Return a job that is done while the graph is away."""
+    with Workspace.open(replace(workspace.settings, graph_url=UNREACHED_GRAPH)) as lonely:
+        return done(lonely, "selection", "tree", {"n": 1})
+
+
+def test_a_version_that_was_deleted_ends_the_wait(small: Workspace) -> None:
+    job = waiting(small)
+    register(small, "grid", GRID)
+    after = done(small, "selection", "grid", {"n": 1})
+    assert job.id in shown(small.graph)
+    small.graph.drop_results([str(job.result_sha256)])
+    Showings(small.engine).reopen([job.id])
+    delete_ontology(small, "tree")
+    sweep(small, Ledger(small.engine), lambda key, queue: None, window=1)
+    found = client.status(small, job.id)
+    assert (found.state, found.publishing) == (State.DONE, False)
+    assert "was deleted" in str(found.error)
+    assert shown(small.graph) == {after.id}
+    assert reshow(small, Ledger(small.engine)) == []
+
+
+def test_a_version_that_is_loaded_again_is_waited_for(small: Workspace) -> None:
+    job = waiting(small)
+    small.graph.drop_ontology("tree")
+    small.graph.drop_version(TREE.digest)
+    publish_results(small, Ledger(small.engine))
+    assert len(Ledger(small.engine).publications()) == 1
+    small.repair()
+    publish_results(small, Ledger(small.engine))
+    assert shown(small.graph) == {job.id}
+
+
+def test_an_artifact_that_is_gone_ends_the_wait(small: Workspace) -> None:
+    job = waiting(small)
+    sha256 = str(job.result_sha256)
+    small.artifacts.delete(sha256)
+    publish_results(small, Ledger(small.engine))
+    assert sha256 in str(client.status(small, job.id).error)
+    assert Ledger(small.engine).publications() == []
+
+
+# ---- many at once --------------------------------------------------------------------------------------
+
+
+def test_sweeps_at_once_show_each_result_once(small: Workspace) -> None:
+    jobs = []
+    with Workspace.open(replace(small.settings, graph_url=UNREACHED_GRAPH)) as lonely:
+        jobs += [done(lonely, "selection", "tree", {"n": n}) for n in (1, 2, 3)]
+        jobs += [done(lonely, "locus", "tree", observed=[key]) for key in ("39", "21")]
+    ready, failures = threading.Barrier(3), []
+
+    def once() -> None:
+        with Workspace.open(small.settings) as mine:
+            ledger = Ledger(mine.engine)
+            ready.wait(30)
+            try:
+                publish_results(mine, ledger)
+            except BaseException as error:
+                failures.append(error)
+
+    threads = [threading.Thread(target=once) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert [row["job"] for row in small.graph.results()] == sorted(job.id for job in jobs[1:])
+    assert ask(small.graph, "MATCH (r:Selection) RETURN count(*)") == [(2,)]
+    assert ask(small.graph, "MATCH (r:Locus) RETURN count(*)") == [(2,)]
+    assert ask(small.graph, "MATCH (j:Job)-[:PRODUCED]->() RETURN count(*)") == [(4,)]
+
+
+def test_a_crash_before_the_row_is_closed_repeats_the_write(small: Workspace) -> None:
+    job = picked(small, 2)
+    before = ask(
+        small.graph, "MATCH (r:Selection)-[e:PICKS]->(l) RETURN r.id, e.round, l.key ORDER BY e.round"
+    )
+    Showings(small.engine).reopen([job.id])  # as if `published` had never run
+    publish_results(small, Ledger(small.engine))
+    assert Ledger(small.engine).publications() == []
+    assert (
+        ask(small.graph, "MATCH (r:Selection)-[e:PICKS]->(l) RETURN r.id, e.round, l.key ORDER BY e.round")
+        == before
+    )
+    assert shown(small.graph) == {job.id}

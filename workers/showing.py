@@ -1,0 +1,199 @@
+"""Results of done jobs in the graph: put there, kept there while they are new, brought back when lost.
+
+The graph follows the ledger. A row of the ledger asks for each result to be shown (`workers.showings`) and
+stays until that is done, so a crash or a graph that is away only delays it. Everything here may be repeated,
+and by any number of processes at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from adapter.cache import through_cache
+from ontology.errors import GroveError, NotFoundError, ServiceError, TransientError
+from workers.kinds import find_kind
+from workers.showings import Showings, newest_first
+from workers.states import GRAPH, Publication
+
+if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
+    from ontology.graph.results import GraphResult
+    from ontology.settings import Settings
+    from ontology.workspace import Workspace
+    from workers.ledger import Ledger
+
+__all__ = ["bring_back", "publish_results", "reshow", "reshow_once", "show_result"]
+
+Show = Callable[["ArtifactStore", Publication], "GraphResult"]
+"""What `workers.kinds.JobKind.show` is."""
+
+logger = logging.getLogger(__name__)
+
+_compared: set[Settings] = set()
+
+
+def publish_results(workspace: Workspace, ledger: Ledger, job_ids: Collection[str] | None = None) -> None:
+    """Give done jobs, by default all of them, the names that wait for them, and show them in the graph.
+
+    What a fault of the moment prevents is tried again by the next sweep; what cannot succeed ends with its
+    reason. A kind that is unknown here is left to a worker that knows it.
+    """
+    waiting = ledger.publications(job_ids)
+    for publication in waiting:
+        kind = find_kind(publication.kind, publication.version)
+        if kind is not None and kind.publish is not None and not _is_shown(publication):
+            _settle(workspace, ledger, publication, partial(kind.publish, workspace))
+    shown = [publication for publication in waiting if _is_shown(publication)]
+    for i, publication in enumerate(shown):  # after the names: a graph that is away holds none of them up
+        kind = find_kind(publication.kind, publication.version)
+        if kind is None or kind.show is None:
+            continue
+        try:  # fails at once where the server is away; a transaction would be tried for minutes
+            workspace.graph.describe()
+        except (OSError, GroveError) as error:
+            logger.warning("%d results are not yet shown in the graph: %s", len(shown) - i, error)
+            Showings(workspace.engine).postpone(shown[i:], str(error))
+            return
+        _settle(workspace, ledger, publication, partial(show_result, workspace, kind.show))
+
+
+def show_result(workspace: Workspace, show: Show, publication: Publication) -> None:
+    """Show one result in the graph, as long as it is among the newest of its kind and version.
+
+    ``keep_results`` of the settings says how many these are. Older ones are dropped; their jobs and artifacts
+    stay. A result whose job the ledger does not know counts as the oldest.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Holds artifacts, ledger and graph.
+    show : callable
+        `workers.kinds.JobKind.show` of the kind.
+    publication : Publication
+        Names the job and its artifact.
+
+    Raises
+    ------
+    NotFoundError
+        If the version or the artifact is gone.
+    ServiceError
+        If the graph is away, or does not hold the version yet.
+    """
+    showings = Showings(workspace.engine)
+    kept, _ = _ranked(workspace, showings, publication)
+    if publication.job_id not in kept:
+        return
+    result = show(through_cache(workspace.artifacts, workspace.settings), publication)
+    asked = datetime.fromtimestamp(showings.created_at(publication.job_id), UTC)
+    try:
+        workspace.graph.write_result(replace(result, created=asked.isoformat(timespec="seconds")))
+    except NotFoundError as error:
+        raise _without_version(workspace, publication) from error
+    _, outdated = _ranked(workspace, showings, publication)  # again: others may have shown theirs meanwhile
+    workspace.graph.drop_results(outdated)
+
+
+def reshow(workspace: Workspace, ledger: Ledger) -> list[str]:
+    """Show again what the graph lacks of the results it should have; returns the ids of their jobs.
+
+    For after the graph was deleted, rebuilt or damaged. Cheap where nothing is amiss.
+
+    Raises
+    ------
+    ServiceError
+        If the graph is away.
+    """
+    showings = Showings(workspace.engine)
+    wanted = showings.newest(workspace.settings.keep_results)
+    if not wanted:
+        return []
+    graph = workspace.graph
+    graph.describe()
+    ready = {row["digest"] for row in graph.versions() if row["state"] == "ready"}
+    held = {row["job"] for row in graph.results()}
+    lacking = [job_id for job_id, version in wanted.items() if version in ready and job_id not in held]
+    if lacking:
+        logger.warning("%d results are missing from the graph and shown again", len(lacking))
+        showings.reopen(lacking)
+        publish_results(workspace, ledger, lacking)
+    return lacking
+
+
+def reshow_once(workspace: Workspace, ledger: Ledger) -> None:
+    """Call `reshow` the first time in this process, and again as long as the graph was away."""
+    if workspace.settings in _compared:
+        return
+    try:
+        reshow(workspace, ledger)
+    except ServiceError as error:
+        logger.warning("the results in the graph are not yet compared with the ledger: %s", error)
+    else:
+        _compared.add(workspace.settings)
+
+
+def bring_back(workspace: Workspace) -> None:
+    """Call `reshow` for a workspace whose graph was just repaired; a graph without results can be queried."""
+    from workers.ledger import Ledger
+
+    try:
+        reshow(workspace, Ledger(workspace.engine))
+    except ServiceError as error:
+        logger.warning("results are missing from the graph: %s", error)
+
+
+# ---- one publication -----------------------------------------------------------------------------------
+
+
+def _is_shown(publication: Publication) -> bool:
+    return publication.target.get(GRAPH) == publication.job_id
+
+
+def _settle(
+    workspace: Workspace, ledger: Ledger, publication: Publication, act: Callable[[Publication], None]
+) -> None:
+    """Carry out a publication and close it, unless what prevents it may pass."""
+    try:
+        act(publication)
+    except OSError as error:  # an unreachable service or a full disk: it stays to be published
+        logger.warning("job %s: its result is not yet published: %s", publication.job_id, error)
+        if _is_shown(publication):
+            Showings(workspace.engine).postpone([publication], str(error))
+    except GroveError as error:
+        logger.error("job %s: its result cannot be published: %s", publication.job_id, error)  # noqa: TRY400
+        ledger.published(publication, error=str(error))
+    except Exception as error:  # a defect of the kind: left pending, it would end every sweep after this
+        logger.exception("job %s: its result cannot be published", publication.job_id)
+        ledger.published(publication, error=f"{type(error).__name__}: {error}")
+    else:
+        ledger.published(publication)
+
+
+def _without_version(workspace: Workspace, publication: Publication) -> GroveError:
+    """Return what it means that the graph lacks the version of a result."""
+    digest = publication.parameters["ontology"]
+    if any(version.digest == digest for version in workspace.catalog.versions()):  # it is being loaded again
+        return TransientError(f"version {digest[:12]} is not ready in the graph; its results follow it")
+    return NotFoundError(
+        f"version {digest[:12]} was deleted, so the result is not shown in the graph; ingest its source and "
+        "ask for the job again"
+    )
+
+
+def _ranked(
+    workspace: Workspace, showings: Showings, publication: Publication
+) -> tuple[frozenset[str], list[str]]:
+    """Return the jobs, this one among those in the graph, that may stay; and the results that may not."""
+    rows = [
+        row
+        for row in workspace.graph.results(publication.parameters["ontology"])
+        if row["kind"] == publication.kind
+    ]
+    jobs = [publication.job_id, *(row["job"] for row in rows)]
+    kept = frozenset(newest_first(showings.finished_at(jobs), jobs)[: workspace.settings.keep_results])
+    staying = {row["id"] for row in rows if row["job"] in kept}
+    return kept, sorted({row["id"] for row in rows} - staying)

@@ -1,0 +1,117 @@
+"""Which results stand in the graph according to the ledger, and which of them should.
+
+A row of the publication table whose target is ``{"graph": ID OF THE JOB}`` asks for the result of that job to
+be shown. `Ledger.record` writes it with the job; what is done about it stands in `workers.showing`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+import sqlalchemy as sa
+
+from ontology.database import reading, writing
+from workers.plan import canonical_json
+from workers.states import GRAPH, Publication, State
+from workers.tables import job_table, publication_table
+
+__all__ = ["Showings", "newest_first"]
+
+_job, _publication = job_table.c, publication_table.c
+
+_TOGETHER = 500
+"""Rows that one statement names."""
+
+_ERROR_CHARACTERS = 2000
+
+
+class Showings:
+    """The rows of one ledger that ask for a result to be shown.
+
+    Parameters
+    ----------
+    engine : sqlalchemy.Engine
+        Of the ledger.
+    """
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+
+    def finished_at(self, job_ids: Iterable[str]) -> dict[str, float]:
+        """Return when these jobs were done, in seconds since 1970; an unknown job is left out."""
+        found: dict[str, float] = {}
+        with reading(self._engine) as connection:
+            for some in _parts(job_ids):
+                query = sa.select(_job.id, _job.finished_at).where(_job.id.in_(some))
+                found |= {row.id: row.finished_at for row in connection.execute(query) if row.finished_at}
+        return found
+
+    def created_at(self, job_id: str) -> float:
+        """Return when a job was asked for, in seconds since 1970."""
+        with reading(self._engine) as connection:
+            found: float = connection.execute(
+                sa.select(_job.created_at).where(_job.id == job_id)
+            ).scalar_one()
+        return found
+
+    def newest(self, keep: int) -> dict[str, str]:
+        """Return the jobs that have been shown, the newest `keep` of each kind and version of an ontology.
+
+        Returns
+        -------
+        dict of str to str
+            The digest of the version, by the id of the job.
+        """
+        shown = sa.literal(f'{{"{GRAPH}":"', sa.Text) + _job.id + '"}'
+        query = (
+            sa.select(_job.id, _job.kind, _job.spec_json)
+            .join_from(publication_table, job_table, _publication.job_id == _job.id)
+            .where(_publication.state == State.DONE, _job.state == State.DONE)
+            .where(_publication.target_json == shown)
+            .order_by(_job.finished_at.desc(), _job.id)
+        )
+        seen: Counter[tuple[str, str]] = Counter()
+        found: dict[str, str] = {}
+        with reading(self._engine) as connection:
+            for row in connection.execute(query):
+                version: str = json.loads(row.spec_json)["parameters"]["ontology"]
+                seen[row.kind, version] += 1
+                if seen[row.kind, version] <= keep:
+                    found[row.id] = version
+        return found
+
+    def reopen(self, job_ids: Collection[str]) -> None:
+        """Ask again for the results of these jobs to be shown."""
+        with writing(self._engine) as connection:
+            for some in _parts(job_ids):
+                targets = [canonical_json({GRAPH: job_id}) for job_id in some]
+                reopened = sa.update(publication_table).where(
+                    _publication.target_json.in_(targets), _publication.state == State.DONE
+                )
+                connection.execute(reopened.values(state=State.PENDING, error=None))
+
+    def postpone(self, publications: Iterable[Publication], reason: str) -> None:
+        """Note why results are not shown yet; they stay to be shown, and nobody waits for it any longer."""
+        targets = [canonical_json(publication.target) for publication in publications]
+        with writing(self._engine) as connection:
+            for some in _parts(targets):
+                waiting = _publication.target_json.in_(some), _publication.state == State.PENDING
+                connection.execute(
+                    sa.update(publication_table).where(*waiting).values(error=reason[:_ERROR_CHARACTERS])
+                )
+
+
+def newest_first(finished_at: dict[str, float], job_ids: Iterable[str]) -> list[str]:
+    """Return jobs in the order of retention: the last one done comes first, an unknown one last.
+
+    >>> newest_first({"a": 1.0, "b": 2.0, "c": 2.0}, ["x", "a", "c", "b"])
+    ['b', 'c', 'a', 'x']
+    """
+    return sorted(set(job_ids), key=lambda job_id: (-finished_at.get(job_id, 0.0), job_id))
+
+
+def _parts(names: Iterable[str]) -> list[list[str]]:
+    ordered = sorted(set(names))
+    return [ordered[start : start + _TOGETHER] for start in range(0, len(ordered), _TOGETHER)]
