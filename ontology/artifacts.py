@@ -12,6 +12,7 @@ goes through fsspec and needs a service whose PUT of one object is atomic, as on
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import errno
 import hashlib
@@ -28,7 +29,15 @@ from urllib.parse import unquote, urlsplit
 
 from numpy.typing import NDArray
 
-from ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError, ServiceError
+from ontology.errors import (
+    ArtifactError,
+    GroveError,
+    InputError,
+    MissingExtraError,
+    NotFoundError,
+    ServiceError,
+)
+from ontology.remote_faults import remote_fault
 from ontology.safetensors_file import read_safetensors, safetensors_chunks, write_safetensors
 from ontology.settings import masked
 
@@ -139,11 +148,25 @@ class ArtifactStore(ABC):
         with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
             self._delete(_content_path(digest))
 
+    def modified(self, digest: str) -> float:
+        """Return when the file was last published or touched, in seconds since 1970 by the store's clock."""
+        with self._faults(self._shown(digest)):
+            return self._modified(_content_path(digest))
+
+    def delete_unless_modified(self, digest: str, since: float) -> bool:
+        """Remove the file if it was last published or touched before `since`; whether it was removed."""
+        with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
+            return self._delete_unless_modified(_content_path(digest), since)
+        return False
+
     def digests(self) -> Iterator[str]:
-        """Yield the digest of every file, in no particular order."""
+        """Yield the digest of every file, in no particular order, a folder of the store at a time."""
         with self._faults(f"{self.where}/sha256"):
-            names = self._list("sha256")
-        return (name for name in names if _DIGEST.fullmatch(name))
+            yield from (name for name in self._list("sha256") if _DIGEST.fullmatch(name))
+
+    def temporaries(self) -> Iterator[tuple[Path, float]]:
+        """Yield the files of writers at work and of killed ones, each with the time of its last byte."""
+        yield from ()
 
     def local_path(self, digest: str) -> Path | None:
         """Return where the file lies (or would lie) on this machine; None in a store that is not a folder."""
@@ -197,6 +220,8 @@ class ArtifactStore(ABC):
     @abstractmethod
     def _size(self, path: PurePosixPath) -> int: ...
     @abstractmethod
+    def _modified(self, path: PurePosixPath) -> float: ...
+    @abstractmethod
     def _touch(self, path: PurePosixPath) -> None: ...
     @abstractmethod
     def _delete(self, path: PurePosixPath) -> None: ...
@@ -204,6 +229,12 @@ class ArtifactStore(ABC):
     def _list(self, folder: str) -> Iterable[str]: ...
 
     # ---- shared ------------------------------------------------------------------------------------
+
+    def _delete_unless_modified(self, path: PurePosixPath, since: float) -> bool:
+        if self._modified(path) >= since:
+            return False
+        self._delete(path)
+        return True
 
     def _put(self, chunks: Sequence[memoryview]) -> str:
         hashed = hashlib.sha256()
@@ -279,7 +310,7 @@ class LocalStore(ArtifactStore):
     def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
         target = self.root / path
         _make_folder(target.parent)
-        temporary = target.parent / f".tmp-{os.getpid()}-{secrets.token_hex(8)}"
+        temporary = _beside(target)
         try:
             with open(temporary, "xb") as file:
                 for chunk in chunks:
@@ -301,15 +332,58 @@ class LocalStore(ArtifactStore):
     def _size(self, path: PurePosixPath) -> int:
         return (self.root / path).stat().st_size
 
+    def _modified(self, path: PurePosixPath) -> float:
+        return (self.root / path).stat().st_mtime
+
     def _touch(self, path: PurePosixPath) -> None:
         os.utime(self.root / path)
 
     def _delete(self, path: PurePosixPath) -> None:
         (self.root / path).unlink()
 
+    def _delete_unless_modified(self, path: PurePosixPath, since: float) -> bool:
+        """Take the file aside before its time is compared, so that nobody can publish it in between."""
+        target = self.root / path
+        if self._modified(path) >= since:
+            return False
+        aside = _beside(target)
+        os.rename(target, aside)
+        if aside.stat().st_mtime >= since:  # published again since we looked: it goes back
+            os.replace(aside, target)
+            return False
+        aside.unlink()
+        return True
+
     def _list(self, folder: str) -> Iterable[str]:
-        pattern = "*" if folder == "index" else "*/*"
-        return [path.name for path in (self.root / folder).glob(pattern) if not path.name.startswith(".")]
+        for where in self._folders(folder):
+            yield from (entry.name for entry in _entries(where) if not entry.name.startswith("."))
+
+    def temporaries(self) -> Iterator[tuple[Path, float]]:
+        with self._faults(self.where):
+            for where in (self.root / "index", *self._folders("sha256")):
+                for entry in _entries(where):
+                    if entry.name.startswith(_TEMPORARY):
+                        with contextlib.suppress(FileNotFoundError):  # its writer lives, and has renamed it
+                            yield Path(entry.path), entry.stat().st_mtime
+
+    def _folders(self, folder: str) -> Iterable[Path]:
+        """Return the folders whose files `folder` stands for; content lies one level deeper."""
+        top = self.root / folder
+        return [top] if folder == "index" else [Path(entry.path) for entry in _entries(top) if entry.is_dir()]
+
+
+_TEMPORARY = ".tmp-"
+
+
+def _beside(target: Path) -> Path:
+    """Return a name of its own in the folder of `target`, under which nobody looks for content."""
+    return target.parent / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield what lies in `folder`, one at a time; nothing where there is no such folder."""
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+        yield from entries
 
 
 def _make_folder(folder: Path) -> None:
@@ -329,6 +403,10 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+_RETRIES = {"mode": "standard", "max_attempts": 3}  # of each call, with growing pauses
+_LARGEST_PUT = 5 * 2**30  # what S3 takes at once
+
+
 class RemoteStore(ArtifactStore):
     """Any service that fsspec reaches; whole objects are put and fetched."""
 
@@ -338,9 +416,16 @@ class RemoteStore(ArtifactStore):
         except ImportError as error:
             raise MissingExtraError.of("fsspec", "service", f"the artifact store {masked(url)}") from error
         self.where = masked(url).rstrip("/")
+        self._on_s3 = url.startswith(("s3://", "s3a://"))
+        options: dict[str, Any] = {}
+        if self._on_s3:  # a listing kept from before would hide what other processes publish
+            given = fsspec.config.conf.get("s3", {}).get("config_kwargs", {})
+            options = {"use_listings_cache": False, "config_kwargs": {"retries": _RETRIES, **given}}
         try:
-            self._system, self._root = fsspec.core.url_to_fs(url)
+            self._system, self._root = fsspec.core.url_to_fs(url, **options)
         except ImportError as error:
+            if self._on_s3:
+                raise MissingExtraError.of("s3fs", "s3", f"the artifact store {self.where}") from error
             raise MissingExtraError(f"the artifact store {self.where}: {error}") from error
         except ValueError as error:
             raise InputError(f"artifact store {self.where}: {error}") from error
@@ -351,13 +436,35 @@ class RemoteStore(ArtifactStore):
             ) from error
 
     def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
-        self._system.pipe_file(f"{self._root}/{path}", b"".join(chunks))
+        data = b"".join(chunks)
+        options: dict[str, Any] = {}
+        if self._on_s3:  # one PUT, of which the service compares the sha256 before it shows the object
+            sha256 = base64.b64encode(hashlib.sha256(data).digest()).decode()
+            options = {"chunksize": _LARGEST_PUT, "ChecksumSHA256": sha256}
+        self._system.pipe_file(f"{self._root}/{path}", data, **options)
+
+    @contextlib.contextmanager
+    def _faults(self, shown: str) -> Iterator[None]:
+        with super()._faults(shown):
+            try:
+                yield
+            except GroveError:
+                raise
+            except Exception as error:  # drivers have trees of errors of their own
+                fault = remote_fault(error, shown)
+                if fault is None:
+                    raise
+                raise fault from error
 
     def _read(self, path: PurePosixPath) -> bytes | mmap.mmap:
         return bytes(self._system.cat_file(f"{self._root}/{path}"))
 
     def _size(self, path: PurePosixPath) -> int:
         return int(self._system.size(f"{self._root}/{path}"))
+
+    def _modified(self, path: PurePosixPath) -> float:
+        self._system.invalidate_cache()  # a listing kept from before would answer
+        return float(self._system.modified(f"{self._root}/{path}").timestamp())
 
     def _touch(self, path: PurePosixPath) -> None:
         self._write(path, [memoryview(self._read(path))])  # object stores date an object by its last PUT
@@ -366,5 +473,17 @@ class RemoteStore(ArtifactStore):
         self._system.rm_file(f"{self._root}/{path}")
 
     def _list(self, folder: str) -> Iterable[str]:
+        for where in self._folders(folder):
+            self._system.invalidate_cache()  # one listing is held at a time, and none from before
+            yield from (path.rpartition("/")[2] for path in self._system.find(where))
+
+    def _folders(self, folder: str) -> Iterable[str]:
+        """Return the folders whose files `folder` stands for; content lies one level deeper."""
+        top = f"{self._root}/{folder}"
+        if folder == "index":
+            return [top]
         self._system.invalidate_cache()
-        return [path.rpartition("/")[2] for path in self._system.find(f"{self._root}/{folder}")]
+        try:
+            return [str(path) for path in self._system.ls(top, detail=False)]
+        except FileNotFoundError:  # nothing was published yet
+            return []

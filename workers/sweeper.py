@@ -15,7 +15,9 @@ from ontology.workspace import Workspace
 from workers.execute import finish_jobs
 from workers.kinds import known_kinds
 from workers.ledger import Ledger
+from workers.retention import tidy
 from workers.schedule import Timetable, fire_due
+from workers.showing import reshow_once
 
 __all__ = ["WINDOW_PER_SLOT", "Send", "Sweeper", "dispatch", "sweep"]
 
@@ -46,12 +48,20 @@ def dispatch(ledger: Ledger, send: Send, *, window: int) -> int:
     return len(due)
 
 
-def sweep(workspace: Workspace, ledger: Ledger, send: Send, *, window: int) -> None:
-    """Free what lost workers held, finish what is done, fire the schedules and send what is due."""
-    ledger.expire()
+def sweep(workspace: Workspace, ledger: Ledger, send: Send, *, window: int) -> int:
+    """Free what lost workers held, finish what is done, fire the schedules, send what is due, tidy up.
+
+    Returns how many leases had ended.
+    """
+    expired = ledger.expire()
+    if expired:
+        logger.warning("%d units of lost workers are free again", expired)
     finish_jobs(ledger, workspace)
+    reshow_once(workspace, ledger)
     fire_due(workspace, ledger, Timetable(workspace.engine, clock=ledger.clock))
     dispatch(ledger, send, window=window)
+    tidy(workspace, clock=ledger.clock)
+    return expired
 
 
 class Sweeper(threading.Thread):

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from labelgrove.cli.common import Progress, emit, json_option, note, read_keys, table, when, with_workspace
+from labelgrove.cli.following import check_waitable
+from labelgrove.cli.refreshing import check_refreshed, refresh_stale, refresh_table
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
@@ -89,7 +91,7 @@ def submit(
         _estimate(workspace, kind, asked, as_json)
         return
     if wait:
-        _check_broker(workspace)
+        check_waitable(workspace)
     job = client.submit(workspace, kind, asked, target=_target(target), wait=False)
     _end(workspace, job, wait, as_json)
 
@@ -97,18 +99,49 @@ def submit(
 @jobs.command("list")
 @click.option("--state", type=click.Choice(_STATES), help="Only jobs in this state.")
 @click.option("--kind", help="Only jobs of this kind.")
+@click.option("--stale", is_flag=True, help="Only done jobs about a version that no name answers with now.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 100_000))
 @json_option
 @with_workspace
-def list_(workspace: Workspace, state: str | None, kind: str | None, limit: int, as_json: bool) -> None:
+def list_(
+    workspace: Workspace, state: str | None, kind: str | None, stale: bool, limit: int, as_json: bool
+) -> None:
     """List jobs, the newest first."""
+    from ontology.errors import InputError
     from workers import client
+    from workers.refresh import stale_jobs
     from workers.states import State
 
     wanted = None if state is None else State(state)
-    described = [_described(job) for job in client.list_jobs(workspace, limit=limit, state=wanted, kind=kind)]
-    columns = ("id", "kind", "state", "created_at", "result_sha256", "error")
-    emit(described, as_json, lambda: table(columns, [[j[c] for c in columns] for j in described], limit=20))
+    if stale and wanted not in (None, State.DONE):
+        raise InputError(f"--stale --state {state}: only done jobs are ever stale; leave one of them out")
+    if stale:
+        found = stale_jobs(workspace, limit=limit, kind=kind)
+    else:
+        found = client.list_jobs(workspace, limit=limit, state=wanted, kind=kind)
+    described = _described(workspace, found)
+    columns = ("id", "kind", "state", "stale", "created_at", "result_sha256", "error")
+    rows = [[j[c] if c != "stale" else ("stale" if j[c] else None) for c in columns] for j in described]
+    emit(described, as_json, lambda: table(columns, rows, limit=20))
+
+
+@jobs.command()
+@click.argument("ontology")
+@click.option("--dry-run", is_flag=True, help="Say what would be asked for, and submit nothing.")
+@_waiting
+@json_option
+@with_workspace
+def refresh(workspace: Workspace, ontology: str, dry_run: bool, wait: bool, as_json: bool) -> None:
+    """Ask for the stale jobs of ONTOLOGY again, on its current version; names of bundles move with them.
+
+    A request that the version cannot take, because a label is gone, is reported and left out. Exit code 1 if
+    a job that was waited for failed.
+    """
+    if wait and not dry_run:
+        check_waitable(workspace)
+    described = refresh_stale(workspace, ontology, dry_run=dry_run, wait=wait)
+    emit(described, as_json, lambda: refresh_table(described))
+    check_refreshed(described)
 
 
 @jobs.command()
@@ -119,7 +152,7 @@ def show(workspace: Workspace, job: str, as_json: bool) -> None:
     """Show one job, named by its id or the start of it, with its units by state."""
     from workers import client
 
-    _show(client.status(workspace, job), as_json)
+    _show(workspace, client.status(workspace, job), as_json)
 
 
 @jobs.command()
@@ -133,7 +166,7 @@ def watch(workspace: Workspace, job: str, as_json: bool) -> None:
     """
     from workers import client
 
-    _check_broker(workspace)
+    check_waitable(workspace)
     _end(workspace, client.status(workspace, job), True, as_json)
 
 
@@ -150,7 +183,7 @@ def cancel(workspace: Workspace, job: str, as_json: bool) -> None:
     running = cancelled.units.get(State.RUNNING, 0)
     rest = f"; {running} running units stop at their next heartbeat" if running else ""
     note(f"job {cancelled.id[:12]} is cancelled for all who asked for it{rest}")
-    _show(cancelled, as_json)
+    _show(workspace, cancelled, as_json)
 
 
 @jobs.command()
@@ -163,7 +196,7 @@ def retry(workspace: Workspace, job: str, wait: bool, as_json: bool) -> None:
     from workers import client
 
     if wait:
-        _check_broker(workspace)
+        check_waitable(workspace)
     _end(workspace, client.retry(workspace, job, wait=False), wait, as_json)
 
 
@@ -314,24 +347,16 @@ def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: b
     emit(described, as_json, lambda: table(("property", "value"), described.items()))
 
 
-def _check_broker(workspace: Workspace) -> None:
-    """End here where the broker is away: the job would only wait, and the user with it."""
-    from workers.broker_check import check_broker
-
-    if workspace.settings.broker_url is not None:
-        check_broker(workspace.settings.broker_url)
-
-
 def _end(workspace: Workspace, job: Job, wait: bool, as_json: bool) -> None:
     """Follow a job to its end if asked to, show it, and fail if it failed."""
     from ontology.errors import JobFailedError
 
     if not wait:
         note(f"job {job.id[:12]} is {job.state}; follow it with: grove jobs watch {job.id[:12]}")
-        _show(job, as_json)
+        _show(workspace, job, as_json)
         return
     job = _followed(workspace, job)
-    _show(job, as_json)
+    _show(workspace, job, as_json)
     if job.result_sha256 is None or job.error is not None:
         why = "" if job.error is None else f": {job.error}"
         raise JobFailedError(f"job {job.id[:12]} is {job.state}{why}; see `grove jobs logs {job.id[:12]}`")
@@ -357,14 +382,24 @@ def _followed(workspace: Workspace, job: Job) -> Job:
         return client.wait(workspace, job.id, progress=told)
 
 
-def _show(job: Job, as_json: bool) -> None:
-    described = _described(job)
+def _show(workspace: Workspace, job: Job, as_json: bool) -> None:
+    (described,) = _described(workspace, [job])
     emit(described, as_json, lambda: table(("property", "value"), described.items(), limit=200))
 
 
-def _described(job: Job) -> dict[str, Any]:
-    times = {"created_at": when(job.created_at), "finished_at": when(job.finished_at)}
-    return asdict(job) | times
+def _described(workspace: Workspace, found: Sequence[Job]) -> list[dict[str, Any]]:
+    from workers.refresh import is_stale
+
+    currents = workspace.catalog.currents().values()
+    return [
+        asdict(job)
+        | {
+            "created_at": when(job.created_at),
+            "finished_at": when(job.finished_at),
+            "stale": is_stale(job, currents),
+        }
+        for job in found
+    ]
 
 
 def _described_schedule(found: Schedule) -> dict[str, Any]:

@@ -38,6 +38,11 @@ Data goes to stdout, everything else to stderr; `--json` prints one JSON documen
 | `GROVE_ARTIFACTS_URL` | `$GROVE_HOME/artifacts` | a folder or an fsspec URL such as `s3://bucket/prefix` |
 | `GROVE_BROKER_URL` | none: work runs in this process | `redis://host:6379/0` for Celery workers |
 | `GROVE_CACHE_URL` | none: a folder alone | `redis://host:6380/0`, a second Redis with copies of artifacts |
+| `GROVE_LOG_FORMAT` | `text` | `json` for logs of workers as one object per line |
+| `GROVE_METRICS_PORT` | none | where a worker answers Prometheus |
+| `GROVE_METRICS_ADDRESS` | `127.0.0.1` | the address it answers at |
+| `GROVE_KEEP_JOBS_DAYS` | `30` | days that a finished job is kept, unless a bundle or schedule needs it |
+| `GROVE_KEEP_RESULTS` | `20` | results of each kind and version that stay in the graph, the newest |
 
 Each variable with a secret may instead be named `..._FILE` and hold the path of a file.
 """

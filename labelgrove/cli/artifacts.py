@@ -1,0 +1,97 @@
+"""``grove artifacts``: what the artifact store holds, and what of it nothing refers to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from labelgrove.cli.common import emit, json_option, table, when, with_workspace
+
+if TYPE_CHECKING:
+    from ontology.workspace import Workspace
+
+__all__ = ["artifacts"]
+
+
+@click.group()
+def artifacts() -> None:
+    """List, measure and collect what the artifact store holds."""
+
+
+@artifacts.command("list")
+@click.option("--unreferenced", is_flag=True, help="Only those that nothing refers to, of any age.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 100_000))
+@json_option
+@with_workspace
+def list_(workspace: Workspace, unreferenced: bool, limit: int, as_json: bool) -> None:
+    """List artifacts, in no particular order."""
+    from ontology.errors import NotFoundError
+    from workers.references import references
+
+    known, store = references(workspace), workspace.artifacts
+    described: list[dict[str, object]] = []
+    for digest in store.digests():
+        if len(described) == limit:
+            break
+        if unreferenced and digest in known:
+            continue
+        try:
+            facts = {"size": store.size(digest), "modified_at": when(store.modified(digest))}
+        except NotFoundError:  # collected meanwhile
+            continue
+        described.append({"sha256": digest, **facts, "referenced": digest in known})
+    columns = ("sha256", "size", "modified_at", "referenced")
+    emit(described, as_json, lambda: table(columns, [[d[c] for c in columns] for d in described], limit=64))
+
+
+@artifacts.command()
+@json_option
+@with_workspace
+def size(workspace: Workspace, as_json: bool) -> None:
+    """Say how many artifacts there are and how large they are, and how much of it nothing refers to."""
+    from ontology.errors import NotFoundError
+    from workers.references import references
+
+    known, store = references(workspace), workspace.artifacts
+    found = {"artifacts": 0, "bytes": 0, "unreferenced_artifacts": 0, "unreferenced_bytes": 0}
+    for digest in store.digests():
+        try:
+            n_bytes = store.size(digest)
+        except NotFoundError:  # collected meanwhile
+            continue
+        for prefix in ("",) if digest in known else ("", "unreferenced_"):
+            found[f"{prefix}artifacts"] += 1
+            found[f"{prefix}bytes"] += n_bytes
+    emit(found, as_json, lambda: table(("property", "value"), found.items()))
+
+
+@artifacts.command()
+@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@json_option
+@with_workspace
+def collect(workspace: Workspace, dry_run: bool, as_json: bool) -> None:
+    """Forget old jobs and delete artifacts that nothing has referred to for a day.
+
+    Workers do so by themselves every ten minutes. A finished job is forgotten after GROVE_KEEP_JOBS_DAYS (30)
+    days, unless a bundle or a schedule needs it; its artifacts go a day after it.
+    """
+    from workers import retention
+
+    keep_s = workspace.settings.keep_jobs_days * retention.DAY_S
+    jobs = retention.forget_jobs(workspace.engine, keep_s=keep_s, dry_run=dry_run)
+    found = retention.collect(workspace, dry_run=dry_run)
+    document = {
+        "dry_run": dry_run,
+        "jobs": jobs,
+        "artifacts": found.artifacts,
+        "bytes": found.n_bytes,
+        "temporaries": found.temporaries,
+    }
+    would = "would be " if dry_run else ""
+    emit(
+        document,
+        as_json,
+        f"{jobs:,} jobs {would}forgotten; {found.artifacts:,} artifacts ({found.n_bytes:,} bytes) and "
+        f"{found.temporaries:,} temporary files {would}deleted",
+    )

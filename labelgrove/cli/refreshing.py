@@ -1,0 +1,64 @@
+"""Making the requests of stale jobs again, for the commands that offer it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from labelgrove.cli.common import Progress, note, table
+
+if TYPE_CHECKING:
+    from ontology.workspace import Workspace
+
+__all__ = ["check_refreshed", "refresh_stale", "refresh_table"]
+
+
+def refresh_stale(
+    workspace: Workspace, ontology: str, *, dry_run: bool = False, wait: bool = True
+) -> list[dict[str, Any]]:
+    """Refresh the stale jobs of `ontology`, wait for them if asked to, and return what became of each."""
+    from workers import client
+    from workers.refresh import refresh
+
+    found = refresh(workspace, ontology, dry_run=dry_run)
+    for one in found:
+        if one.reason is not None:
+            note(f"job {one.stale_id[:12]} of kind {one.kind} cannot be refreshed: {one.reason}")
+    asked = [] if dry_run else list(dict.fromkeys(one.job_id for one in found if one.job_id is not None))
+    states = {}
+    progress = Progress(f"refresh {ontology}")
+    with progress.shown():
+        for done, job_id in enumerate(asked):
+            progress("jobs", done, len(asked))
+            job = client.wait(workspace, job_id) if wait else client.status(workspace, job_id)
+            states[job_id] = (job.state.value, job.error)
+    described = []
+    for one in found:
+        state, error = states.get(one.job_id or "", (None, None))
+        described.append(
+            {
+                "stale_job": one.stale_id,
+                "kind": one.kind,
+                "job": one.job_id,
+                "state": state,
+                "targets": [dict(target) for target in one.targets],
+                "reason": one.reason or error,
+            }
+        )
+    return described
+
+
+def refresh_table(described: list[dict[str, Any]]) -> str:
+    """Return what `refresh_stale` did, for people."""
+    if not described:
+        return "nothing is stale"
+    columns = ("stale_job", "kind", "job", "state", "reason")
+    return table(columns, [[one[c] for c in columns] for one in described], limit=40)
+
+
+def check_refreshed(described: list[dict[str, Any]]) -> None:
+    """Fail if a job that was asked for failed; one that could not be asked for is no failure."""
+    from ontology.errors import JobFailedError
+
+    broken = [one["job"][:12] for one in described if one["state"] in ("failed", "cancelled")]
+    if broken:
+        raise JobFailedError(f"{len(broken)} jobs ended without a result: {', '.join(broken[:5])}")

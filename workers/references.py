@@ -1,0 +1,83 @@
+"""Which artifacts anything refers to: rows of catalogue and ledger, requests, schedules, the static index.
+
+A request names an artifact by its digest, as a JSON string of its own. No artifact of ours refers to another:
+results name their ontology by its digest, not by a file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from ontology.database import reading
+from ontology.upkeep import named_digests
+from workers.tables import job_table, schedule_table, unit_table
+
+if TYPE_CHECKING:
+    from ontology.workspace import Workspace
+
+__all__ = ["References", "references"]
+
+_DIGEST = re.compile(r'"([0-9a-f]{64})"')  # a JSON string of its own
+
+_job, _unit, _schedule = (t.c for t in (job_table, unit_table, schedule_table))
+
+
+class References:
+    """The artifacts that something refers to, in 8 bytes each.
+
+    The first 16 of the 64 digits stand for a digest: two that share them would keep an artifact too long,
+    never lose one.
+
+    Examples
+    --------
+    >>> found = References(["ab" * 32])
+    >>> "ab" * 32 in found, "cd" * 32 in found
+    (True, False)
+    """
+
+    def __init__(self, digests: Iterable[str]) -> None:
+        found = array("Q", (int(digest[:16], 16) for digest in digests))
+        self._found = array("Q", np.unique(np.frombuffer(found, dtype=np.uint64)).tobytes())
+
+    def __contains__(self, digest: str) -> bool:
+        wanted = int(digest[:16], 16)
+        place = bisect_left(self._found, wanted)
+        return place < len(self._found) and self._found[place] == wanted
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def references(workspace: Workspace) -> References:
+    """Return every artifact that catalogue, ledger, schedules or the static index refer to now."""
+    return References(_referenced(workspace))
+
+
+def _referenced(workspace: Workspace) -> Iterator[str]:
+    artifacts = workspace.artifacts
+    for name in artifacts.index_names():  # may lag behind the catalogue, and adapters read it
+        yield from _DIGEST.findall(json.dumps(artifacts.read_index(name)))
+    with reading(workspace.engine) as connection:
+        yield from named_digests(connection)
+        for column in (_unit.sha256, _job.result_sha256):
+            for digests in _partitions(connection, column):
+                yield from digests
+        for column in (_unit.spec_json, _job.spec_json, _schedule.parameters_json):
+            for texts in _partitions(connection, column):
+                yield from {digest for text in texts for digest in _DIGEST.findall(text)}
+
+
+def _partitions(connection: sa.Connection, column: sa.ColumnElement[Any]) -> Iterator[list[str]]:
+    """Yield the values of a column, some thousand at a time."""
+    query = sa.select(column).where(column.is_not(None))
+    rows = connection.execute(query, execution_options={"yield_per": 2_000})
+    for partition in rows.scalars().partitions():
+        yield list(partition)

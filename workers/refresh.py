@@ -1,0 +1,174 @@
+"""Results that an ontology has left behind, and the same requests made of its current version.
+
+A done job is **stale** when the version it is about is current under no name. That is computed whenever it is
+asked for and stored nowhere, so it changes with the version alone. An ingest is never stale: what it made is
+the version itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ontology.database import reading
+from ontology.errors import GroveError, InputError
+from ontology.labelgraph import LabelGraph
+from workers.kinds import JobKind, find_kind
+from workers.kinds.ingest import INGEST
+from workers.kinds.parameters import is_digest
+from workers.ledger import Ledger
+from workers.plan import plan_job
+from workers.records import ended_on_other_versions, read_targets
+from workers.request import complete_for_ontology, record_lost
+from workers.states import Job, State
+
+if TYPE_CHECKING:
+    from ontology.workspace import Workspace
+
+__all__ = ["Refreshed", "is_stale", "refresh", "stale_jobs"]
+
+_Keys = dict[str, list[str] | dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What became of one stale job.
+
+    Attributes
+    ----------
+    stale_id, kind : str
+        The job on an earlier version.
+    job_id : str or None
+        The same request of the current version.
+    targets : tuple of mapping
+        The names that moved with it.
+    reason : str or None
+        Why there is no such request.
+    """
+
+    stale_id: str
+    kind: str
+    job_id: str | None
+    targets: tuple[Mapping[str, str], ...]
+    reason: str | None
+
+
+def is_stale(job: Job, currents: Collection[str | None]) -> bool:
+    """Return whether a job's result is about a version that is none of `currents`, what names answer with."""
+    version = job.parameters.get("ontology")
+    about_one = job.state is State.DONE and job.kind != INGEST.name and is_digest(version)
+    return about_one and version not in currents
+
+
+def stale_jobs(workspace: Workspace, *, limit: int | None = None, kind: str | None = None) -> list[Job]:
+    """Return the newest stale jobs, newest first; of one kind alone where it is given."""
+    currents = [digest for digest in workspace.catalog.currents().values() if digest is not None]
+    with reading(workspace.engine) as connection:
+        found = ended_on_other_versions(connection, currents, kind=kind)
+    return [job for job in found if is_stale(job, currents)][:limit]
+
+
+def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> list[Refreshed]:
+    """Make the request of every stale job of `ontology` again, of its current version; the oldest first.
+
+    Lists of labels are looked up in the current version. What sizes decided, such as the number of units, is
+    decided anew; a parameter that was given and differs from that stays. The names of bundles move to the new
+    jobs. Doing it again changes nothing; nothing is waited for.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Holds the ontology.
+    ontology : str
+        Name of the ontology.
+    dry_run : bool, default=False
+        Record no job; lists of labels are stored all the same, for garbage collection to take.
+
+    Returns
+    -------
+    refreshed : list of Refreshed
+        One for each stale job. A request that cannot be made, because a label is gone or its kind is not
+        known here, has the reason and does not keep the others from being made.
+
+    Raises
+    ------
+    NotFoundError
+        For an unknown ontology.
+    ServiceError
+        If a service does not answer; what was recorded stays, doing it again does the rest.
+    """
+    workspace.catalog.version(ontology)
+    versions = {version.digest for version in workspace.catalog.versions(ontology)}
+    stale = [job for job in stale_jobs(workspace) if job.parameters["ontology"] in versions]
+    done = [_refreshed(workspace, ontology, job, dry_run=dry_run) for job in reversed(stale)]
+    if not dry_run and workspace.settings.broker_url is not None:
+        from workers.app import send_due
+
+        send_due(workspace.settings, Ledger(workspace.engine))
+    return done
+
+
+def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) -> Refreshed:
+    with reading(workspace.engine) as connection:
+        named = read_targets(connection, job.id)
+    targets = tuple(target for target in named if target.get("ontology", ontology) == ontology)
+    try:
+        kind = find_kind(job.kind)
+        if kind is None:
+            raise InputError(f"job kind {job.kind!r} is not known here")
+        options, keys = _asked(workspace, kind, job)
+        plan = plan_job(kind, complete_for_ontology(workspace, kind.name, ontology, options, keys=keys))
+    except OSError:  # a service that is away
+        raise
+    except GroveError as error:
+        return Refreshed(job.id, job.kind, None, (), str(error))
+    if not dry_run:
+        ledger = Ledger(workspace.engine)
+        for target in targets or (None,):
+            ledger.submit(plan, target=target)
+        record_lost(workspace, ledger, plan.id)
+    return Refreshed(job.id, job.kind, plan.id, targets, None)
+
+
+def _asked(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any], _Keys]:
+    """Return options and lists of labels that mean the same job: the fewest that do, on its own version.
+
+    A parameter that `JobKind.fit`, or a default, gives back when it is left out need not be asked for: on
+    another version it may well come out otherwise.
+    """
+    given = dict(job.parameters)
+    if "snapshot" not in given:
+        raise InputError(f"its request has no snapshot; ask anew: grove jobs submit {job.kind}")
+    version, snapshot = given.pop("ontology"), given.pop("snapshot")
+    keys: _Keys = {}
+    for name, value in job.parameters.items():
+        if name in given and is_digest(value) and (listed := _labels(workspace, value)) is not None:
+            keys[name] = listed
+            del given[name]
+    if kind.fit is None:
+        return given, keys
+    graph = LabelGraph.from_arrays(*workspace.artifacts.open_arrays(snapshot))
+    counts = {name: len(listed) for name, listed in keys.items()}
+    fixed = {"ontology": version, "snapshot": snapshot} | {name: job.parameters[name] for name in keys}
+    for name in sorted(given):
+        fewer = {other: value for other, value in given.items() if other != name}
+        try:
+            same = kind.normalise(kind.fit(fixed | fewer, graph, counts)) == job.parameters
+        except InputError:  # it has to be given
+            continue
+        if same:
+            given = fewer
+    return given, keys
+
+
+def _labels(workspace: Workspace, digest: str) -> list[str] | dict[str, str] | None:
+    """Return the labels, or the amounts by label, that an artifact holds; None where it holds neither."""
+    try:
+        held = json.loads(workspace.artifacts.read_bytes(digest))
+    except ValueError:
+        return None
+    if isinstance(held, list) and all(isinstance(key, str) for key in held):
+        return held
+    return held if isinstance(held, dict) else None

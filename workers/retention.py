@@ -1,0 +1,341 @@
+"""What is forgotten and deleted: old finished jobs, and artifacts that nothing refers to.
+
+An artifact is deleted only when nothing refers to it, and nothing has for the length of a grace. Four rules
+keep a collection from taking what somebody is about to refer to:
+
+1. Whoever publishes an artifact refers to it afterwards, and publishing refreshes its time even where the
+   same bytes are there already. So between publication and reference the grace protects it.
+2. A row that is forgotten begins the grace of its artifact anew, in the same transaction
+   (`ontology.upkeep.let_go`). So what passes from one reference to another, or was asked for again a moment
+   ago, is protected as well.
+3. Before each batch of deletions every reference is read again, and the time of each file is compared at
+   the moment it is deleted; a folder takes the file aside for that, so that nothing fits in between.
+4. Old jobs are forgotten under a lock that those who ask for jobs wait for: a job asked for is there, with
+   all its units, or it is gone and made anew.
+
+What is left is a request that names by its digest a file which nothing has referred to for longer than the
+grace: it has to be published again, as `workers.request` does with every list of labels.
+
+A fence begins anew with a row that was forgotten. Only ended units that no job holds are forgotten, so a
+worker would have to sleep through the retention of its job to meet its own number again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from ontology.database import now, reading, writing
+from ontology.errors import GroveError, NotFoundError
+from ontology.upkeep import (
+    forget_artifacts,
+    let_go,
+    let_go_since,
+    serves_bundle,
+    take_turn,
+    unnamed_rows,
+)
+from workers.references import references
+from workers.states import GRAPH, State
+from workers.tables import (
+    firing_table,
+    job_table,
+    job_unit_table,
+    publication_table,
+    unit_table,
+)
+
+if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
+    from ontology.workspace import Workspace
+
+__all__ = [
+    "DAY_S",
+    "EVERY_S",
+    "GRACE_S",
+    "TEMPORARY_S",
+    "Collection",
+    "collect",
+    "forget_jobs",
+    "tidy",
+]
+
+logger = logging.getLogger(__name__)
+
+EVERY_S = 600.0
+"""Seconds between two collections of a deployment, of which one process does each."""
+
+GRACE_S = 86_400.0
+"""Seconds that an artifact stays after the last reference to it, or after it was published."""
+
+TEMPORARY_S = 3_600.0
+"""Seconds after its last byte that the file of a killed writer stays."""
+
+_JOBS_PER_TURN = 1_000
+_ARTIFACTS_PER_TURN = 5_000
+_BATCH = 200
+"""Jobs forgotten in one transaction, and artifacts deleted between two readings of the references."""
+
+DAY_S = 86_400.0
+_ENDS = (State.DONE, State.FAILED, State.CANCELLED)
+
+_job, _unit, _job_unit, _publication, _firing = (
+    t.c for t in (job_table, unit_table, job_unit_table, publication_table, firing_table)
+)
+_later = firing_table.alias("later")
+
+_HELD = sa.select(_job_unit.job_id).where(_job_unit.unit_key == _unit.key).correlate(unit_table).exists()
+_UNNAMED = (
+    sa.select(_publication.job_id)
+    .where(
+        _publication.job_id == _job.id,
+        _publication.state == State.PENDING,
+        _job.state == State.DONE,
+        ~_publication.target_json.startswith(f'{{"{GRAPH}":', autoescape=True),
+    )
+    .correlate(job_table)
+    .exists()
+)
+"""Whether the job row around it is done and waits for its name; to wait for a graph is not enough."""
+_SCHEDULED = (
+    sa.select(_firing.job_id)
+    .where(
+        _firing.job_id == _job.id,
+        ~sa.select(_later.c.due_at)
+        .where(_later.c.schedule == _firing.schedule, _later.c.due_at > _firing.due_at)
+        .correlate(firing_table)
+        .exists(),
+    )
+    .correlate(job_table)
+    .exists()
+)
+"""Whether the job row around it is what some schedule asked for last."""
+
+
+# ---- jobs ----------------------------------------------------------------------------------------------
+
+
+def forget_jobs(
+    engine: sa.Engine,
+    *,
+    keep_s: float,
+    limit: int | None = None,
+    clock: Callable[[], float] | None = None,
+    dry_run: bool = False,
+) -> int:
+    """Forget jobs that ended more than `keep_s` seconds ago, and units that no job holds; how many jobs went.
+
+    A job stays while its result is what the name of a bundle means, while that name is still to be given, and
+    while it is what a schedule asked for last.
+
+    Parameters
+    ----------
+    engine : sqlalchemy.Engine
+        That of the ledger.
+    keep_s : float
+        Seconds that a finished job is kept.
+    limit : int, optional
+        Forget no more than so many, the oldest first.
+    clock : callable, optional
+        As for `workers.ledger.Ledger`.
+    dry_run : bool, default=False
+        Count them, and change nothing.
+    """
+    instant: Any = now() if clock is None else sa.literal(clock(), sa.Double)
+    old = (
+        _job.finished_at < instant - keep_s,  # null while it is not finished
+        ~serves_bundle(_job.result_sha256),
+        ~_UNNAMED,
+        ~_SCHEDULED,
+    )
+    if dry_run:
+        with reading(engine) as connection:
+            return int(connection.execute(sa.select(sa.func.count(_job.id)).where(*old)).scalar_one())
+    forgotten = 0
+    while limit is None or forgotten < limit:
+        batch = _BATCH if limit is None else min(_BATCH, limit - forgotten)
+        oldest = sa.select(_job.id).where(*old).order_by(_job.finished_at).limit(batch)
+        with reading(engine) as connection:  # almost every turn ends here
+            if connection.execute(oldest).first() is None:
+                break
+        with writing(engine) as connection:
+            _keep_askers_waiting(connection)
+            ids = list(connection.execute(oldest).scalars())
+            for column in (_publication.job_id, _job_unit.job_id, _job.id):
+                connection.execute(sa.delete(column.table).where(column.in_(ids)))
+        forgotten += len(ids)
+    _forget_units(engine)
+    return forgotten
+
+
+def _forget_units(engine: sa.Engine) -> None:
+    """Forget the ended units that no job holds; the grace of their artifacts begins."""
+    unheld = (_unit.state.in_(_ENDS), ~_HELD)
+    while True:
+        with reading(engine) as connection:
+            found = list(connection.execute(sa.select(_unit.key).where(*unheld).limit(10 * _BATCH)).scalars())
+        if not found:
+            return
+        with writing(engine) as connection:
+            _keep_askers_waiting(connection)
+            these = (_unit.key.in_(found), *unheld)
+            let_go(connection, sa.select(_unit.sha256, _unit.size).where(*these))
+            connection.execute(sa.delete(unit_table).where(*these))
+
+
+def _keep_askers_waiting(connection: sa.Connection) -> None:
+    """Let nobody record a job until this transaction ends; SQLite lets nobody write anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.text("SET LOCAL lock_timeout = '5s'"))
+        connection.execute(sa.text("LOCK TABLE job IN SHARE ROW EXCLUSIVE MODE"))
+
+
+# ---- artifacts -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What a collection deleted, or would delete.
+
+    Attributes
+    ----------
+    artifacts, n_bytes : int
+        Files that nothing refers to, and their bytes.
+    temporaries : int
+        Files of writers that were killed.
+    """
+
+    artifacts: int
+    n_bytes: int
+    temporaries: int
+
+
+def collect(
+    workspace: Workspace, *, grace_s: float = GRACE_S, limit: int | None = None, dry_run: bool = False
+) -> Collection:
+    """Delete the artifacts that nothing has referred to for `grace_s` seconds, and what killed writers left.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Whose artifacts are looked through.
+    grace_s : float, default=GRACE_S
+        Shorter than the longest time from a publication to its reference, it may take what is wanted.
+    limit : int, optional
+        Delete about so many artifacts, no more.
+    dry_run : bool, default=False
+        Count them, and change nothing.
+
+    Raises
+    ------
+    ServiceError
+        If database or store do not answer.
+    ArtifactError
+        For a damaged file of the static index: what it refers to is not known.
+    """
+    store, since = workspace.artifacts, time.time() - grace_s
+    temporaries = _clear_temporaries(store, time.time() - TEMPORARY_S, dry_run=dry_run)
+    artifacts = n_bytes = 0
+    for batch in _batches(_unreferenced(workspace, since)):
+        freed = list(_delete(workspace, batch, since, grace_s, dry_run=dry_run))
+        artifacts, n_bytes = artifacts + len(freed), n_bytes + sum(freed)
+        if limit is not None and artifacts >= limit:
+            break
+    if not dry_run:
+        _forget_rows(workspace, grace_s)
+    return Collection(artifacts, n_bytes, temporaries)
+
+
+def _unreferenced(workspace: Workspace, since: float) -> Iterator[str]:
+    """Yield the artifacts from before `since` that nothing referred to when this began."""
+    known, store = references(workspace), workspace.artifacts
+    for digest in store.digests():
+        if digest not in known:
+            try:
+                old = store.modified(digest) < since
+            except NotFoundError:  # another collection was faster
+                continue
+            if old:
+                yield digest
+
+
+def _delete(
+    workspace: Workspace, batch: list[str], since: float, grace_s: float, *, dry_run: bool
+) -> Iterator[int]:
+    """Delete what of a batch is still old and unreferenced; yields the size of each file."""
+    store, known = workspace.artifacts, references(workspace)
+    with reading(workspace.engine) as connection:
+        spared = let_go_since(connection, batch, grace_s)
+    for digest in batch:
+        if digest in known or digest in spared:
+            continue
+        try:
+            size = store.size(digest)
+        except NotFoundError:
+            continue
+        if dry_run or store.delete_unless_modified(digest, since):
+            yield size
+
+
+def _batches(digests: Iterable[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    for digest in digests:
+        batch.append(digest)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _clear_temporaries(store: ArtifactStore, since: float, *, dry_run: bool) -> int:
+    old = [path for path, modified in store.temporaries() if modified < since]
+    if not dry_run:
+        for path in old:
+            path.unlink(missing_ok=True)
+    return len(old)
+
+
+def _forget_rows(workspace: Workspace, grace_s: float) -> None:
+    """Drop the catalogue's rows of artifacts that are gone."""
+    with reading(workspace.engine) as connection:
+        rows = unnamed_rows(connection, grace_s)
+    gone = [digest for digest in rows if not workspace.artifacts.exists(digest)]
+    for batch in _batches(gone):
+        with writing(workspace.engine) as connection:
+            forget_artifacts(connection, batch, grace_s)
+
+
+# ---- in every sweep ------------------------------------------------------------------------------------
+
+
+def tidy(workspace: Workspace, *, clock: Callable[[], float] | None = None) -> bool:
+    """Forget old jobs and collect artifacts, where that is due and it is this process's turn; whether it was.
+
+    What goes wrong is logged and tried again at the next turn: it must not keep the sweep from going on.
+    """
+    if not take_turn(workspace.engine, "retention", every_s=EVERY_S):
+        return False
+    try:
+        keep_s = workspace.settings.keep_jobs_days * DAY_S
+        jobs = forget_jobs(workspace.engine, keep_s=keep_s, limit=_JOBS_PER_TURN, clock=clock)
+        found = collect(workspace, limit=_ARTIFACTS_PER_TURN)
+    except GroveError as error:
+        logger.warning("retention: will be tried again: %s", error)
+    except Exception:  # a defect here must not end every sweep from now on
+        logger.exception("retention")
+    else:
+        if jobs or found.artifacts or found.temporaries:
+            logger.info(
+                "retention: %d jobs forgotten, %d artifacts of %d bytes and %d temporary files deleted",
+                jobs,
+                found.artifacts,
+                found.n_bytes,
+                found.temporaries,
+            )
+    return True
