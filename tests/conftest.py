@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -18,7 +19,14 @@ from urllib.parse import urlsplit
 import hypothesis
 import pytest
 
-from tests.services import Neo4jServer, PostgresServer, RedisServer, ServerProcess, ServiceMissingError
+from tests.services import (
+    Neo4jServer,
+    PostgresServer,
+    RedisServer,
+    S3Server,
+    ServerProcess,
+    ServiceMissingError,
+)
 from tests.services.postgres_server import create_database, drop_database
 
 _REQUIRE = "GROVE_TEST_REQUIRE_SERVICES"
@@ -176,6 +184,26 @@ def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
     url = create_database(server_url)
     yield url
     drop_database(url, server_url=_url(request, "postgres"))
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3Server]:
+    """A server that speaks S3."""
+    with serving(S3Server()) as server:
+        yield server
+
+
+@pytest.fixture
+def s3_url(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
+    """URL of an empty bucket, with the environment that reaches it."""
+    import s3fs
+
+    s3fs.S3FileSystem.clear_instance_cache()  # it keeps clients by their arguments, and the endpoint is none
+    for name, value in s3_server.environment.items():
+        monkeypatch.setenv(name, value)
+    bucket = f"grove-{secrets.token_hex(8)}"
+    s3_server.make_bucket(bucket)
+    return f"s3://{bucket}"
 
 
 def wipe_neo4j(url: str) -> None:

@@ -26,6 +26,8 @@ from ontology.errors import (
 __all__ = ["EXIT_CODES", "LazyGroup", "grove"]
 
 COMMANDS = {
+    "artifacts": ("labelgrove.cli.artifacts:artifacts", "Measure and collect what the store holds."),
+    "backup": ("labelgrove.cli.backup:backup", "Copy database and artifacts into a folder."),
     "bundle": ("labelgrove.cli.bundles:bundle", "Build and inspect what the adapter loads."),
     "cover": ("labelgrove.cli.locus:cover", "Show which labels must be known to reach all."),
     "cypher": ("labelgrove.cli.cypher:cypher", "Query the graph, read-only."),
@@ -44,6 +46,7 @@ COMMANDS = {
     "ontology": ("labelgrove.cli.ontologies:ontology", "List, show, validate, export and delete ontologies."),
     "plot": ("labelgrove.cli.plot:plot", "Draw regions, loci and selections."),
     "quickstart": ("labelgrove.cli.quickstart:quickstart", "Run the main job on real input, and draw it."),
+    "restore": ("labelgrove.cli.backup:restore", "Bring a backup back into an empty database."),
     "sample": ("labelgrove.cli.select:sample", "Draw observed labels at random."),
     "score": ("labelgrove.cli.scoring:score", "Answer a model's outputs with labels of the whole space."),
     "select": ("labelgrove.cli.select:select", "Show which labels to collect next."),

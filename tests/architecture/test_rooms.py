@@ -18,12 +18,21 @@ HOMES = {
     "sqlalchemy": {
         "ontology/database.py",
         "ontology/catalog.py",
+        "ontology/upkeep.py",
+        "workers/backup.py",
         "workers/ledger.py",
+        "workers/statements.py",
+        "workers/metrics.py",
         "workers/records.py",
+        "workers/references.py",
+        "workers/restore.py",
+        "workers/retention.py",
         "workers/schedule.py",
+        "workers/showings.py",
         "workers/tables.py",
     },
     "alembic": {"ontology/database.py"},
+    "prometheus_client": {"workers/metrics.py"},
     "fsspec": {"ontology/artifacts.py"},
 }
 """The only files that may import each driver."""
@@ -34,6 +43,7 @@ ADAPTER_MAY_IMPORT = (
     "ontology.geometry",
     "ontology.keys",
     "ontology.labelgraph",
+    "ontology.remote_faults",
     "ontology.safetensors_file",
     "ontology.settings",
 )

@@ -1,4 +1,4 @@
-"""Real Neo4j, Redis and PostgreSQL servers for the tests, started without containers and without root.
+"""Real Neo4j, Redis and PostgreSQL servers, and an S3 stand-in, without containers and without root.
 
 Each server class is a context manager with `url`, `pid`, `version`, `start()`, `kill()` (SIGKILL, as a power
 cut would) and `stop()`; after `kill` or `stop`, `start` continues on the same data and the same port.
@@ -19,11 +19,13 @@ from tests.services.process import (
     wait_until,
 )
 from tests.services.redis_server import RedisServer
+from tests.services.s3_server import S3Server
 
 __all__ = [
     "Neo4jServer",
     "PostgresServer",
     "RedisServer",
+    "S3Server",
     "ServerProcess",
     "ServiceError",
     "ServiceMissingError",

@@ -25,8 +25,10 @@ ABSENT = "0" * 64
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
 
 
-@pytest.fixture(params=["folder", "file URL", "memory"])
+@pytest.fixture(params=["folder", "file URL", "memory", "s3"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> ArtifactStore:
+    if request.param == "s3":
+        return open_store(f"{request.getfixturevalue('s3_url')}/pre/fix")
     urls = {
         "folder": str(tmp_path / "artifacts"),
         "file URL": (tmp_path / "with space").as_uri(),
@@ -53,7 +55,9 @@ def files_under(folder: Path) -> list[Path]:
 # ---- contract ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("data", [b"", b"oak", bytes(range(256)) * 5000])
+@pytest.mark.parametrize(
+    "data", [b"", b"oak", bytes(range(256)) * 5000], ids=["nothing", "a word", "a megabyte"]
+)
 def test_bytes_come_back_under_their_sha256(store: ArtifactStore, data: bytes) -> None:
     digest = store.put_bytes(data)
     assert digest == hashlib.sha256(data).hexdigest()

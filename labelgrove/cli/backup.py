@@ -1,0 +1,68 @@
+"""``grove backup`` and ``grove restore``: database and artifacts, out of and into a deployment."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from labelgrove.cli.common import Progress, emit, json_option, note, with_workspace
+
+if TYPE_CHECKING:
+    from ontology.workspace import Workspace
+
+__all__ = ["backup", "restore"]
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@json_option
+@with_workspace
+def backup(workspace: Workspace, folder: Path, as_json: bool) -> None:
+    """Copy catalogue, ledger and artifacts into FOLDER, while they are in use.
+
+    FOLDER is new or empty, or holds an earlier backup: then only what is new is copied, and the earlier
+    backup stays valid until the new one is complete. The graph and the index files are not in it: they are
+    made from what is.
+    """
+    from workers.backup import backup as write_backup
+
+    progress = Progress("backup")
+    with progress.shown():
+        result = write_backup(workspace, folder, progress=progress)
+    if result.missing:
+        note(
+            f"{len(result.missing)} results of jobs are gone from the store; "
+            "they are computed again when their jobs are submitted again"
+        )
+    emit(
+        {**asdict(result), "seconds": round(progress.seconds, 3)},
+        as_json,
+        f"{folder}: {sum(result.rows.values())} rows, {result.n_artifacts} artifacts "
+        f"({result.n_bytes} bytes), {result.n_copied} of them new",
+    )
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@json_option
+def restore(folder: Path, as_json: bool) -> None:
+    """Bring the backup in FOLDER back, into an empty database and any artifact store.
+
+    Database and store are those of GROVE_DATABASE_URL and GROVE_ARTIFACTS_URL; SQLite and PostgreSQL take
+    each other's backups. The graph is made anew when a command next opens it.
+    """
+    from ontology.settings import Settings
+    from workers.restore import restore as bring_back
+
+    progress = Progress("restore")
+    with progress.shown():
+        result = bring_back(Settings.from_env(), folder, progress=progress)
+    emit(
+        {**asdict(result), "seconds": round(progress.seconds, 3)},
+        as_json,
+        f"{sum(result.rows.values())} rows and {result.n_artifacts} artifacts ({result.n_bytes} bytes) "
+        f"restored; {len(result.ontologies)} ontologies answer",
+    )

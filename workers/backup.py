@@ -1,0 +1,419 @@
+"""A backup: every row of catalogue and ledger as they stood at one moment, and every artifact they name.
+
+::
+
+    <folder>/backup.json                  the manifest, replaced as a whole when all else is there
+    <folder>/backup.lock                  held while a backup is made; says that the folder is one
+    <folder>/tables/<run>/<table>.jsonl   one row a line
+    <folder>/tables/<run>/artifacts.jsonl digest and size of each artifact
+    <folder>/sha256/ab/ab12...            the artifacts, as in an artifact store
+
+A folder holds one backup. Until the manifest of the next is in place the one before stays whole, so a run may
+be killed at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import sqlalchemy as sa
+
+import ontology.catalog  # noqa: F401 - registers its tables
+import workers.tables  # noqa: F401 - registers its tables
+from ontology.artifacts import ArtifactStore, open_store
+from ontology.database import metadata, schema_state
+from ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, ServiceError
+from ontology.workspace import Workspace
+
+__all__ = ["BackupResult", "FileRecord", "Manifest", "backup", "read_manifest"]
+
+FORMAT = "labelgrove/backup/1"
+_MANIFEST, _LOCK, _TABLES, _ARTIFACTS = "backup.json", "backup.lock", "tables", "artifacts"
+_RUN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
+_TABLE = re.compile(r"[a-z][a-z_]*")
+_DIGEST = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+_ROWS_AT_ONCE = 1000
+_PASSING = {"upkeep"}  # timers that every deployment makes for itself
+_LISTED = 20  # so many damaged artifacts are named in a message
+
+Progress = Callable[[str, int, int], None]
+"""Called with a step, how much of it is done, and of how much."""
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """What the manifest says of one file of rows."""
+
+    rows: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a complete backup holds.
+
+    Attributes
+    ----------
+    revision : str
+        Revision of the SQL schema that the rows have.
+    created_at : float
+        When the rows were read, in seconds since 1970.
+    run : str
+        Folder of the rows below ``tables/``.
+    tables : mapping of str to FileRecord
+        The file of each table, in an order in which rows may be inserted.
+    artifacts : FileRecord
+        The file that lists the artifacts.
+    """
+
+    revision: str
+    created_at: float
+    run: str
+    tables: Mapping[str, FileRecord]
+    artifacts: FileRecord
+
+    def table_file(self, folder: Path, table: str) -> Path:
+        """Return where the rows of `table` lie."""
+        return folder / _TABLES / self.run / f"{table}.jsonl"
+
+    def artifacts_file(self, folder: Path) -> Path:
+        """Return where the artifacts are listed."""
+        return folder / _TABLES / self.run / f"{_ARTIFACTS}.jsonl"
+
+
+@dataclass(frozen=True)
+class BackupResult:
+    """What `backup` did.
+
+    Attributes
+    ----------
+    revision : str
+        Revision of the SQL schema.
+    rows : mapping of str to int
+        Rows of each table.
+    n_artifacts, n_bytes : int
+        Artifacts in the backup and their size.
+    n_copied : int
+        Those that an earlier backup in the folder did not have.
+    missing : tuple of str
+        Results of done units that the store no longer has; they are computed again when asked for.
+    """
+
+    folder: Path
+    revision: str
+    rows: Mapping[str, int]
+    n_artifacts: int
+    n_bytes: int
+    n_copied: int
+    missing: tuple[str, ...]
+
+
+def backup(
+    workspace: Workspace, folder: str | os.PathLike[str], *, progress: Progress | None = None
+) -> BackupResult:
+    """Write a backup of catalogue, ledger and artifacts into `folder`, while the workspace is in use.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        What to back up; the graph and the index files are made from it and are not in the backup.
+    folder : path
+        A new or empty folder, or one that holds an earlier backup: artifacts that are there and whole are
+        not copied again, and what the new backup does not name goes when it is complete.
+    progress : callable, optional
+        Called with (step, done, total); the steps are ``tables`` and ``artifacts``.
+
+    Returns
+    -------
+    result : BackupResult
+
+    Raises
+    ------
+    ConflictError
+        If the folder holds something else, or another process is writing a backup into it.
+    ArtifactError
+        For artifacts that are damaged, or gone though a version or bundle needs them; each is named. The
+        earlier backup of the folder stays valid, as after every other error.
+    ServiceError
+        If the folder cannot be written.
+
+    Notes
+    -----
+    The rows are read in one transaction; artifacts come after, as they are published before the row that
+    names them. Every artifact is read once and compared with its sha256, in the folder where it is there
+    already, else in the store.
+    """
+    root = Path(folder).absolute()
+    report = progress or (lambda step, done, total: None)
+    try:
+        with _locked(root):
+            return _write(workspace, root, report)
+    except OSError as error:
+        if isinstance(error, ServiceError):
+            raise
+        raise ServiceError(
+            f"backup {root}: {error.strerror or error}; it is not complete, a backup that was there before "
+            "stays valid; mend that and run it again"
+        ) from error
+
+
+def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
+    """Return what a complete backup says of itself.
+
+    Raises
+    ------
+    NotFoundError
+        If the folder holds no backup.
+    ArtifactError
+        For a backup that was never completed, and a manifest that was edited or damaged.
+    InputError
+        For the format of a newer labelgrove.
+    """
+    root = Path(folder).absolute()
+    path = root / _MANIFEST
+    try:
+        document = json.loads(path.read_bytes())
+        checked, values = document.pop("sha256"), document
+        tables = {str(name): FileRecord(**record) for name, record in values["tables"].items()}
+        manifest = Manifest(
+            revision=values["revision"],
+            created_at=values["created_at"],
+            run=values["run"],
+            tables=tables,
+            artifacts=FileRecord(**values["artifacts"]),
+        )
+    except FileNotFoundError:
+        if (root / _LOCK).exists():
+            raise ArtifactError(
+                f"{root}: a backup that was not completed, it has no {_MANIFEST}; run: grove backup {root}"
+            ) from None
+        raise NotFoundError(f"{root}: holds no backup; name the folder given to grove backup") from None
+    except OSError as error:
+        raise ServiceError(f"{path}: {error.strerror}; give a folder that you may read") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ArtifactError(
+            f"{path}: is no manifest of a backup ({type(error).__name__}: {error}); restore another backup"
+        ) from None
+    if values.get("format") != FORMAT:
+        raise InputError(
+            f"{path}: has format {values.get('format')!r}, this labelgrove reads {FORMAT!r}; "
+            "restore it with the version that wrote it, or a newer one"
+        )
+    names_fit = _RUN.fullmatch(manifest.run) and all(_TABLE.fullmatch(name) for name in tables)
+    if checked != _sha256_of(document) or not names_fit:
+        raise ArtifactError(f"{path}: its sha256 does not fit, it was edited; restore another backup")
+    return manifest
+
+
+# ---- one run -------------------------------------------------------------------------------------------
+
+
+def _write(workspace: Workspace, root: Path, report: Progress) -> BackupResult:
+    now = time.time()
+    run = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}-{secrets.token_hex(4)}"
+    place = root / _TABLES / run
+    place.mkdir(parents=True)
+    revision = schema_state(workspace.engine)[1]  # opening the engine made sure that it has this one
+    wanted = _Wanted()
+    tables = _write_tables(workspace.engine, place, wanted, report)
+    copied = _copy(workspace.artifacts, open_store(str(root)), wanted, report)
+    sizes = sorted(copied.sizes.items())
+    artifacts = _write_lines(
+        place / f"{_ARTIFACTS}.jsonl", ({"sha256": digest, "size": size} for digest, size in sizes)
+    )
+    for made in (place, place.parent):
+        _sync(made)
+    manifest = Manifest(revision, now, run, tables, artifacts)
+    _write_manifest(root, manifest)
+    _prune(root, manifest, copied.sizes)
+    return BackupResult(
+        folder=root,
+        revision=revision,
+        rows={name: record.rows for name, record in tables.items()},
+        n_artifacts=len(sizes),
+        n_bytes=sum(size for _, size in sizes),
+        n_copied=copied.n_new,
+        missing=copied.missing,
+    )
+
+
+class _Wanted:
+    """The digests that rows name, by how much depends on them."""
+
+    def __init__(self) -> None:
+        self.needed: dict[str, str] = {}  # digest: what needs it; without it an ontology is lost
+        self.computed: set[str] = set()  # gone, they are computed again
+        self.named: set[str] = set()  # perhaps no artifact at all: any digest within a request
+
+    def add(self, table: str, row: Mapping[str, Any]) -> None:
+        for column, value in row.items():
+            if value is None:
+                continue
+            if column.endswith("_json"):
+                self.named.update(_DIGEST.findall(value))
+            elif column.endswith("sha256"):
+                if table in ("version", "bundle"):
+                    self.needed[value] = f"{table} of ontology {row['ontology']!r}"
+                elif table in ("job", "unit"):
+                    self.computed.add(value)
+                else:
+                    self.named.add(value)
+
+
+def _write_tables(engine: sa.Engine, place: Path, wanted: _Wanted, report: Progress) -> dict[str, FileRecord]:
+    written: dict[str, FileRecord] = {}
+    tables = [table for table in metadata.sorted_tables if table.name not in _PASSING]
+    with _one_moment(engine) as connection:
+        for done, table in enumerate(tables):
+            report("tables", done, len(tables))
+
+            def rows(table: sa.Table = table) -> Iterator[dict[str, Any]]:
+                query = sa.select(table).order_by(*table.primary_key.columns)
+                for row in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query):
+                    values = dict(row._mapping)
+                    wanted.add(table.name, values)
+                    yield values
+
+            written[table.name] = _write_lines(place / f"{table.name}.jsonl", rows())
+    report("tables", len(tables), len(tables))
+    return written
+
+
+@contextlib.contextmanager
+def _one_moment(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """Open a transaction in which every statement sees the database as the first one did."""
+    options: dict[str, Any] = {"labelgrove_begin": "BEGIN"}  # SQLite: a reader of the WAL is at one moment
+    if engine.dialect.name == "postgresql":
+        options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+    with engine.connect().execution_options(**options) as connection, connection.begin():
+        yield connection
+
+
+def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> FileRecord:
+    hashed, count = hashlib.sha256(), 0
+    with open(path, "xb") as file:
+        for row in rows:
+            line = json.dumps(row, allow_nan=False).encode() + b"\n"
+            hashed.update(line)
+            file.write(line)
+            count += 1
+        _to_disk(file)
+    return FileRecord(count, hashed.hexdigest())
+
+
+@dataclass(frozen=True)
+class _Copied:
+    sizes: dict[str, int]
+    n_new: int
+    missing: tuple[str, ...]
+
+
+def _copy(source: ArtifactStore, target: ArtifactStore, wanted: _Wanted, report: Progress) -> _Copied:
+    """Copy what rows name; everything is tried before what is wrong is told."""
+    sizes: dict[str, int] = {}
+    wrong: list[str] = []
+    missing: list[str] = []
+    n_new = 0
+    digests = sorted({*wanted.needed, *wanted.computed, *wanted.named})
+    for done, digest in enumerate(digests):
+        report("artifacts", done, len(digests))
+        try:
+            sizes[digest] = len(target.read_bytes(digest))
+            continue
+        except (NotFoundError, ArtifactError):
+            pass  # not there yet, or damaged since: copied
+        try:
+            data = source.read_bytes(digest)
+        except ArtifactError as error:
+            wrong.append(str(error))
+            continue
+        except NotFoundError as error:
+            if digest in wanted.needed:
+                wrong.append(f"{wanted.needed[digest]}: {error}")
+            elif digest in wanted.computed:
+                missing.append(digest)
+            continue
+        try:
+            target.put_bytes(data)
+        except ServiceError as error:
+            raise ServiceError(f"{error.__cause__ or error}: the backup cannot be written") from error
+        sizes[digest] = len(data)
+        n_new += 1
+    report("artifacts", len(digests), len(digests))
+    if wrong:
+        more = f"\n... and {len(wrong) - _LISTED} more" if len(wrong) > _LISTED else ""
+        raise ArtifactError(
+            f"{len(wrong)} artifacts of {source.where} cannot be backed up; no new backup was made. What was "
+            "deleted while it ran is not missed when it is run again. Ingesting the source again repairs a "
+            "snapshot; the damaged result of a job is computed again once the file is deleted and the job "
+            "submitted again:\n" + "\n".join(wrong[:_LISTED]) + more
+        )
+    return _Copied(sizes, n_new, tuple(missing))
+
+
+# ---- folder --------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    """Make the folder one of backups and hold it."""
+    import fcntl
+
+    root.mkdir(parents=True, exist_ok=True)
+    held = sorted(path.name for path in root.iterdir())
+    if held and not {_LOCK, _MANIFEST} & set(held):
+        raise ConflictError(f"{root}: holds {held[0]!r} and is no backup; name a new or empty folder")
+    with open(root / _LOCK, "ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConflictError(f"{root}: another process is writing a backup there; wait for it") from None
+        yield
+
+
+def _write_manifest(root: Path, manifest: Manifest) -> None:
+    document = {"format": FORMAT, **asdict(manifest)}
+    temporary = root / f"{_MANIFEST}.tmp"
+    with open(temporary, "wb") as file:
+        file.write(json.dumps({**document, "sha256": _sha256_of(document)}, indent=1).encode() + b"\n")
+        _to_disk(file)
+    os.replace(temporary, root / _MANIFEST)
+    _sync(root)
+
+
+def _prune(root: Path, manifest: Manifest, artifacts: Mapping[str, int]) -> None:
+    """Remove what only earlier backups, or runs that were killed, put there."""
+    for run in (root / _TABLES).iterdir():
+        if run.name != manifest.run:
+            shutil.rmtree(run)
+    for path in root.glob("sha256/*/*"):
+        if path.name not in artifacts:
+            path.unlink()
+
+
+def _sha256_of(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def _to_disk(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,251 @@
+"""Bringing a backup back: into an empty database of either kind, and any artifact store.
+
+Everything in the backup is compared with its sha256 before a row is written, and all rows are written in one
+transaction: a restore that was killed leaves an empty database, or a complete one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from ontology.artifacts import ArtifactStore, open_store
+from ontology.database import create_engine, schema_state, upgrade, writing
+from ontology.errors import ArtifactError, ConflictError, InputError, MigrationError, NotFoundError
+from ontology.settings import Settings, masked
+from ontology.workspace import Workspace
+from workers.backup import FileRecord, Manifest, Progress, read_manifest
+
+__all__ = ["RestoreResult", "restore"]
+
+_ROWS_AT_ONCE = 500
+_INSTEAD = "nothing was restored; take another backup"
+
+
+@dataclass(frozen=True)
+class RestoreResult:
+    """What `restore` did.
+
+    Attributes
+    ----------
+    revision : str
+        Revision of the SQL schema now; that of the backup may have been older.
+    rows : mapping of str to int
+        Rows of each table.
+    n_artifacts, n_bytes : int
+        Artifacts published and their size.
+    ontologies : tuple of str
+        Names that answer now.
+    """
+
+    revision: str
+    rows: Mapping[str, int]
+    n_artifacts: int
+    n_bytes: int
+    ontologies: tuple[str, ...]
+
+
+def restore(
+    settings: Settings, folder: str | os.PathLike[str], *, progress: Progress | None = None
+) -> RestoreResult:
+    """Bring the backup in `folder` back, into the database and the artifact store of `settings`.
+
+    Parameters
+    ----------
+    settings : Settings
+        Where to: SQLite or PostgreSQL, whichever the backup came from. The database has no rows; its schema
+        is made here where it has none. The artifact store may hold anything.
+    folder : path
+        As given to `workers.backup.backup`.
+    progress : callable, optional
+        Called with (step, done, total); the steps are ``artifacts``, ``tables`` and ``index``.
+
+    Returns
+    -------
+    result : RestoreResult
+
+    Raises
+    ------
+    ConflictError
+        If the database holds rows; the message says which. Nothing was changed.
+    MigrationError
+        For the schema of a newer labelgrove, or a database whose empty schema is newer than the backup's.
+    ArtifactError
+        For a file of the backup that is missing, cut or edited; the database is as it was.
+    NotFoundError
+        If the folder holds no backup.
+
+    Notes
+    -----
+    The rows are those of the backup, fences and leases included: units that were running then are taken up
+    when their lease ends, pending ones at once. The graph is made anew when it is next opened.
+    """
+    root = Path(folder).absolute()
+    manifest = read_manifest(root)
+    report = progress or (lambda step, done, total: None)
+    engine = create_engine(settings.database_url)
+    try:
+        _check_target(engine, manifest)
+        _check_files(root, manifest)
+        n_bytes = _publish(open_store(str(root)), open_store(settings.artifacts_url), root, manifest, report)
+        upgrade(engine, manifest.revision)
+        _insert(engine, root, manifest, report)
+        revision = upgrade(engine)
+    finally:
+        engine.dispose()
+    with Workspace.open(settings) as workspace:
+        names = tuple(workspace.catalog.names())
+        for done, name in enumerate(names):
+            report("index", done, len(names))
+            workspace.refresh_index(name)
+        report("index", len(names), len(names))
+    return RestoreResult(
+        revision=revision,
+        rows={name: record.rows for name, record in manifest.tables.items()},
+        n_artifacts=manifest.artifacts.rows,
+        n_bytes=n_bytes,
+        ontologies=names,
+    )
+
+
+# ---- checks --------------------------------------------------------------------------------------------
+
+
+def _check_target(engine: sa.Engine, manifest: Manifest) -> None:
+    found, head = schema_state(engine)
+    where = masked(engine.url.render_as_string(hide_password=True))
+    if manifest.revision > head:
+        raise MigrationError(
+            f"the backup has schema revision {manifest.revision!r}, known here is up to {head!r}; "
+            "a newer labelgrove wrote it: upgrade with pip install -U 'labelgrove[service]'"
+        )
+    if found is None:
+        return
+    with engine.connect() as connection:
+        _check_empty(connection, _tables(connection, manifest), where)
+    if found > manifest.revision:
+        raise MigrationError(
+            f"database {where}: is empty, but its schema is {found!r} and that of the backup the older "
+            f"{manifest.revision!r}; restore into a database without a schema (a new file, or a new "
+            "PostgreSQL database), which is upgraded afterwards"
+        )
+
+
+def _check_empty(connection: sa.Connection, tables: Mapping[str, sa.Table], where: str) -> None:
+    counts = {
+        name: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+        for name, table in tables.items()
+    }
+    held = ", ".join(f"{count} of {name}" for name, count in counts.items() if count)
+    if held:
+        raise ConflictError(
+            f"database {where}: is not empty, it holds rows: {held}; a backup is restored into an empty "
+            "database: name another one (GROVE_DATABASE_URL)"
+        )
+
+
+def _tables(connection: sa.Connection, manifest: Manifest) -> dict[str, sa.Table]:
+    """Return those tables of the backup that the database has, as it has them, in the order of inserting."""
+    known = sa.MetaData()
+    known.reflect(connection, only=lambda name, _: name in manifest.tables)
+    return {name: known.tables[name] for name in manifest.tables if name in known.tables}
+
+
+def _check_files(root: Path, manifest: Manifest) -> None:
+    for table, record in manifest.tables.items():
+        _check_file(manifest.table_file(root, table), record)
+    _check_file(manifest.artifacts_file(root), manifest.artifacts)
+
+
+def _check_file(path: Path, record: FileRecord) -> None:
+    try:
+        with open(path, "rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise ArtifactError(f"{path}: is missing from the backup; {_INSTEAD}") from None
+    except OSError as error:
+        raise ArtifactError(f"{path}: cannot be read ({error.strerror}); {_INSTEAD}") from error
+    if found != record.sha256:
+        raise ArtifactError(
+            f"{path}: has sha256 {found}, the manifest says {record.sha256}: it was cut or edited; {_INSTEAD}"
+        )
+
+
+# ---- steps ---------------------------------------------------------------------------------------------
+
+
+def _publish(
+    source: ArtifactStore, target: ArtifactStore, root: Path, manifest: Manifest, report: Progress
+) -> int:
+    """Publish every artifact; again where it is there, so that garbage collection takes none for old."""
+    total, n_bytes = manifest.artifacts.rows, 0
+    for done, row in enumerate(_lines(manifest.artifacts_file(root))):
+        report("artifacts", done, total)
+        try:
+            data = source.read_bytes(row["sha256"])
+        except NotFoundError:
+            path = source.local_path(row["sha256"])
+            raise ArtifactError(f"{path}: is missing from the backup; {_INSTEAD}") from None
+        except ArtifactError as error:
+            raise ArtifactError(
+                f"{error.args[0].partition(';')[0]}: it was cut or edited; {_INSTEAD}"
+            ) from error
+        target.put_bytes(data)
+        n_bytes += len(data)
+    report("artifacts", total, total)
+    return n_bytes
+
+
+def _insert(engine: sa.Engine, root: Path, manifest: Manifest, report: Progress) -> None:
+    where = masked(engine.url.render_as_string(hide_password=True))
+    on_server = engine.dialect.name == "postgresql"
+    with writing(engine) as connection:
+        tables = _tables(connection, manifest)
+        if lacking := sorted(set(manifest.tables) - set(tables)):
+            raise MigrationError(
+                f"database {where}: schema {manifest.revision!r} has no table {lacking[0]!r}, "
+                "which the backup has; restore it with the version that wrote it"
+            )
+        if on_server:  # nobody else may write between the look and the end; SQLite holds its one lock already
+            listed = ", ".join(
+                connection.dialect.identifier_preparer.format_table(t) for t in tables.values()
+            )
+            connection.exec_driver_sql(f"LOCK TABLE {listed} IN EXCLUSIVE MODE")
+        _check_empty(connection, tables, where)
+        for done, (name, table) in enumerate(tables.items()):
+            report("tables", done, len(tables))
+            lines = _lines(manifest.table_file(root, name))
+            try:
+                while rows := list(islice(lines, _ROWS_AT_ONCE)):
+                    connection.execute(sa.insert(table), rows)
+            except sa.exc.DataError as error:
+                raise InputError(
+                    f"{manifest.table_file(root, name)}: {where} does not take a row: "
+                    f"{str(error.orig).strip()}; nothing was restored; correct it where it came from"
+                ) from error
+            if on_server:
+                _advance(connection, table)
+        report("tables", len(tables), len(tables))
+
+
+def _advance(connection: sa.Connection, table: sa.Table) -> None:
+    """Let the sequence of the table's key, where it has one, go on after the rows that were inserted."""
+    for column in table.primary_key.columns:
+        sequence = sa.func.pg_get_serial_sequence(table.name, column.name)
+        if isinstance(column.type, sa.Integer) and connection.scalar(sa.select(sequence)) is not None:
+            last = sa.select(sa.func.max(column)).scalar_subquery()
+            connection.execute(sa.select(sa.func.setval(sequence, last)))  # without rows: NULL, no change
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with open(path, "rb") as file:
+        for line in file:
+            yield json.loads(line)
