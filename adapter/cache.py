@@ -21,15 +21,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
 
 from ontology.artifacts import ArtifactStore, LocalStore
 from ontology.errors import ArtifactError, GroveError, MissingExtraError, ServiceError, SettingsError
-from ontology.settings import Settings, masked
+from ontology.settings import Settings, is_this_host, masked
 
 if TYPE_CHECKING:
     import redis
 
-__all__ = ["FOLDER_CAP", "VALUE_CAP", "check_cache", "through_cache"]
+__all__ = ["FOLDER_CAP", "VALUE_CAP", "answers_anyone", "cache_facts", "check_cache", "through_cache"]
 
 VALUE_CAP = 64 * 2**20
 """Bytes; a larger artifact is not kept in Redis. At 1 Gbit/s it takes half a second, before compression."""
@@ -80,20 +81,14 @@ def check_cache(settings: Settings) -> str:
     Raises
     ------
     SettingsError
-        If the Redis of ``GROVE_CACHE_URL`` is that of the broker, has no limit on its memory, or refuses new
+        As `cache_facts`, and if the Redis of ``GROVE_CACHE_URL`` has no limit on its memory or refuses new
         entries instead of dropping old ones; the message names the fix.
     ServiceError
         If it does not answer.
     """
     if settings.cache_url is None:
         return f"artifacts in a folder are read in place, others kept in {settings.home / 'cache'}"
-    cache = _redis_at(settings.cache_url)
-    facts = cache.facts()
-    if settings.broker_url is not None and _runs_as(settings.broker_url) == facts["run_id"]:
-        raise SettingsError(
-            f"GROVE_CACHE_URL {cache.where} and GROVE_BROKER_URL are one Redis: its databases share a limit "
-            "on memory, so that cached bytes crowd out job messages; give the cache a Redis of its own"
-        )
+    cache, facts = _redis_at(settings.cache_url), cache_facts(settings)
     policy, limit = facts["maxmemory_policy"], int(facts["maxmemory"])
     if not str(policy).startswith("allkeys-"):
         raise SettingsError(
@@ -106,6 +101,48 @@ def check_cache(settings: Settings) -> str:
             "(redis-cli CONFIG SET maxmemory 1gb)"
         )
     return f"Redis {facts['redis_version']} answers, {policy}, limit {limit / 2**20:.0f} MiB"
+
+
+def cache_facts(settings: Settings) -> dict[str, str]:
+    """Return what the Redis of ``GROVE_CACHE_URL``, which must be set, says of itself.
+
+    Raises
+    ------
+    SettingsError
+        If it is the broker's, or other hosts can reach it and it asks for no password.
+    ServiceError
+        If it does not answer.
+    """
+    cache = _redis_at(str(settings.cache_url))
+    facts = cache.facts()
+    if settings.broker_url is not None and _runs_as(settings.broker_url) == facts["run_id"]:
+        raise SettingsError(
+            f"GROVE_CACHE_URL {cache.where} and GROVE_BROKER_URL are one Redis: its databases share a limit "
+            "on memory, so that cached bytes crowd out job messages; give the cache a Redis of its own"
+        )
+    if answers_anyone(str(settings.cache_url)):
+        raise SettingsError(
+            f"cache {cache.where}: asks for no password, and other hosts can reach it; set one in its "
+            "redis.conf (requirepass) and in GROVE_CACHE_URL (redis://:password@host:6379/0)"
+        )
+    return facts
+
+
+def answers_anyone(url: str) -> bool:
+    """Whether a Redis that other hosts can reach answers without the password of its URL."""
+    if is_this_host(url):
+        return False
+    parts = urlsplit(url)
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    import redis
+
+    options = {"socket_connect_timeout": _CONNECT_S, "socket_timeout": _ANSWER_S}
+    try:
+        with redis.Redis.from_url(bare, **options) as client:
+            client.ping()
+    except redis.RedisError:  # it asks for a password; whether it is there at all is asked elsewhere
+        return False
+    return True
 
 
 class CachedStore(ArtifactStore):
@@ -200,6 +237,12 @@ class CachedStore(ArtifactStore):
 
     def _size(self, path: PurePosixPath) -> int:
         return self._store._size(path)
+
+    def _modified(self, path: PurePosixPath) -> float:
+        return self._store._modified(path)
+
+    def _delete_unless_modified(self, path: PurePosixPath, since: float) -> bool:
+        return self._store._delete_unless_modified(path, since)
 
     def _touch(self, path: PurePosixPath) -> None:
         self._store._touch(path)

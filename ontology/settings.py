@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 from collections.abc import Mapping
@@ -11,16 +12,17 @@ from urllib.parse import urlsplit
 
 from ontology.errors import SettingsError
 
-__all__ = ["Settings", "masked"]
+__all__ = ["Settings", "is_this_host", "masked"]
 
 _GRAPH_SCHEMES = ("embedded", "bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _DATABASE_SCHEMES = ("sqlite", "postgresql", "postgresql+psycopg")
 _REDIS_SCHEMES = ("redis", "rediss", "redis+socket", "unix")
+_LOG_FORMATS = ("text", "json")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The URLs of one deployment.
+    """The URLs of one deployment, and how its workers are watched.
 
     Every field reads ``GROVE_<FIELD>`` or, for secrets kept in files, ``GROVE_<FIELD>_FILE``. Passwords stand
     in the URLs and are masked in `repr` and in every message.
@@ -39,6 +41,16 @@ class Settings:
         Redis of the Celery workers; None: no server, work runs in this process.
     cache_url : str or None
         A second Redis, which keeps copies of artifacts; None: copies stand in a folder of `home` alone.
+    keep_jobs_days : int
+        Days after which a finished job is forgotten, unless a bundle or a schedule still needs it.
+    keep_results : int
+        Results of each kind and version of an ontology that stay in the graph, the newest.
+    log_format : str
+        What workers write their log as: ``text``, or ``json`` for one object per line.
+    metrics_port : int or None
+        Where a worker answers Prometheus; None: nowhere. 0 takes any free port and says which in the log.
+    metrics_address : str
+        The address it listens at; this machine alone unless set.
 
     Examples
     --------
@@ -52,6 +64,11 @@ class Settings:
     artifacts_url: str
     broker_url: str | None = None
     cache_url: str | None = None
+    keep_jobs_days: int = 30
+    keep_results: int = 20
+    log_format: str = "text"
+    metrics_port: int | None = None
+    metrics_address: str = "127.0.0.1"
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -66,6 +83,11 @@ class Settings:
             artifacts_url=_read(env, "GROVE_ARTIFACTS_URL") or str(home / "artifacts"),
             broker_url=_url(env, "GROVE_BROKER_URL", _REDIS_SCHEMES),
             cache_url=_url(env, "GROVE_CACHE_URL", _REDIS_SCHEMES),
+            keep_jobs_days=_days(env, "GROVE_KEEP_JOBS_DAYS", default=cls.keep_jobs_days),
+            keep_results=_count(env, "GROVE_KEEP_RESULTS", default=cls.keep_results),
+            log_format=_one_of(env, "GROVE_LOG_FORMAT", _LOG_FORMATS),
+            metrics_port=_port(env, "GROVE_METRICS_PORT"),
+            metrics_address=_read(env, "GROVE_METRICS_ADDRESS") or cls.metrics_address,
         )
 
     @property
@@ -89,6 +111,22 @@ def masked(text: str) -> str:
     # up to the last @ of the word: a password that nobody percent-encoded may hold one itself
     hidden = re.sub(r"(?<=://)([^:/@\s]*):\S*@", r"\1:***@", text)
     return re.sub(r"([?&](?:password|passwd|pwd|secret|token|key)=)[^&\s'\"]*", r"\1***", hidden, flags=re.I)
+
+
+def is_this_host(url: str) -> bool:
+    """Whether a URL names a socket file or a loopback address, so that no other host reaches what is there.
+
+    >>> is_this_host("redis://localhost:6379/0"), is_this_host("redis://db:6379/0")
+    (True, False)
+    """
+    parts = urlsplit(url)
+    if parts.scheme in ("unix", "redis+socket"):
+        return True
+    host = parts.hostname or "localhost"
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _read(env: Mapping[str, str], name: str) -> str | None:
@@ -129,6 +167,40 @@ def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | N
             "write %40 for @, %2F for /, %3F for ? and %23 for #"
         )
     return value
+
+
+def _one_of(env: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
+    value = _read(env, name) or choices[0]
+    if value not in choices:
+        raise SettingsError(f"{name}: {value!r} must be one of {', '.join(choices)}")
+    return value
+
+
+def _port(env: Mapping[str, str], name: str) -> int | None:
+    value = _read(env, name)
+    if value is None:
+        return None
+    if not (value.isascii() and value.isdigit() and int(value) < 2**16):
+        raise SettingsError(f"{name}: {value!r} must be a port, 0 to 65535")
+    return int(value)
+
+
+def _days(env: Mapping[str, str], name: str, *, default: int) -> int:
+    value = _read(env, name)
+    if value is None:
+        return default
+    if not re.fullmatch(r"[1-9][0-9]{0,4}", value):
+        raise SettingsError(f"{name}: {value!r} is not a whole number of days from 1 to 99999")
+    return int(value)
+
+
+def _count(env: Mapping[str, str], name: str, *, default: int) -> int:
+    value = _read(env, name)
+    if value is None:
+        return default
+    if not re.fullmatch(r"0|[1-9][0-9]{0,4}", value):
+        raise SettingsError(f"{name}: {value!r} is not a whole number from 0 to 99999")
+    return int(value)
 
 
 def _is_ambiguous(url: str) -> bool:

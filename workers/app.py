@@ -8,6 +8,7 @@ things are (`ontology.settings`).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from functools import cache
@@ -15,6 +16,8 @@ from typing import Any
 
 import celery
 from celery import bootsteps
+from celery.app.log import Logging
+from celery.utils.nodenames import node_format
 from kombu.entity import Queue
 
 from ontology.errors import GroveError
@@ -23,6 +26,8 @@ from ontology.workspace import Workspace
 from workers.broker_check import check_deployment, for_celery
 from workers.kinds import DEFAULT_QUEUE, known_kinds
 from workers.ledger import Ledger
+from workers.logs import configure_logging
+from workers.metrics import Metrics
 from workers.pool import Pool
 from workers.sweeper import WINDOW_PER_SLOT, Sweeper, dispatch, sweep
 from workers.tasks import TASK, UnitTask, sender
@@ -48,6 +53,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
     app = celery.Celery(
         "labelgrove",
         broker=None if settings.broker_url is None else for_celery(settings.broker_url),
+        log=_Logging,
         set_as_current=False,
     )
     app.conf.update(
@@ -69,6 +75,8 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         worker_max_memory_per_child=2_000_000,  # KiB, looked at after each unit
         worker_soft_shutdown_timeout=20,
         worker_enable_remote_control=False,
+        worker_send_task_events=True,  # for who listens, Flower say; nobody can answer
+        task_send_sent_event=True,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
@@ -85,7 +93,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
     task = UnitTask()
     task.settings, task.lease_s, task.sweep_s = settings, lease_s, sweep_s
     app.register_task(task)
-    app.steps["worker"].update((_Preflight, _Sweeping))
+    app.steps["worker"].update((_Preflight, _Measuring, _Sweeping))
     return app
 
 
@@ -100,11 +108,18 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
         If the database has no schema of this version.
     """
     if settings.broker_url is None:
-        with Workspace.open(settings) as workspace, Pool(workspace, threads=concurrency) as pool:
+        configure_logging(settings.log_format, level=log_level)
+        with contextlib.ExitStack() as stack:
+            workspace = stack.enter_context(Workspace.open(settings))
+            metrics = _metrics(settings)
+            swept = None if metrics is None else stack.enter_context(metrics).swept
+            pool = stack.enter_context(Pool(workspace, threads=concurrency, swept=swept))
             pool.run_until(lambda: False)
         return
     _check(settings)
     arguments = ["worker", f"--loglevel={log_level}", "--without-gossip", "--without-mingle"]
+    if settings.log_format == "json":
+        arguments.insert(0, "--quiet")  # no banner among the lines
     if concurrency is not None:
         arguments.append(f"--concurrency={concurrency}")
     make_app(settings).worker_main(arguments)
@@ -127,10 +142,39 @@ class _Preflight(bootsteps.Step):  # type: ignore[misc]
             raise SystemExit(f"labelgrove: {error}") from error
 
 
+class _Logging(Logging):  # type: ignore[misc]
+    """Configures the log of a worker as `workers.logs` does, whoever starts it."""
+
+    def setup_logging_subsystem(
+        self, loglevel: Any = None, logfile: Any = None, hostname: Any = None, **_: Any
+    ) -> None:
+        if self.already_setup:
+            return
+        Logging._setup = True
+        if isinstance(logfile, str) and hostname:
+            logfile = node_format(logfile, hostname)
+        configure_logging(self.app.tasks[TASK].settings.log_format, level=loglevel or "INFO", file=logfile)
+
+
+class _Measuring(bootsteps.StartStopStep):  # type: ignore[misc]
+    """Answers Prometheus in the worker's main process, where the settings name a port."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, worker: Any, **options: Any) -> None:
+        worker.metrics = None
+        super().__init__(worker, **options)
+
+    def create(self, worker: Any) -> Metrics | None:
+        """Return what answers, if anything; start and stop of the worker are its own."""
+        metrics = worker.metrics = _metrics(worker.app.tasks[TASK].settings)
+        return metrics
+
+
 class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
     """Sweeps in a thread of the worker's main process, from when its pool stands until it shuts down."""
 
-    requires = ("celery.worker.components:Pool",)
+    requires = (_Measuring,)
 
     def create(self, worker: Any) -> Sweeper:
         """Return the thread; start and stop of the worker are its own."""
@@ -141,7 +185,10 @@ class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
         def once() -> None:
             # A workspace for each sweep: no connection to SQL is open when the pool forks its next child.
             with _no_fork, Workspace.open(task.settings) as workspace:
-                sweep(workspace, Ledger(workspace.engine), send, window=WINDOW_PER_SLOT * worker.concurrency)
+                window = WINDOW_PER_SLOT * worker.concurrency
+                expired = sweep(workspace, Ledger(workspace.engine), send, window=window)
+            if worker.metrics is not None:
+                worker.metrics.swept(expired)
 
         return Sweeper(once, period_s=task.sweep_s)
 
@@ -151,6 +198,10 @@ def _check(settings: Settings) -> None:
     check_deployment(settings)
     with Workspace.open(settings) as workspace:
         workspace.engine.dispose()
+
+
+def _metrics(settings: Settings) -> Metrics | None:
+    return None if settings.metrics_port is None else Metrics(settings, guard=_no_fork)
 
 
 def _queues() -> list[Queue]:

@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
-import ipaddress
-from urllib.parse import urlsplit
+import contextlib
+from dataclasses import dataclass
 
+from adapter.cache import answers_anyone, cache_facts
 from ontology.errors import ServiceError, SettingsError
-from ontology.settings import Settings, masked
+from ontology.settings import Settings, is_this_host, masked
 
-__all__ = ["check_broker", "check_deployment", "for_celery"]
+__all__ = ["Broker", "check_broker", "check_deployment", "for_celery"]
 
 
-def check_deployment(settings: Settings) -> str:
-    """Return the broker's URL once the settings are fit for Celery workers.
+@dataclass(frozen=True)
+class Broker:
+    """A fit broker, as it describes itself.
+
+    Attributes
+    ----------
+    version : str
+        Of Redis.
+    durable : bool
+        Whether it keeps waiting messages on disk.
+    seconds : float
+        The time it has, since 1970.
+    """
+
+    version: str
+    durable: bool
+    seconds: float
+
+
+def check_deployment(settings: Settings) -> Broker:
+    """Return what the broker says of itself once the settings are fit for Celery workers.
+
+    A cache that does not answer is no obstacle: work goes on without it.
 
     Raises
     ------
     SettingsError
-        For no broker, the embedded graph, SQLite with a broker that other hosts can reach, or a broker that
-        may evict messages; the message names the variable to set.
+        For no broker, the embedded graph, SQLite with a broker that other hosts can reach, a broker that may
+        evict messages, one Redis as broker and cache, or a Redis that answers other hosts without a password;
+        the message names the variable to set.
     ServiceError
         If the broker does not answer.
     """
@@ -33,14 +56,17 @@ def check_deployment(settings: Settings) -> str:
             f"GROVE_GRAPH_URL is {settings.graph_url!r}: the embedded graph belongs to one process and "
             "Celery workers are many; set GROVE_GRAPH_URL to a Neo4j server, or unset GROVE_BROKER_URL"
         )
-    if settings.database_url.startswith("sqlite") and not _is_this_host(broker):
+    if settings.database_url.startswith("sqlite") and not is_this_host(broker):
         raise SettingsError(
             f"GROVE_DATABASE_URL is {settings.database_url!r}, a file of one host, and the broker "
             f"{masked(broker)} serves several; set GROVE_DATABASE_URL to PostgreSQL "
             "(postgresql+psycopg://user:password@host/name)"
         )
-    check_broker(broker)
-    return broker
+    found = check_broker(broker)
+    if settings.cache_url is not None:
+        with contextlib.suppress(ServiceError):
+            cache_facts(settings)
+    return found
 
 
 def for_celery(url: str) -> str:
@@ -54,8 +80,8 @@ def for_celery(url: str) -> str:
     return "redis+socket:" + url.removeprefix("unix:").replace("?db=", "?virtual_host=")
 
 
-def check_broker(url: str) -> None:
-    """Make sure that the Redis at `url` answers and never evicts a message to make room."""
+def check_broker(url: str) -> Broker:
+    """Make sure that the Redis at `url` answers, nobody without its password, and never evicts a message."""
     import redis
 
     spelled = url
@@ -63,7 +89,8 @@ def check_broker(url: str) -> None:
         spelled = "unix:" + url.removeprefix("redis+socket:").replace("?virtual_host=", "?db=")
     try:
         with redis.Redis.from_url(spelled, socket_connect_timeout=5, socket_timeout=10) as client:
-            policy = client.info("memory")["maxmemory_policy"]
+            facts = client.info()
+            seconds, microseconds = client.time()
     except ValueError as error:
         raise SettingsError(
             f"GROVE_BROKER_URL: {masked(url)!r} is no Redis URL ({masked(str(error))}); "
@@ -73,21 +100,19 @@ def check_broker(url: str) -> None:
         raise ServiceError(
             f"broker {masked(url)}: {masked(str(error))}; check that Redis runs and GROVE_BROKER_URL is right"
         ) from error
-    if policy != "noeviction":
+    if facts["maxmemory_policy"] != "noeviction":
         raise SettingsError(
-            f"broker {masked(url)}: maxmemory-policy is {policy!r}, which drops waiting messages when memory "
-            "is short; set it to noeviction (redis-cli CONFIG SET maxmemory-policy noeviction) and keep "
-            "the cache (GROVE_CACHE_URL) in a Redis of its own"
+            f"broker {masked(url)}: maxmemory-policy is {facts['maxmemory_policy']!r}, which drops waiting "
+            "messages when memory is short; set it to noeviction (redis-cli CONFIG SET maxmemory-policy "
+            "noeviction) and keep the cache (GROVE_CACHE_URL) in a Redis of its own"
         )
-
-
-def _is_this_host(url: str) -> bool:
-    """Whether a Redis URL names a socket file or a loopback address."""
-    parts = urlsplit(url)
-    if parts.scheme in ("unix", "redis+socket"):
-        return True
-    host = parts.hostname or "localhost"
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    if answers_anyone(url):
+        raise SettingsError(
+            f"broker {masked(url)}: asks for no password, and other hosts can reach it; set one in its "
+            "redis.conf (requirepass) and in GROVE_BROKER_URL (redis://:password@host:6379/0)"
+        )
+    return Broker(
+        version=str(facts["redis_version"]),
+        durable=bool(facts["aof_enabled"]),
+        seconds=seconds + microseconds / 1e6,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Self
@@ -11,7 +12,7 @@ from typing import Self
 from ontology.workspace import Workspace
 from workers.execute import Outcome, execute_unit
 from workers.ledger import Ledger
-from workers.sweeper import WINDOW_PER_SLOT, sweep
+from workers.sweeper import WINDOW_PER_SLOT, dispatch, sweep
 
 __all__ = ["LEASE_S", "Pool"]
 
@@ -33,29 +34,49 @@ class Pool:
         Units at the same time; one for each core, at most 4, by default.
     lease_s : float
         Length of a unit's lease.
+    swept : callable, optional
+        Told after each sweep how many leases it found ended.
     """
 
-    def __init__(self, workspace: Workspace, *, threads: int | None = None, lease_s: float = LEASE_S) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        threads: int | None = None,
+        lease_s: float = LEASE_S,
+        swept: Callable[[int], None] | None = None,
+    ) -> None:
         self._workspace = workspace
         self._ledger = Ledger(workspace.engine, max_attempts=_ATTEMPTS)
         self._slots = threads or min(4, os.cpu_count() or 1)
         self._lease_s = lease_s
+        self._swept = swept or (lambda _: None)
         self._executor = ThreadPoolExecutor(self._slots, thread_name_prefix="unit")
         self._running: set[Future[Outcome]] = set()
         self._changed = threading.Event()
 
     def run_until(self, finished: Callable[[], bool]) -> None:
-        """Work until `finished()` is true, asked after every unit and at least once a second.
+        """Work until `finished()` is true, asked whenever nothing runs and about once a second.
 
         An error of the ledger leaves from here; the units stay where they are and can be taken up.
         """
+        window = self._slots * WINDOW_PER_SLOT
         while not finished():
+            self._swept(sweep(self._workspace, self._ledger, self._start, window=window))
+            self._work(window, until=time.monotonic() + _SWEEP_S)
+
+    def _work(self, window: int, *, until: float) -> None:
+        """Keep the threads busy until nothing is left to start, or the time of the next sweep."""
+        while (left := until - time.monotonic()) > 0:
+            self._changed.wait(left)
             self._changed.clear()
-            sweep(self._workspace, self._ledger, self._start, window=self._slots * WINDOW_PER_SLOT)
-            self._changed.wait(_SWEEP_S)
             for future in [future for future in self._running if future.done()]:
                 self._running.discard(future)
                 future.result()
+            if len(self._running) <= window // 2:
+                dispatch(self._ledger, self._start, window=window)
+            if not self._running:
+                return
 
     def close(self) -> None:
         """Wait for the units that run, and start no others."""

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import celery
+from celery.exceptions import SoftTimeLimitExceeded
 from kombu.exceptions import KombuError
 
 from ontology.errors import InputError, ServiceError
@@ -43,7 +44,9 @@ class UnitTask(celery.Task):  # type: ignore[misc]
         check_key(key)
         workspace = self._opened()
         ledger = Ledger(workspace.engine)
-        outcome = execute_unit(key, ledger, workspace, lease_s=self.lease_s)
+        outcome = execute_unit(
+            key, ledger, workspace, lease_s=self.lease_s, out_of_time=SoftTimeLimitExceeded
+        )
         window = WINDOW_PER_SLOT * (os.cpu_count() or 1)
         dispatch(ledger, sender(self.app), window=window)
         return outcome.value
@@ -53,7 +56,8 @@ class UnitTask(celery.Task):  # type: ignore[misc]
         if kwargs or not isinstance(args, tuple) or len(args) != 1:
             raise InputError(f"{TASK}: a message carries one key and nothing else")
         check_key(args[0])
-        return super().apply_async(args, **options)
+        own = {"time_limit": None, "soft_time_limit": None}  # those of the worker that gets it
+        return super().apply_async(args, **own, **options)
 
     def _opened(self) -> Workspace:
         if self._workspace is None or self._opened_by != os.getpid():

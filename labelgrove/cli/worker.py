@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 __all__ = ["worker"]
@@ -11,17 +13,52 @@ __all__ = ["worker"]
 @click.option(
     "--concurrency", "-c", type=click.IntRange(1, 1024), help="Units at a time; one per core if not given."
 )
-@click.option("--log-level", default="INFO", show_default=True, help="DEBUG, INFO, WARNING or ERROR.")
-def worker(concurrency: int | None, log_level: str) -> None:
+@click.option(
+    "--log-level",
+    type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
+    default="INFO",
+    show_default=True,
+    help="What to leave out of the log.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    help="Lines for people, or one JSON object each; GROVE_LOG_FORMAT if not given.",
+)
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65535),
+    help="Answer Prometheus at this port, 0 for any free one; GROVE_METRICS_PORT if not given.",
+)
+@click.option(
+    "--metrics-address",
+    help="Answer at this address of the host; GROVE_METRICS_ADDRESS if not given, else loopback alone.",
+)
+def worker(
+    concurrency: int | None,
+    log_level: str,
+    log_format: str | None,
+    metrics_port: int | None,
+    metrics_address: str | None,
+) -> None:
     """Serve background jobs until told to stop: from GROVE_BROKER_URL, or in this process without a broker.
 
     With a broker, SIGTERM gives the running units 20 s to finish; without one it ends them at once. What is
     cut off, by SIGKILL too, is taken up again when its lease has ended.
     """
+    import dataclasses
     import os
 
     os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")  # Celery reads it when imported: soft, bounded shutdown
     from ontology.settings import Settings
     from workers.app import run_worker
 
-    run_worker(Settings.from_env(), concurrency=concurrency, log_level=log_level)
+    given: dict[str, Any] = {
+        "log_format": log_format,
+        "metrics_port": metrics_port,
+        "metrics_address": metrics_address,
+    }
+    settings = dataclasses.replace(
+        Settings.from_env(), **{name: value for name, value in given.items() if value is not None}
+    )
+    run_worker(settings, concurrency=concurrency, log_level=log_level)

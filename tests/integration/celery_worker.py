@@ -28,8 +28,11 @@ def environment(settings: Settings) -> dict[str, str]:
         "GROVE_DATABASE_URL": settings.database_url,
         "GROVE_ARTIFACTS_URL": settings.artifacts_url,
         "GROVE_BROKER_URL": settings.broker_url,
+        "GROVE_CACHE_URL": settings.cache_url,
+        "GROVE_LOG_FORMAT": settings.log_format,
+        "GROVE_METRICS_PORT": settings.metrics_port,
     }
-    return kept | {name: value for name, value in named.items() if value is not None}
+    return kept | {name: str(value) for name, value in named.items() if value is not None}
 
 
 class CeleryWorker:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import importlib.metadata
+import json
 import re
 import shlex
 import subprocess
+import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,10 +19,21 @@ import pytest
 import yaml
 
 from ontology.settings import Settings
+from ontology.workspace import Workspace
 from tests.conftest import serving, unavailable
-from tests.services import Neo4jServer, PostgresServer, RedisServer, ServiceMissingError, wait_until
+from tests.integration.celery_worker import CeleryWorker
+from tests.integration.workers_support import PARTS, registered, settings_in
+from tests.services import (
+    Neo4jServer,
+    PostgresServer,
+    RedisServer,
+    ServerProcess,
+    ServiceMissingError,
+    wait_until,
+)
 from tests.services.postgres_server import _connect
 from tests.services.process import find_program
+from workers import client
 
 ROOT = Path(__file__).parents[2]
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
@@ -46,14 +63,16 @@ def environment(name: str, values: dict[str, str]) -> dict[str, str]:
 
 def run_health_check(name: str, changes: dict[str, str], **env: str) -> int:
     """Run the service's health check with its fixed port changed to that of the running server."""
-    kind, script = SERVICES[name]["healthcheck"]["test"]
-    assert kind == "CMD-SHELL"
-    script = interpolated(script, {})
+    kind, *words = SERVICES[name]["healthcheck"]["test"]
+    words = [interpolated(word, {}) for word in words]
     for old, new in changes.items():
-        assert old in script
-        script = script.replace(old, new)
-    path = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
-    return subprocess.run(["sh", "-c", script], env=path | env, check=False, timeout=30).returncode
+        assert any(old in word for word in words)
+        words = [word.replace(old, new) for word in words]
+    command = {"CMD-SHELL": ["sh", "-c", *words], "CMD": words}[kind]
+    path = {"PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"}
+    return subprocess.run(
+        command, env=path | env, check=False, timeout=30, stderr=subprocess.DEVNULL
+    ).returncode
 
 
 def need(*programs: tuple[str, str]) -> None:
@@ -87,7 +106,7 @@ def test_no_password_is_written_down(name: str) -> None:
     required = r"\$\{\w+_PASSWORD:\?[^}]+\}"
     for key, text in SERVICES[name].get("environment", {}).items():
         secret = (
-            re.search(r"://[^/@:$]*:(?P<url>.+)@|^\w+/(?P<pair>.+)$", str(text))
+            re.search(r"://[^/@:$]*:(?P<url>.+)@|^\w+[/:](?P<pair>\$.+)$", str(text))
             if "_URL" in key or "AUTH" in key
             else None
         )
@@ -216,11 +235,96 @@ def test_neo4j_service() -> None:
         assert run_health_check("neo4j", port) != 0
 
 
+class ComposeFlower(ServerProcess):
+    """Flower started by the command of the Compose service, at a broker and port of its own."""
+
+    name = "flower"
+    start_deadline_s = 60.0
+
+    def __init__(self, broker_url: str) -> None:
+        super().__init__()
+        self.password = "made-up"
+        values = environment("flower", {"REDIS_BROKER_PASSWORD": "unused", "FLOWER_PASSWORD": self.password})
+        changes = {"GROVE_BROKER_URL": broker_url, "GROVE_HOME": str(self.home)}
+        ours = {"FLOWER_ADDRESS": "127.0.0.1", "FLOWER_PORT": str(self.port)}
+        self._env = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", **values, **changes, **ours}
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def version(self) -> str:
+        return importlib.metadata.version("flower")
+
+    def get(self, path: str, *, password: str | None = None, method: str = "GET") -> tuple[int, str]:
+        request = urllib.request.Request(f"{self.url}{path}", method=method)
+        if password is not None:
+            request.add_header(
+                "Authorization", f"Basic {base64.b64encode(f'grove:{password}'.encode()).decode()}"
+            )
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, ""
+
+    def _prepare(self) -> None:
+        pass
+
+    def _command(self) -> list[str]:
+        return list(SERVICES["flower"]["command"])
+
+    def _popen_options(self) -> dict[str, Any]:
+        return {"env": self._env, "cwd": ROOT}
+
+    def _probe(self) -> None:
+        assert self.get("/healthcheck") == (200, "OK")
+
+
+@pytest.mark.services
+def test_flower_service(tmp_path: Path, redis_url: str) -> None:
+    """Tasks are seen without the control channel; nobody gets in without the password, or gives orders."""
+    (tmp_path / "home").mkdir()
+    settings = settings_in(tmp_path / "home", broker_url=redis_url)
+    with (
+        serving(ComposeFlower(redis_url)) as server,
+        registered(PARTS),
+        CeleryWorker(settings, tmp_path / "log") as worker,
+        Workspace.open(settings) as workspace,
+    ):
+        job = client.submit(workspace, "parts", {"numbers": [1, 2]})
+        assert job.units == {"done": 3}
+
+        def ended() -> int:
+            status, body = server.get("/api/tasks?state=SUCCESS", password=server.password)
+            assert status == 200
+            return len(json.loads(body))
+
+        wait_until(lambda: ended() == 3, deadline_s=20, what="three tasks in Flower")
+        for password in (None, "not-the-password"):
+            assert server.get("/api/tasks", password=password)[0] == 401
+        (name,) = {task["worker"] for task in tasks_of(server)}
+        order = server.get(f"/api/worker/shutdown/{name}", password=server.password, method="POST")
+        assert order[0] >= 400
+        assert worker.children()
+        port = {"5555": str(server.port)}
+        assert run_health_check("flower", port) == 0
+        server.kill()
+        assert run_health_check("flower", port) != 0
+
+
+def tasks_of(server: ComposeFlower) -> list[dict[str, Any]]:
+    return list(json.loads(server.get("/api/tasks", password=server.password)[1]).values())
+
+
 def test_worker_environment_is_understood() -> None:
     passwords = {
         f"{name}_PASSWORD": name.lower() for name in ("NEO4J", "POSTGRES", "REDIS_BROKER", "REDIS_CACHE")
     }
     settings = Settings.from_env(environment("worker", passwords))
+    assert (settings.log_format, settings.metrics_port) == ("json", 9464)
     assert not settings.graph_is_embedded
     reached = [settings.graph_url, settings.database_url, settings.broker_url or "", settings.cache_url or ""]
     assert [urlsplit(url).hostname for url in reached] == CORE

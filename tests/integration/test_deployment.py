@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -46,8 +47,9 @@ def grove(environment: dict[str, str], *arguments: str, cwd: Path, code: int = 0
 
 @pytest.fixture
 def worker(deployment: dict[str, str], tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The worker of docker-compose.yml: its command with its signal setting, on an empty database."""
-    environment = deployment | {"REMAP_SIGTERM": WORKER["environment"]["REMAP_SIGTERM"]}
+    """The worker of docker-compose.yml: its command and environment, on an empty database."""
+    given = {name: str(value) for name, value in WORKER["environment"].items() if "$" not in str(value)}
+    environment = given | deployment | {"GROVE_METRICS_PORT": "0", "GROVE_METRICS_ADDRESS": "127.0.0.1"}
     with (
         (tmp_path / "worker.log").open("wb") as log,
         subprocess.Popen(
@@ -92,8 +94,14 @@ def test_ingest_build_score_and_query_on_servers(deployment, worker, tmp_path):
     assert found["rows"] == [["moss"], ["elm"], ["oak"]]
     assert json.loads(call("graph", "verify", "--json"))[0]["digest"] == digest
     assert json.loads(call("jobs", "list", "--json"))[0]["result_sha256"] == built["sha256"]
+    log = (tmp_path / "worker.log").read_text()
+    assert re.search(r"metrics at http://127\.0\.0\.1:\d+/metrics", log)
+    ends = [line for line in map(json.loads, re.findall(r"^\{.*", log, re.M)) if "outcome" in line]
+    assert [(end["kind"], end["outcome"]) for end in ends if built["job"] in end["jobs"]] == [
+        ("bundle", "done")
+    ]
     secret = deployment["GROVE_GRAPH_URL"].split("@")[0].split(":")[-1]
-    assert secret not in (tmp_path / "worker.log").read_text()
+    assert secret not in log
 
 
 def test_the_same_commands_give_the_same_bundle_without_servers(deployment, worker, tmp_path):

@@ -86,6 +86,7 @@ def test_a_job_of_two_stages_and_hostile_messages(tmp_path, settings, parts):
             for body, content_type in (
                 (pickle.dumps(_Bomb(str(marker))), "application/x-python-serialize"),
                 (json.dumps([["../../etc/passwd"], {}, {}]).encode(), "application/json"),
+                (json.dumps([["f" * 64, "more"], {}, {}]).encode(), "application/json"),
                 (
                     json.dumps([[], {"key": "f" * 64, "spec": {"kind": "evil"}}, {}]).encode(),
                     "application/json",

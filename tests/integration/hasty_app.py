@@ -1,0 +1,16 @@
+"""The application of `slow_kind_app`, whose units have one second: `celery -A` this module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.integration import slow_kind_app
+from workers.tasks import TASK
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(name)
+    app = slow_kind_app.app
+    app.tasks[TASK].soft_time_limit = 1
+    return app

@@ -1,0 +1,253 @@
+"""What Prometheus reads of a worker: the ledger in numbers, and what this process did itself.
+
+Children of a prefork pool share nothing with the process that answers, and need not: what they do stands in
+the ledger, which is read when somebody asks. Numbers of the ledger are therefore gauges and the same on every
+worker; what is said of sweeps is said of this process alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Self
+
+import sqlalchemy as sa
+
+from ontology.database import now, reading
+from ontology.errors import GroveError, MissingExtraError, SettingsError
+from ontology.settings import Settings
+from ontology.workspace import Workspace
+from workers.records import in_state
+from workers.states import State
+from workers.tables import job_table, unit_table
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+__all__ = ["BUCKETS_S", "Metrics"]
+
+logger = logging.getLogger(__name__)
+
+BUCKETS_S = (0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 600.0)
+"""Upper ends of the classes of durations; units are stopped at 660 s."""
+
+_SHARE = 10
+"""A reading of the ledger is used for so many times as long as it took: at most this share of one core."""
+
+_job, _unit = job_table.c, unit_table.c
+
+
+class Metrics:
+    """Answers Prometheus at an address, from when it is entered until it is left.
+
+    Parameters
+    ----------
+    settings : Settings
+        Whose ledger is read; `metrics_address` and `metrics_port` say where to listen.
+    guard : context manager
+        Entered while the ledger is read, so that no process is forked meanwhile; reusable.
+
+    Raises
+    ------
+    MissingExtraError
+        If prometheus-client is not installed.
+    """
+
+    def __init__(self, settings: Settings, *, guard: AbstractContextManager[Any] | None = None) -> None:
+        try:
+            import prometheus_client
+        except ImportError as error:
+            raise MissingExtraError.of("prometheus-client", "service", "GROVE_METRICS_PORT") from error
+        self._settings = settings
+        self._client = prometheus_client
+        self._guard = guard or contextlib.nullcontext()
+        self._registry = prometheus_client.CollectorRegistry()
+        prometheus_client.ProcessCollector(registry=self._registry)
+        self._expiries = prometheus_client.Counter(
+            "labelgrove_lease_expiries",
+            "Leases found ended by the sweeps of this process: units of lost workers, freed or failed.",
+            registry=self._registry,
+        )
+        self._last_sweep = prometheus_client.Gauge(
+            "labelgrove_last_sweep_timestamp_seconds",
+            "When this process last finished a sweep.",
+            registry=self._registry,
+        )
+        build = prometheus_client.Info("labelgrove_build", "The version.", registry=self._registry)
+        build.info({"version": _version()})
+        self._registry.register(_LedgerCollector(settings, self._guard))
+        self._server: Any = None
+        self.port: int | None = None
+
+    def swept(self, expiries: int) -> None:
+        """Note a finished sweep, and how many leases it found ended."""
+        self._expiries.inc(expiries)
+        self._last_sweep.set_to_current_time()
+
+    def start(self) -> None:
+        """Listen; `SettingsError` where the address cannot be had."""
+        address, port = self._settings.metrics_address, self._settings.metrics_port or 0
+        try:
+            self._server, _ = self._client.start_http_server(port, address, self._registry)
+        except OSError as error:
+            raise SettingsError(
+                f"GROVE_METRICS_PORT: cannot listen at {address}:{port} ({error.strerror or error}); choose "
+                "another port, 0 for any, and an address of this host"
+            ) from error
+        self.port = self._server.server_port
+        # A child would keep the port taken after this process has ended.
+        os.register_at_fork(after_in_child=self._close_socket)
+        logger.info("metrics at http://%s:%d/metrics", address, self.port)
+
+    def stop(self) -> None:
+        """Stop listening."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _close_socket(self) -> None:
+        if self._server is not None:
+            self._server.socket.close()
+
+
+class _LedgerCollector:
+    """Reads jobs and units when asked, seldom enough that a huge ledger does not feel it."""
+
+    def __init__(self, settings: Settings, guard: AbstractContextManager[Any]) -> None:
+        self._settings = settings
+        self._guard = guard
+        self._lock = threading.Lock()
+        self._families: list[Metric] = []
+        self._fresh_until = 0.0
+
+    def describe(self) -> Iterable[Metric]:
+        """Return nothing: registering must not read the ledger."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the families; where the ledger does not answer, only that it does not."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        up = GaugeMetricFamily("labelgrove_ledger_up", "Whether the ledger answered this reading.")
+        with self._lock:
+            began = time.monotonic()
+            if began >= self._fresh_until:
+                self._families = []
+                try:
+                    self._families = self._read()
+                except GroveError as error:
+                    logger.warning("metrics: %s", error)
+                ended = time.monotonic()
+                self._fresh_until = ended + _SHARE * (ended - began)
+            up.add_metric([], float(bool(self._families)))
+            families = self._families
+        yield up
+        yield from families
+
+    def _read(self) -> list[Metric]:
+        # A workspace for each reading: no connection to SQL is open when a pool forks its next child.
+        with (
+            self._guard,
+            Workspace.open(self._settings) as workspace,
+            reading(workspace.engine) as connection,
+        ):
+            return [*_of_units(connection), _of_jobs(connection), *_of_the_queue(connection)]
+
+
+def _of_units(connection: sa.Connection) -> Iterator[Metric]:
+    """One pass over the units."""
+    from prometheus_client.core import GaugeHistogramMetricFamily, GaugeMetricFamily
+
+    took = _unit.ended_at - _unit.claimed_at
+    within = [sa.func.sum(sa.case((took <= end, 1), else_=0)) for end in BUCKETS_S]
+    query = sa.select(
+        _unit.kind,
+        _unit.state,
+        sa.func.count(),
+        sa.func.sum(_unit.fence),
+        sa.func.coalesce(sa.func.sum(_unit.size), 0),
+        sa.func.count(took),
+        sa.func.coalesce(sa.func.sum(took), 0.0),
+        *within,
+    ).group_by(_unit.kind, _unit.state)
+    units = GaugeMetricFamily("labelgrove_units", "Units by kind and state.", labels=("kind", "state"))
+    attempts = GaugeMetricFamily(
+        "labelgrove_unit_attempts", "Claims of the units there are, by kind.", labels=("kind",)
+    )
+    size = GaugeMetricFamily(
+        "labelgrove_artifact_bytes", "Bytes of the artifacts of done units, by kind.", labels=("kind",)
+    )
+    seconds = GaugeHistogramMetricFamily(
+        "labelgrove_unit_seconds",
+        "Seconds that the last attempt of each unit took, by kind and the state it left.",
+        labels=("kind", "outcome"),
+    )
+    claims: dict[str, int] = {}
+    published: dict[str, int] = {}
+    for kind, state, number, fences, stored, ended, total, *counts in connection.execute(query):
+        units.add_metric((kind, state), number)
+        claims[kind] = claims.get(kind, 0) + fences
+        published[kind] = published.get(kind, 0) + int(stored)
+        if ended:
+            buckets = [*zip(map(str, BUCKETS_S), map(float, counts), strict=True), ("+Inf", float(ended))]
+            seconds.add_metric((kind, state), buckets, total)
+    for family, values in ((attempts, claims), (size, published)):
+        for kind, value in values.items():
+            family.add_metric((kind,), value)
+    yield from (units, attempts, size, seconds)
+
+
+def _of_jobs(connection: sa.Connection) -> Metric:
+    from prometheus_client.core import GaugeMetricFamily
+
+    state = sa.case((in_state(State.RUNNING), State.RUNNING.value), else_=_job.state)
+    shown = sa.select(_job.kind, state.label("state")).subquery().c
+    query = sa.select(shown.kind, shown.state, sa.func.count()).group_by(shown.kind, shown.state)
+    jobs = GaugeMetricFamily("labelgrove_jobs", "Jobs by kind and state.", labels=("kind", "state"))
+    for kind, value, number in connection.execute(query):
+        jobs.add_metric((kind, value), number)
+    return jobs
+
+
+def _of_the_queue(connection: sa.Connection) -> Iterator[Metric]:
+    """Two questions that the index on state and time of sending answers."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    pending = _unit.state == State.PENDING
+    oldest = (
+        sa.select(now() - _unit.next_send_at)
+        .where(pending, _unit.next_send_at <= now(), _unit.waits_for.is_(None))
+        .order_by(_unit.next_send_at)
+        .limit(1)
+    )
+    out = sa.select(sa.func.count()).where(pending, _unit.sends > 0, _unit.next_send_at > now())
+    age = connection.execute(oldest).scalar_one_or_none()
+    yield GaugeMetricFamily(
+        "labelgrove_queue_age_seconds",
+        "How long the oldest unit that is due waits to be sent; 0: none is due.",
+        value=max(0.0, age or 0.0),
+    )
+    yield GaugeMetricFamily(
+        "labelgrove_messages_out",
+        "Messages sent that no worker has claimed yet.",
+        value=connection.execute(out).scalar_one(),
+    )
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    return metadata.version("labelgrove")
