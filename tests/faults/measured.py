@@ -1,0 +1,41 @@
+"""Figures of fault tests, kept for `docs/reliability.md` where `GROVE_TEST_FAULTS_MEASURED=1` says so."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FOLDER", "documents", "keep"]
+
+FOLDER = Path(__file__).with_name("measured")
+
+
+def keep(test: str, run: str, figures: Mapping[str, Any]) -> None:
+    """Keep what one run of a fault test showed, in place of what its last such run did.
+
+    Parameters
+    ----------
+    test : str
+        Number of the fault test, such as ``F1``; its file is named by it.
+    run : str
+        What was run, such as ``200 faults, PostgreSQL``: a row of the table.
+    figures : mapping
+        ``seed``, ``seconds`` and, where they say something, ``units``, ``claims``, ``orphans``, ``drain_s``
+        and ``note``.
+    """
+    if os.environ.get("GROVE_TEST_FAULTS_MEASURED") != "1":
+        return
+    FOLDER.mkdir(exist_ok=True)
+    runs = documents().get(test, {})
+    runs[run] = {"date": str(datetime.now(UTC).date()), **figures}
+    (FOLDER / f"{test}.json").write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
+
+
+def documents() -> dict[str, dict[str, dict[str, Any]]]:
+    """Return everything kept: by test, then by run."""
+    paths = sorted(FOLDER.glob("*.json"), key=lambda path: int(path.stem.removeprefix("F")))
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
