@@ -17,8 +17,9 @@ from ontology.settings import Settings
 from ontology.workspace import Workspace
 from tests.integration.celery_worker import ROOT, CeleryWorker, environment
 from tests.integration.workers_support import GATED, notes, registered, settings_in
-from tests.services import wait_until
+from tests.services import RedisServer, wait_until
 from workers import client
+from workers.kinds import DEFAULT_QUEUE
 from workers.ledger import Ledger
 from workers.states import Job, State
 
@@ -131,3 +132,25 @@ def test_a_stopped_worker_ends_by_itself_and_leaves_no_process(workspace, settin
         family = [worker.pid, *worker.children()]
         assert worker.stop() == 0
     assert not any(psutil.pid_exists(pid) for pid in family)
+
+
+def test_a_node_whose_acknowledgement_was_lost_takes_further_messages(tmp_path: Path):
+    for name in ("home", "first", "second"):
+        (tmp_path / name).mkdir()
+    with RedisServer(appendonly=True) as broker, registered(GATED):
+        settings = settings_in(tmp_path / "home", broker_url=broker.url)
+        with Workspace.open(settings) as workspace, CeleryWorker(settings, tmp_path / "log"):
+            first = ask(workspace, tmp_path / "first")
+            wait_for_start(tmp_path / "first", 1)
+            (tmp_path / "second" / "go").touch()
+            second = ask(workspace, tmp_path / "second")  # one slot, and it is taken
+            with broker.client() as client_of_broker:
+                assert client_of_broker.llen(f"labelgrove:{DEFAULT_QUEUE}") == 1
+            broker.kill()
+            (tmp_path / "first" / "go").touch()
+            assert client.wait(workspace, first.id, timeout_s=60).state is State.DONE
+            wait_until(
+                lambda: "Couldn't ack" in (tmp_path / "log").read_text(), deadline_s=30, what="the loss"
+            )
+            broker.start()
+            assert client.wait(workspace, second.id, timeout_s=60).state is State.DONE
