@@ -1,0 +1,85 @@
+"""A connection to PostgreSQL that never waits for ever.
+
+A network that swallows what is sent, a balancer whose server is gone, a process stopped in the middle of a
+transaction: none of them says anything. So each side has a clock. The operating system probes idle and
+unacknowledged connections (`LIMITS`), the server ends transactions that do nothing and so frees their locks,
+and the client gives up on an answer of which nothing comes within `ANSWER_S`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import psycopg
+
+__all__ = ["ANSWER_S", "LIMITS", "Connection", "unhurried"]
+
+ANSWER_S = 30.0
+"""Seconds without a byte of an answer after which a connection counts as broken."""
+
+_PROBES = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+_UNACKNOWLEDGED_MS = 20_000
+_IDLE_IN_TRANSACTION_MS = 20_000  # no transaction here waits for anything but the database
+
+LIMITS: Final[Mapping[str, Any]] = {
+    "connect_timeout": 10,
+    **_PROBES,
+    "tcp_user_timeout": _UNACKNOWLEDGED_MS,
+    "options": " ".join(
+        [
+            *(f"-c tcp_{name}={value}" for name, value in _PROBES.items()),
+            f"-c tcp_user_timeout={_UNACKNOWLEDGED_MS}",
+            f"-c idle_in_transaction_session_timeout={_IDLE_IN_TRANSACTION_MS}",
+        ]
+    ),
+}
+"""Parameters of every connection; one that the database's URL names too has the value given there."""
+
+
+class Connection(psycopg.Connection[Any]):
+    """A connection that is closed, with an `OperationalError`, when an answer stops coming.
+
+    Attributes
+    ----------
+    answer_s : float
+        Seconds without a byte after which it is given up.
+    """
+
+    answer_s: float = math.nan
+
+    def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
+        """Consume a generator of the driver, which says what it waits for, within the time of an answer."""
+        limit = ANSWER_S if math.isnan(self.answer_s) else self.answer_s
+        return super().wait(self._within(limit, gen), *args, **options)
+
+    def _within(self, seconds: float, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        """Pass a generator on, unless nothing becomes ready for so many seconds."""
+        try:
+            awaited = next(gen)
+            silent_since = time.monotonic()
+            while True:
+                ready = yield awaited
+                if ready:
+                    silent_since = time.monotonic()
+                elif time.monotonic() - silent_since > seconds:
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError(
+                        f"connection lost: the server was silent for {seconds:g} s"
+                    )
+                awaited = gen.send(ready)
+        except StopIteration as end:
+            return end.value
+
+
+@contextmanager
+def unhurried(connection: Any) -> Iterator[None]:
+    """Let statements on a `Connection` take as long as they need, as those of a migration may."""
+    before, connection.answer_s = connection.answer_s, math.inf
+    try:
+        yield
+    finally:
+        connection.answer_s = before
