@@ -5,8 +5,8 @@
 Each part is measured in processes of its own, one after the other, and its documents are kept in
 `tests/benchmarks/measured/PART.json`; the page is written from those files alone, so that parts not named by
 `--only` keep their last figures, and `--render` measures nothing. Run it on a machine that does nothing else:
-how many cores other processes kept busy during a run is noted beside it. The parts `ingest`, `ledger` and
-`overhead` start servers of their own.
+how many cores other processes kept busy during a run is noted beside it. The parts `ingest`, `ledger`,
+`overhead` and `lshtc` start servers of their own.
 """
 
 from __future__ import annotations

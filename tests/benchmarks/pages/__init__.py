@@ -6,7 +6,17 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks.pages import cover, distances, ingest, ledger, locus, scoring, selection, summary
+from tests.benchmarks.pages import (
+    cover,
+    distances,
+    ingest,
+    ledger,
+    locus,
+    lshtc,
+    scoring,
+    selection,
+    summary,
+)
 from tests.benchmarks.pages.section import Run, Section, paragraph, table
 
 PAGE = Path(__file__).parents[3] / "docs" / "benchmarks.md"
@@ -24,15 +34,15 @@ PARTS: dict[str, Callable[[list[Run]], Section]] = {
     "ingest": ingest.section,
     "ledger": ledger.slopes,
     "overhead": ledger.overhead,
+    "lshtc": lshtc.section,
 }
 
 _ABOUT = """\
 Written by `python -m tests.benchmarks` from the documents in `tests/benchmarks/measured`; `--only` measures
 some parts again: {parts}. {machine}. Every benchmark checks its answers before their times count, ratios
 are measured inside one run, and each part names its seeds, its threads and how busy others kept the machine,
-which has two cores. Times are processor time, but for ingest, ledger,
-overhead and first calls. A factor is the measured
-figure over the wanted one."""
+which has two cores. Times are processor time, but for ingest, ledger, overhead, lshtc and first calls. A
+factor is the measured figure over the wanted one."""
 
 
 def measured(part: str) -> list[Run]:
