@@ -183,6 +183,10 @@ _UNUSABLE = re.compile(
 
 def _translate(context: ExceptionContext) -> None:
     """Raise our own error for faults of the server or the disk; statements at fault keep SQLAlchemy's."""
+    if (
+        context.is_pre_ping
+    ):  # the pool takes a connection that died while it rested for what it is, and connects
+        return
     original, driver = context.original_exception, context.dialect.loaded_dbapi
     if not isinstance(original, driver.DatabaseError) or isinstance(original, driver.IntegrityError):
         return

@@ -42,11 +42,12 @@ __all__ = [
     "RegisterResult",
     "announce",
     "delete_ontology",
+    "empty_graph",
     "export_ontology",
     "make_current",
-    "rebuild_graph",
     "register",
     "repair",
+    "restore_graph",
     "snapshot_graph",
     "verify_graph",
 ]
@@ -207,16 +208,17 @@ def repair(workspace: Workspace) -> list[str]:
         return _repair_names(workspace)
 
 
-def rebuild_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[str]:
-    """Make the graph anew from the snapshots and return the digests of the versions in it.
+def empty_graph(workspace: Workspace) -> list[str]:
+    """Drop every version from the graph, to be restored from its snapshot; return their digests.
 
     What a user edited in the graph by hand is lost unless `snapshot_graph` kept it before. A name that
     somebody is changing raises `ConflictError`, a snapshot that is damaged or gone `ArtifactError` or
     `NotFoundError`, before anything is dropped: the graph may hold the last copy.
     """
     with ExitStack() as leases:  # every name is held before anything is dropped: all of the graph, or none
-        held = [leases.enter_context(holding(workspace, name)) for name in workspace.catalog.names()]
-        versions = [version for version in workspace.catalog.versions() if version.state == "ready"]
+        for name in workspace.catalog.names():
+            leases.enter_context(holding(workspace, name))
+        versions = _ready(workspace)
         for version in versions:
             workspace.snapshot(version)
         if workspace.graph.dialect == "embedded":
@@ -224,9 +226,27 @@ def rebuild_graph(workspace: Workspace, *, progress: Progress | None = None) -> 
         else:
             for version in versions:
                 drop_from_graph(workspace, version.digest)
-        for lease in held:
-            _restore(workspace, lease, Steps(progress))
-    return sorted({version.digest for version in versions})
+    return _digests(versions)
+
+
+def restore_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[str]:
+    """Load what the graph lacks, bring every name in line, and return the digests of the versions in it.
+
+    Batches that are done are recorded: one that was cut short goes on from there. A name that somebody is
+    changing raises `ConflictError` after all the others are in line.
+    """
+    busy = []
+    for name in workspace.catalog.names():
+        with ExitStack() as held:
+            try:
+                lease = held.enter_context(holding(workspace, name))
+            except ConflictError as error:
+                busy.append(str(error))
+            else:
+                _restore(workspace, lease, Steps(progress))
+    if busy:
+        raise ConflictError("; ".join(busy))
+    return _digests(_ready(workspace))
 
 
 def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[dict[str, Any]]:
@@ -242,7 +262,7 @@ def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> l
     -----
     Reads every version whole, and computes its digest from what the graph holds.
     """
-    ready = [version for version in workspace.catalog.versions() if version.state == "ready"]
+    ready = _ready(workspace)
     steps, findings = Steps(progress), []
     with steps.step("verify", len(ready)):
         for done, version in enumerate(ready, start=1):
@@ -404,6 +424,14 @@ def _restore(workspace: Workspace, lease: Lease, steps: Steps) -> None:
         _clear(workspace, lease.name)
 
 
+def _ready(workspace: Workspace) -> list[Version]:
+    return [version for version in workspace.catalog.versions() if version.state == "ready"]
+
+
+def _digests(versions: list[Version]) -> list[str]:
+    return sorted({version.digest for version in versions})
+
+
 def _wipe(workspace: Workspace) -> None:
     from ontology.graph.embedded import EmbeddedStore
 
@@ -416,9 +444,7 @@ def _clear(workspace: Workspace, name: str) -> None:
     """Drop from graph and index what the catalogue no longer has under `name`, and versions nobody has."""
     if workspace.catalog.current(name) is None:
         workspace.graph.drop_ontology(name)
-    held = (
-        workspace.graph.versions()
-    )  # before the catalogue is asked: what an ingest began meanwhile is not in it
+    held = workspace.graph.versions()  # first: what an ingest begins after this is not among them
     kept = {version.digest for version in workspace.catalog.versions()}
     ours = workspace.catalog.currents()
     for row in held:

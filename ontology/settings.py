@@ -45,6 +45,8 @@ class Settings:
         Days after which a finished job is forgotten, unless a bundle or a schedule still needs it.
     keep_results : int
         Results of each kind and version of an ontology that stay in the graph, the newest.
+    unit_time_limit_s : int
+        Seconds after which a Celery worker gives a unit back, to be tried again.
     log_format : str
         What workers write their log as: ``text``, or ``json`` for one object per line.
     metrics_port : int or None
@@ -66,6 +68,7 @@ class Settings:
     cache_url: str | None = None
     keep_jobs_days: int = 30
     keep_results: int = 20
+    unit_time_limit_s: int = 600
     log_format: str = "text"
     metrics_port: int | None = None
     metrics_address: str = "127.0.0.1"
@@ -83,10 +86,13 @@ class Settings:
             artifacts_url=_read(env, "GROVE_ARTIFACTS_URL") or str(home / "artifacts"),
             broker_url=_url(env, "GROVE_BROKER_URL", _REDIS_SCHEMES),
             cache_url=_url(env, "GROVE_CACHE_URL", _REDIS_SCHEMES),
-            keep_jobs_days=_days(env, "GROVE_KEEP_JOBS_DAYS", default=cls.keep_jobs_days),
-            keep_results=_count(env, "GROVE_KEEP_RESULTS", default=cls.keep_results),
+            keep_jobs_days=_whole_or(env, "GROVE_KEEP_JOBS_DAYS", 1, 99_999, default=cls.keep_jobs_days),
+            keep_results=_whole_or(env, "GROVE_KEEP_RESULTS", 0, 99_999, default=cls.keep_results),
+            unit_time_limit_s=_whole_or(
+                env, "GROVE_UNIT_TIME_LIMIT_S", 10, 86_400, default=cls.unit_time_limit_s
+            ),
             log_format=_one_of(env, "GROVE_LOG_FORMAT", _LOG_FORMATS),
-            metrics_port=_port(env, "GROVE_METRICS_PORT"),
+            metrics_port=_whole(env, "GROVE_METRICS_PORT", 0, 65_535),
             metrics_address=_read(env, "GROVE_METRICS_ADDRESS") or cls.metrics_address,
         )
 
@@ -176,31 +182,18 @@ def _one_of(env: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def _port(env: Mapping[str, str], name: str) -> int | None:
+def _whole(env: Mapping[str, str], name: str, least: int, most: int) -> int | None:
     value = _read(env, name)
     if value is None:
         return None
-    if not (value.isascii() and value.isdigit() and int(value) < 2**16):
-        raise SettingsError(f"{name}: {value!r} must be a port, 0 to 65535")
+    if not re.fullmatch(r"0|[1-9][0-9]{0,8}", value) or not least <= int(value) <= most:
+        raise SettingsError(f"{name}: {value!r} is not a whole number from {least} to {most}")
     return int(value)
 
 
-def _days(env: Mapping[str, str], name: str, *, default: int) -> int:
-    value = _read(env, name)
-    if value is None:
-        return default
-    if not re.fullmatch(r"[1-9][0-9]{0,4}", value):
-        raise SettingsError(f"{name}: {value!r} is not a whole number of days from 1 to 99999")
-    return int(value)
-
-
-def _count(env: Mapping[str, str], name: str, *, default: int) -> int:
-    value = _read(env, name)
-    if value is None:
-        return default
-    if not re.fullmatch(r"0|[1-9][0-9]{0,4}", value):
-        raise SettingsError(f"{name}: {value!r} is not a whole number from 0 to 99999")
-    return int(value)
+def _whole_or(env: Mapping[str, str], name: str, least: int, most: int, *, default: int) -> int:
+    value = _whole(env, name, least, most)
+    return default if value is None else value
 
 
 def _is_ambiguous(url: str) -> bool:

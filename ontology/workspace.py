@@ -98,7 +98,8 @@ class Workspace:
                     if self.repair() and self.on_repair is not None:
                         self.on_repair(self)
                 except BaseException:
-                    self.close()
+                    self._graph.close()
+                    self._graph = None
                     raise
             return self._graph
 

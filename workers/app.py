@@ -34,6 +34,9 @@ from workers.tasks import TASK, UnitTask, sender
 
 __all__ = ["make_app", "run_worker", "send_due"]
 
+_TO_GIVE_BACK_S = 60
+"""What a unit that is out of time has to end in before its process is killed."""
+
 _no_fork = threading.RLock()
 """Held during a sweep: a child forked then would inherit locks that its one thread never releases."""
 
@@ -56,7 +59,9 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         log=_Logging,
         set_as_current=False,
     )
+    hard_limit_s = settings.unit_time_limit_s + _TO_GIVE_BACK_S
     app.conf.update(
+        broker_transport="workers.transport:Transport",
         task_serializer="json",
         result_serializer="json",
         accept_content=["json"],
@@ -65,8 +70,8 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         task_publish_retry=False,  # fails at once: the row is safe and the sweeper sends it later
-        task_soft_time_limit=600,
-        task_time_limit=660,
+        task_soft_time_limit=settings.unit_time_limit_s,
+        task_time_limit=hard_limit_s,
         task_default_queue=DEFAULT_QUEUE,
         task_queues=_queues(),
         worker_disable_prefetch=True,  # a slot of its own for each message that is taken
@@ -83,10 +88,10 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         broker_connection_max_retries=None,
         broker_transport_options={
             "global_keyprefix": "labelgrove:",
-            "visibility_timeout": 3600,
+            "visibility_timeout": max(3600, 3 * hard_limit_s),
             "unacked_restore_interval": 10,
             "unacked_restore_throttle": 1,
-            "socket_timeout": 30,
+            "socket_timeout": 10,  # of several connections that went silent the main process meets one by one
             "socket_connect_timeout": 5,
             "socket_keepalive": True,
             "health_check_interval": 10,
@@ -182,12 +187,12 @@ class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
         """Return the thread; start and stop of the worker are its own."""
         _guard_forks()
         task = worker.app.tasks[TASK]
+        window = task.window = WINDOW_PER_SLOT * worker.concurrency  # for its children too
         send = sender(worker.app)
 
         def once() -> None:
             # A workspace for each sweep: no connection to SQL is open when the pool forks its next child.
             with _no_fork, Workspace.open(task.settings) as workspace:
-                window = WINDOW_PER_SLOT * worker.concurrency
                 expired = sweep(workspace, Ledger(workspace.engine), send, window=window)
             if worker.metrics is not None:
                 worker.metrics.swept(expired)

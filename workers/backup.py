@@ -42,6 +42,7 @@ FORMAT = "labelgrove/backup/1"
 _MANIFEST, _LOCK, _TABLES, _ARTIFACTS = "backup.json", "backup.lock", "tables", "artifacts"
 _RUN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
 _TABLE = re.compile(r"[a-z][a-z_]*")
+_REVISION = re.compile(r"(?!0000)\d{4}")
 _DIGEST = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _ROWS_AT_ONCE = 1000
 _PASSING = {"upkeep"}  # timers that every deployment makes for itself
@@ -141,7 +142,8 @@ def backup(
     Raises
     ------
     ConflictError
-        If the folder holds something else, or another process is writing a backup into it.
+        If the folder holds something else or is the artifact store itself, or another process is writing a
+        backup into it.
     ArtifactError
         For artifacts that are damaged, or gone though a version or bundle needs them; each is named. The
         earlier backup of the folder stays valid, as after every other error.
@@ -155,6 +157,7 @@ def backup(
     already, else in the store.
     """
     root = Path(folder).absolute()
+    _check_apart(workspace.artifacts, root)
     report = progress or (lambda step, done, total: None)
     try:
         with _locked(root):
@@ -210,7 +213,8 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
             f"{path}: has format {values.get('format')!r}, this labelgrove reads {FORMAT!r}; "
             "restore it with the version that wrote it, or a newer one"
         )
-    names_fit = _RUN.fullmatch(manifest.run) and all(_TABLE.fullmatch(name) for name in tables)
+    names = [(_RUN, manifest.run), (_REVISION, manifest.revision), *((_TABLE, name) for name in tables)]
+    names_fit = tables and all(isinstance(name, str) and rule.fullmatch(name) for rule, name in names)
     if checked != _sha256_of(document) or not names_fit:
         raise ArtifactError(f"{path}: its sha256 does not fit, it was edited; restore another backup")
     return manifest
@@ -365,6 +369,30 @@ def _copy(source: ArtifactStore, target: ArtifactStore, wanted: _Wanted, report:
 # ---- folder --------------------------------------------------------------------------------------------
 
 
+def _check_apart(store: ArtifactStore, root: Path) -> None:
+    """Refuse a folder in which a backup would delete what is not its own."""
+    place = store.local_path("0" * 64)
+    for part in (root / _TABLES, root / "sha256"):
+        if part.is_symlink():
+            raise ConflictError(
+                f"{part}: is a link; what a backup no longer names is deleted there, so the folder must hold "
+                "its own: name another folder"
+            )
+    if (root / _MANIFEST).exists():
+        try:
+            read_manifest(root)
+        except (ArtifactError, InputError) as error:
+            raise ConflictError(
+                f"{root}: holds a {_MANIFEST} that no backup of ours wrote, or that was edited ({error}); "
+                "name another folder, or empty this one"
+            ) from error
+    if place is not None and place.parents[2].resolve() == root.resolve():
+        raise ConflictError(
+            f"{root}: is the artifact store itself (GROVE_ARTIFACTS_URL), where units publish what no row "
+            "names yet; name another folder, on another disk"
+        )
+
+
 @contextlib.contextmanager
 def _locked(root: Path) -> Iterator[None]:
     """Make the folder one of backups and hold it."""
@@ -395,10 +423,10 @@ def _write_manifest(root: Path, manifest: Manifest) -> None:
 def _prune(root: Path, manifest: Manifest, artifacts: Mapping[str, int]) -> None:
     """Remove what only earlier backups, or runs that were killed, put there."""
     for run in (root / _TABLES).iterdir():
-        if run.name != manifest.run:
+        if run.name != manifest.run and run.is_dir() and not run.is_symlink():
             shutil.rmtree(run)
     for path in root.glob("sha256/*/*"):
-        if path.name not in artifacts:
+        if path.name not in artifacts and path.is_file():
             path.unlink()
 
 

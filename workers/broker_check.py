@@ -72,9 +72,15 @@ def check_deployment(settings: Settings) -> Broker:
 def for_celery(url: str) -> str:
     """Return a broker's URL as Celery spells it: a socket file is ``redis+socket:///path?virtual_host=0``.
 
+    Over TLS the certificate is checked unless the URL says otherwise.
+
     >>> for_celery("unix:///run/redis.sock?db=1")
     'redis+socket:///run/redis.sock?virtual_host=1'
+    >>> for_celery("rediss://broker:6379/0")
+    'rediss://broker:6379/0?ssl_cert_reqs=required'
     """
+    if url.startswith("rediss:") and "ssl_cert_reqs=" not in url:  # it would show anybody the password
+        return f"{url}{'&' if '?' in url else '?'}ssl_cert_reqs=required"
     if not url.startswith("unix:"):
         return url
     return "redis+socket:" + url.removeprefix("unix:").replace("?db=", "?virtual_host=")

@@ -17,10 +17,12 @@ from ontology.errors import ConflictError
 from ontology.labelgraph import LabelGraph
 from ontology.workspace import Workspace
 from workers.kinds import Estimate, find_kind
+from workers.kinds.inputs import read_keys
 from workers.ledger import Ledger
 from workers.pool import Pool
 from workers.request import complete_for_ontology, kind_named, plan_request, record_lost
 from workers.states import Job, State, Unit
+from workers.targets import check_named, complete_target
 
 if TYPE_CHECKING:
     from ontology.readers import ReadResult
@@ -65,7 +67,8 @@ def submit(
         What the kind asks for, decimals as strings; the names in it are resolved now, as
         `workers.request.plan_request` says.
     target : mapping, optional
-        The name to point at the result, as the kind understands it.
+        The name to point at the result, as the kind understands it; its ``ontology`` is the one that the
+        request names, unless it is given.
     wait : bool, default=True
         Whether to return when the job is finished. Without a broker, a job that nobody waits for is run by
         the next process that waits for one, or by ``grove worker``.
@@ -80,13 +83,14 @@ def submit(
     Raises
     ------
     InputError
-        For an unknown kind, or parameters that it refuses; nothing is recorded.
+        For an unknown kind, or parameters or a target that it refuses; nothing is recorded.
     NotFoundError
         For an ontology that is not there; nothing is recorded.
     """
+    check_named(kind, target)
     plan = plan_request(workspace, kind, parameters)
     ledger = Ledger(workspace.engine)
-    ledger.submit(plan, target=target)
+    ledger.submit(plan, target=complete_target(workspace, plan, parameters, target))
     record_lost(workspace, ledger, plan.id)
     return _go_on(workspace, plan.id, wait=wait, progress=progress)
 
@@ -132,7 +136,10 @@ def list_units(workspace: Workspace, job_id: str, *, limit: int = 100) -> list[U
 
 
 def cancel(workspace: Workspace, job_id: str) -> Job:
-    """Cancel a job for all who asked for it; a unit that runs for it alone stops within a third of its lease.
+    """Cancel a job for all who asked for it.
+
+    A unit that runs for it alone learns so within a third of its lease and stops before the next part of its
+    work; a kind that works in one part ends it, and nothing is published.
 
     Raises
     ------
@@ -196,8 +203,12 @@ def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> 
     if known.estimate is None:
         return None
     if "snapshot" in parameters:
-        graph = LabelGraph.from_arrays(*workspace.artifacts.open_arrays(parameters["snapshot"]))
-        return known.estimate(parameters, graph.n_labels, graph.n_edges)
+        artifacts, snapshot = workspace.artifacts, parameters["snapshot"]
+        graph = LabelGraph.from_arrays(*artifacts.open_arrays(snapshot))
+        sizes = {"snapshot_bytes": artifacts.size(snapshot)}
+        if "observed" in parameters:
+            sizes["n_observed"] = len(read_keys(artifacts, parameters["observed"]))
+        return known.estimate({**parameters, **sizes}, graph.n_labels, graph.n_edges)
     everything = {v.digest: v for v in workspace.catalog.versions() if v.state == "ready"}.values()
     return known.estimate(parameters, sum(v.n_labels for v in everything), sum(v.n_edges for v in everything))
 

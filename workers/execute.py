@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING
 
 from adapter.cache import through_cache
 from ontology.database import reading
-from ontology.errors import ConflictError, GroveError, LeaseLostError
+from ontology.errors import ArtifactError, ConflictError, GroveError, LeaseLostError, NotFoundError
 from workers.kinds import JobKind, Work, find_kind
 from workers.ledger import RESEND_S, Ledger
 from workers.logs import about
-from workers.records import holders
+from workers.records import holders, kind_of
 from workers.showing import publish_results
 from workers.states import Beat, Claim
 
 if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
     from ontology.workspace import Workspace
 
-__all__ = ["Outcome", "UnwantedError", "execute_unit", "finish_jobs"]
+__all__ = ["Outcome", "UnwantedError", "execute_unit", "finish_jobs", "is_whole"]
 
 logger = logging.getLogger(__name__)
 
@@ -83,11 +84,9 @@ def execute_unit(
     ServiceError
         If the ledger does not answer: the lease ends by itself and the unit is sent again.
     """
-    unit = ledger.unit(key)
-    kind = None if unit is None else find_kind(unit.kind, unit.version)
+    kind, jobs = _found(workspace, key)
     if kind is None:
         return Outcome.UNKNOWN
-    jobs = _jobs(workspace, key)
     claim = ledger.claim(key, lease_s=lease_s)
     if claim is None:
         return Outcome.NOT_MINE
@@ -101,24 +100,48 @@ def execute_unit(
             extra={"outcome": outcome.value, "seconds": time.monotonic() - began},
         )
     if outcome in (Outcome.DONE, Outcome.FAILED):
-        finish_jobs(ledger, workspace, key)
+        try:
+            finish_jobs(ledger, workspace, key, out_of_time=out_of_time)
+        except out_of_time:
+            logger.warning("unit %s: no time was left to publish results; the next sweep does", key)
     return outcome
 
 
-def finish_jobs(ledger: Ledger, workspace: Workspace, key: str | None = None) -> None:
-    """Settle the jobs of one unit, or all of them, and publish what is done; repeatable."""
+def finish_jobs(
+    ledger: Ledger,
+    workspace: Workspace,
+    key: str | None = None,
+    *,
+    out_of_time: type[Exception] | tuple[()] = (),
+) -> None:
+    """Settle the jobs of one unit, or all of them, and publish what is done; repeatable.
+
+    What is `out_of_time`, as in `execute_unit`, is left to the next sweep and raised.
+    """
     settled = ledger.settle(key)
     if key is not None and not settled:
         return
-    publish_results(workspace, ledger, None if key is None else settled)
+    publish_results(workspace, ledger, None if key is None else settled, out_of_time=out_of_time)
 
 
-def _jobs(workspace: Workspace, key: str) -> dict[str, list[str]]:
-    """Return the jobs that hold a unit, as a field of the log; where nothing is logged, nothing is asked."""
-    if not logger.isEnabledFor(logging.INFO):
-        return {}
+def is_whole(artifacts: ArtifactStore, digest: str) -> bool:
+    """Whether the product of a unit is there with the bytes that its digest promises; they are read."""
+    try:
+        artifacts.open_arrays(digest)
+    except (ArtifactError, NotFoundError):
+        return False
+    return True
+
+
+def _found(workspace: Workspace, key: str) -> tuple[JobKind | None, dict[str, list[str]]]:
+    """Return the kind of a unit, if it is known here, and the jobs that hold it, as a field of the log.
+
+    Where nothing is logged, jobs are not asked for.
+    """
     with reading(workspace.engine) as connection:
-        return {"jobs": holders(connection, key)}
+        named = kind_of(connection, key)
+        jobs = {"jobs": holders(connection, key)} if logger.isEnabledFor(logging.INFO) else {}
+    return None if named is None else find_kind(*named), jobs
 
 
 def _run(
@@ -132,7 +155,8 @@ def _run(
     began = time.monotonic()
     artifacts = through_cache(workspace.artifacts, workspace.settings)
     try:
-        product = kind.execute(Work(claim.parameters, claim.inputs, artifacts, heartbeat.check, workspace))
+        work = Work(claim.parameters, claim.inputs, artifacts, heartbeat.check, workspace, out_of_time)
+        product = kind.execute(work)
         heartbeat.check()
         digest = artifacts.put_arrays(product.arrays, product.metadata)
         size = artifacts.size(digest)
@@ -141,11 +165,14 @@ def _run(
     except UnwantedError:
         return Outcome.CANCELLED if ledger.abandon(claim) else Outcome.LOST
     except out_of_time:
-        reason = f"stopped by the time limit of a unit after {time.monotonic() - began:.0f} s; "
-        reason += "a less busy worker may be fast enough, or ask for more and smaller units"
+        limit = f"GROVE_UNIT_TIME_LIMIT_S, {workspace.settings.unit_time_limit_s} s"
+        reason = f"stopped by the time limit of a unit ({limit}) after {time.monotonic() - began:.0f} s; "
+        reason += "a less busy worker may be fast enough, ask for more and smaller units, or raise the limit"
         return _given_back(claim, ledger, reason)
     except OSError as error:  # TransientError, an unreachable service, a full disk: it may pass
         return _given_back(claim, ledger, str(error))
+    except (ArtifactError, NotFoundError) as error:
+        return _without_input(claim, ledger, artifacts, error)
     except GroveError as error:
         return Outcome.FAILED if ledger.fail(claim, str(error)) else Outcome.LOST
     except (
@@ -154,6 +181,26 @@ def _run(
         logger.exception("unit %s of kind %s", claim.key, kind.name)
         return Outcome.FAILED if ledger.fail(claim, f"{type(error).__name__}: {error}") else Outcome.LOST
     return Outcome.DONE if ledger.commit(claim, digest, size) else Outcome.LOST
+
+
+def _without_input(
+    claim: Claim, ledger: Ledger, artifacts: ArtifactStore, error: ArtifactError | NotFoundError
+) -> Outcome:
+    """End a unit that could not read something: inputs that are gone or damaged are computed again.
+
+    Nothing is deleted: publishing an artifact again replaces the file, and another worker may just have done
+    that. Hence inputs that are all whole now are worth a second attempt.
+    """
+    try:
+        lost = [digest for digest in claim.inputs if not is_whole(artifacts, digest)]
+    except OSError as fault:
+        return _given_back(claim, ledger, str(fault))
+    if lost:
+        logger.warning("unit %s, attempt %d: %s; computed again", claim.key, claim.attempts, error)
+        return Outcome.RELEASED if ledger.inputs_lost(claim, lost, str(error)) else Outcome.LOST
+    if claim.inputs and claim.attempts == 1:
+        return _given_back(claim, ledger, str(error))
+    return Outcome.FAILED if ledger.fail(claim, str(error)) else Outcome.LOST
 
 
 def _given_back(claim: Claim, ledger: Ledger, reason: str) -> Outcome:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,15 +24,23 @@ from ontology.errors import ConflictError, NotFoundError
 from workers.plan import PlannedJob, canonical_json
 from workers.records import in_state, read_jobs, read_units
 from workers.statements import (
+    ADVANCE_AFTER,
     DECIDED,
+    MISSED,
     WANTED,
     WITNESS_DONE,
     advance,
     among,
+    claiming,
     job_move,
+    job_reopened,
     last_unit,
+    marking,
+    one_job,
+    reopened,
     unit_move,
     units_of,
+    wait_again,
 )
 from workers.states import GRAPH, Beat, Claim, Job, Publication, State, Unit
 from workers.tables import job_table, job_unit_table, publication_table, unit_table
@@ -41,10 +51,9 @@ RESEND_S = (5, 10, 20, 40, 80, 160, 320, 600)
 """Seconds until a unit that nobody claimed is sent again, by the number of times it was sent before."""
 
 _ERROR_CHARACTERS = 2000
+_BEGINNING = re.compile(r"[0-9a-f]{1,64}")
 _BATCH = 10_000
 """Rows written by one statement."""
-
-_other = unit_table.alias("other")
 
 _job, _unit, _job_unit, _publication = (
     t.c for t in (job_table, unit_table, job_unit_table, publication_table)
@@ -67,7 +76,7 @@ class Ledger:
 
     Notes
     -----
-    A database that does not answer raises `ServiceError`, one that is busy too long `TransientError`.
+    A database that does not answer raises `ServiceError`, one busy for too long `TransientError`.
     """
 
     def __init__(
@@ -82,6 +91,7 @@ class Ledger:
         self.clock = clock
         self._jitter = jitter or random.Random()
         self.max_attempts = max_attempts
+        self._marks: tuple[tuple[tuple[str, int], ...] | None, sa.Update] | None = None
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
 
     # ---- asking ------------------------------------------------------------------------------------
@@ -123,8 +133,11 @@ class Ledger:
             connection.execute(insert_unit, [dict(zip(columns, row, strict=True)) for row in rows])
             connection.execute(insert_held, [{"job_id": plan.id, "unit_key": unit.key} for unit in some])
         connection.execute(advance().where(_unit.key.in_(late), WITNESS_DONE))
-        connection.execute(self._job_retried(plan.id))
-        connection.execute(self._reopened("retry").where(_unit.key.in_(units_of(plan.id))))
+        connection.execute(job_reopened("retry").where(_job.id == plan.id))
+        connection.execute(reopened("retry", self._now()).where(_unit.key.in_(units_of(plan.id))))
+        # a name that could not be given belongs to the request that wanted it, not to this one
+        unnamed = (_publication.job_id == plan.id, _publication.state == State.FAILED)
+        connection.execute(sa.delete(publication_table).where(*unnamed))
         wish = {"job_id": plan.id, "state": State.PENDING, "error": None}
         insertion = upsert(connection, publication_table)
         if target is not None:
@@ -133,24 +146,20 @@ class Ledger:
                     kind=plan.kind, target_json=canonical_json(target), **wish
                 ).on_conflict_do_update(index_elements=["kind", "target_json"], set_=wish)
             )
-        if plan.shown:  # once for each job, and tried again where it had failed
+        if plan.shown:  # once for each job
             shown = {"kind": plan.kind, "target_json": canonical_json({GRAPH: plan.id})}
-            connection.execute(
-                insertion.values(**shown, **wish).on_conflict_do_update(
-                    index_elements=["kind", "target_json"],
-                    set_=wish,
-                    where=_publication.state == State.FAILED,
-                )
-            )
+            connection.execute(insertion.values(**shown, **wish).on_conflict_do_nothing())
+        if len(units) >= _BATCH and connection.dialect.name == "postgresql":
+            # the server would do it within minutes; without it every sweep searches all units until then
+            connection.execute(sa.text("ANALYZE unit, job_unit"))
 
     def recompute(self, job_id: str) -> None:
         """Open a done job again, with all its units: an artifact of it is gone from the store."""
         with self._writing() as connection:
-            opened = connection.execute(
-                job_move("recompute", finished_at=None, result_sha256=None).where(_job.id == job_id)
-            )
-            if opened.rowcount:
-                connection.execute(self._reopened("recompute").where(_unit.key.in_(units_of(job_id))))
+            if connection.execute(job_reopened("recompute").where(_job.id == job_id)).rowcount:
+                mine = units_of(job_id)
+                connection.execute(reopened("recompute", self._now()).where(_unit.key.in_(mine)))
+                connection.execute(wait_again(mine))
 
     def retry(self, job_id: str) -> None:
         """Open a failed or cancelled job again, with its failed and cancelled units; done ones are kept.
@@ -163,8 +172,8 @@ class Ledger:
             If it did not fail and was not cancelled.
         """
         with self._writing() as connection:
-            if connection.execute(self._job_retried(job_id)).rowcount:
-                connection.execute(self._reopened("retry").where(_unit.key.in_(units_of(job_id))))
+            if connection.execute(job_reopened("retry").where(_job.id == job_id)).rowcount:
+                connection.execute(reopened("retry", self._now()).where(_unit.key.in_(units_of(job_id))))
                 return
         state = self.job(job_id).state
         raise ConflictError(f"job {job_id} is {state}; only a failed or cancelled job can be tried again")
@@ -192,38 +201,22 @@ class Ledger:
 
     def claim(self, key: str, *, lease_s: float) -> Claim | None:
         """Take a unit for `lease_s` seconds; None where it is unknown, taken, finished or not ready."""
-        instant = self._now()
+        values = self._at({"claimed": key, "lease_s": lease_s})
         with self._writing() as connection:
-            row = connection.execute(
-                unit_move(
-                    "claim",
-                    fence=_unit.fence + 1,
-                    lease_until=instant + lease_s,
-                    attempts=_unit.attempts + 1,
-                    sends=0,
-                    claimed_at=instant,
-                    ended_at=None,
-                )
-                .where(
-                    _unit.key == key,
-                    self._free(instant),
-                    _unit.waits_for.is_(None),
-                )
-                .returning(_unit.fence, _unit.attempts, _unit.spec_json)
-            ).one_or_none()
+            row = connection.execute(self._claiming, values).one_or_none()
             if row is None:
                 return None
             spec = json.loads(row.spec_json)
             inputs, made = spec["inputs"], {}
             if inputs:  # all of them stand in each of its jobs: one question, however many they are
-                of_one = sa.select(sa.func.min(_job_unit.job_id)).where(_job_unit.unit_key == key)
                 query = sa.select(_unit.key, _unit.sha256).where(
-                    _unit.key.in_(units_of(of_one.scalar_subquery())), _unit.state == State.DONE
+                    _unit.key.in_(units_of(one_job(key))), _unit.state == State.DONE
                 )
                 made = {found.key: found.sha256 for found in connection.execute(query)}
             missing = min((unit_key for unit_key in inputs if unit_key not in made), default=None)
             if missing is not None:  # opened again for another job, as its artifact was gone
-                waits = unit_move("release", waits_for=missing, attempts=row.attempts - 1)
+                again = {"attempts": row.attempts - 1, "next_send_at": self._now()}
+                waits = unit_move("release", waits_for=missing, **again)
                 connection.execute(waits.where(_unit.key == key))
                 return None
         return Claim(
@@ -245,15 +238,40 @@ class Ledger:
         with self._writing() as connection:
             committed = connection.execute(end.where(*self._held(claim))).rowcount == 1
             if committed:
-                connection.execute(advance().where(_unit.waits_for == claim.key))
+                connection.execute(ADVANCE_AFTER, {"ended": claim.key})
         return committed
 
     def release(self, claim: Claim, error: str, *, delay_s: float) -> bool:
         """Give a unit back after a fault of the moment, to be sent after `delay_s`; fail it at the cap."""
         if claim.attempts >= self.max_attempts:
-            return self.fail(claim, f"{error} (attempt {claim.attempts} of {self.max_attempts})")
+            return self._spent(claim, error)
         later, shown = self._now() + delay_s, error[:_ERROR_CHARACTERS]
         return self._end(claim, unit_move("release", next_send_at=later, sends=0, error=shown))
+
+    def inputs_lost(self, claim: Claim, digests: Collection[str], error: str) -> bool:
+        """Give a unit back until those of its inputs are computed again whose artifacts are `digests`.
+
+        That counts as an attempt, and fails the unit at the cap. A job that was done with such an input stays
+        done, unless the artifact is its result: then it is opened again.
+        """
+        if claim.attempts >= self.max_attempts:
+            return self._spent(claim, error)
+        instant = self._now()
+        release = unit_move(
+            "release", next_send_at=instant, sends=0, error=error[:_ERROR_CHARACTERS], ended_at=instant
+        )
+        held = release.where(*self._held(claim)).returning(_unit.stage)
+        with self._writing() as connection:
+            stage = connection.execute(held).scalar_one_or_none()
+            if stage is None:
+                return False
+            before = (_unit.key.in_(units_of(one_job(claim.key))), _unit.stage < stage)
+            lost = sa.select(_unit.key).where(*before, _unit.sha256.in_(digests))
+            keys = list(connection.execute(lost).scalars())
+            connection.execute(reopened("recompute", instant).where(_unit.key.in_(keys)))
+            connection.execute(job_reopened("recompute").where(_job.last_unit.in_(keys)))
+            connection.execute(wait_again(sa.select(_unit.key).where(_unit.key.in_(keys))))
+        return True
 
     def fail(self, claim: Claim, error: str) -> bool:
         """End a unit that cannot succeed."""
@@ -299,28 +317,9 @@ class Ledger:
         claimed; the rest waits here, where it stays in order and can be cancelled. What nobody claims is due
         again after `RESEND_S`, a little more at random.
         """
-        instant = self._now()
-        pending = _unit.state == State.PENDING
-        out = (
-            sa.select(sa.func.count(_unit.key))
-            .where(pending, _unit.sends > 0, _unit.next_send_at > instant)
-            .correlate(None)
-            .scalar_subquery()
-        )
-        oldest = (
-            sa.select(_unit.key)
-            .where(pending, _unit.next_send_at <= instant, _unit.waits_for.is_(None))
-            .order_by(_unit.next_send_at, _unit.key)
-            .limit(sa.case((out <= window // 2, window - out), else_=0))
-        )
-        if kinds is not None:
-            oldest = oldest.where(sa.tuple_(_unit.kind, _unit.kind_version).in_(kinds))
-        pause = sa.case(dict(enumerate(RESEND_S)), value=_unit.sends, else_=RESEND_S[-1])
-        again = instant + pause * self._jitter.uniform(1.0, 1.25)
-        mark = sa.update(unit_table).values(sends=_unit.sends + 1, next_send_at=again).where(among(oldest))
-        columns = (_unit.key, _unit.kind, _unit.kind_version, WANTED.label("wanted"))
+        values = {"window": window, "half": window // 2, "jitter": self._jitter.uniform(1.0, 1.25)}
         with self._writing() as connection:
-            rows = sorted(connection.execute(mark.returning(*columns)).all())
+            rows = sorted(connection.execute(self._marking(kinds), self._at(values)).all())
             unwanted = [key for key, _, _, wanted in rows if not wanted]
             if unwanted:  # given back after its job had been cancelled
                 connection.execute(unit_move("cancel").where(_unit.key.in_(unwanted), ~WANTED))
@@ -365,14 +364,9 @@ class Ledger:
                 connection.execute(unit_move("cancel").where(_unit.key.in_(units_of(*lost)), ~WANTED))
             if key is None:
                 connection.execute(advance().where(_unit.waits_for > "", WITNESS_DONE))
-                # cancelled at the very moment when a job asked for it: it would wait for ever
-                waited_for = sa.select(_other.c.waits_for).where(_other.c.waits_for > "")
-                ends = sa.select(_job.last_unit).where(_job.state == State.PENDING)
-                by_key = _unit.key.in_(waited_for.union(ends))
-                missed = sa.select(_unit.key).where(by_key, _unit.state.concat("") == State.CANCELLED, WANTED)
-                keys = connection.execute(missed).scalars().all()
+                keys = connection.execute(MISSED).scalars().all()
                 if keys:
-                    connection.execute(self._reopened("retry").where(_unit.key.in_(keys)))
+                    connection.execute(reopened("retry", self._now()).where(_unit.key.in_(keys)))
         return lost + done
 
     # ---- naming results ----------------------------------------------------------------------------
@@ -420,8 +414,10 @@ class Ledger:
 
     def job(self, job_id: str) -> Job:
         """Return one job by its id or a beginning of it; `NotFoundError` where that names none or several."""
-        with reading(self._engine) as connection:
-            found = read_jobs(connection, _job.id.startswith(job_id, autoescape=True), limit=2)
+        found: list[Job] = []
+        if _BEGINNING.fullmatch(job_id):
+            with reading(self._engine) as connection:
+                found = read_jobs(connection, _job.id.startswith(job_id), limit=2)
         if len(found) != 1:
             problem = "several jobs begin with" if found else "there is no job"
             raise NotFoundError(f"{problem} {job_id!r}; `grove jobs list` shows the jobs there are")
@@ -462,6 +458,24 @@ class Ledger:
     def _now(self) -> Any:
         return now() if self.clock is None else self.clock()
 
+    def _at(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the values of a statement that was made once, with the time that `_instant` stands for."""
+        return values if self.clock is None else {"instant": self.clock(), **values}
+
+    @cached_property
+    def _instant(self) -> Any:
+        return now() if self.clock is None else sa.bindparam("instant", type_=sa.Double)
+
+    @cached_property
+    def _claiming(self) -> sa.Update:  # made once: making it takes as long as executing it
+        return claiming(self._instant, self._free(self._instant))
+
+    def _marking(self, kinds: Collection[tuple[str, int]] | None) -> sa.Update:
+        known = None if kinds is None else tuple(kinds)
+        if self._marks is None or self._marks[0] != known:
+            self._marks = known, marking(self._instant, known, RESEND_S)
+        return self._marks[1]
+
     def _free(self, instant: Any) -> sa.ColumnElement[bool]:
         """Condition under which a unit may be claimed: nobody works on it, or the lease has ended.
 
@@ -482,18 +496,5 @@ class Ledger:
                 == 1
             )
 
-    def _job_retried(self, job_id: str) -> sa.Update:
-        return job_move("retry", finished_at=None, error=None).where(_job.id == job_id)
-
-    def _reopened(self, move: str) -> sa.Update:
-        return unit_move(
-            move,
-            attempts=0,
-            sends=0,
-            next_send_at=self._now(),
-            sha256=None,
-            size=None,
-            error=None,
-            claimed_at=None,
-            ended_at=None,
-        )
+    def _spent(self, claim: Claim, error: str) -> bool:
+        return self.fail(claim, f"{error} (attempt {claim.attempts} of {self.max_attempts})")

@@ -34,7 +34,7 @@ __all__ = ["BUCKETS_S", "Metrics"]
 logger = logging.getLogger(__name__)
 
 BUCKETS_S = (0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 600.0)
-"""Upper ends of the classes of durations; units are stopped at 660 s."""
+"""Upper ends of the classes of durations; units are stopped at 660 s unless told otherwise."""
 
 _SHARE = 10
 """A reading of the ledger is used for so many times as long as it took: at most this share of one core."""

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from workers.states import GRAPH, Job, State, Unit
 from workers.tables import job_table, job_unit_table, publication_table, unit_table
 
-__all__ = ["holders", "in_state", "read_jobs", "read_units"]
+__all__ = ["holders", "in_state", "kind_of", "read_jobs", "read_units"]
 
 _job, _unit, _job_unit, _publication = (
     t.c for t in (job_table, unit_table, job_unit_table, publication_table)
@@ -41,10 +41,24 @@ def in_state(state: State) -> sa.ColumnElement[bool]:
     return sa.and_(_job.state == State.PENDING, begun if state is State.RUNNING else ~begun)
 
 
-def holders(connection: sa.Connection, key: str, *, limit: int = 10) -> list[str]:
-    """Return the ids of the first jobs that hold a unit; there may be any number of them."""
-    query = sa.select(_job_unit.job_id).where(_job_unit.unit_key == key).order_by(_job_unit.job_id)
-    return list(connection.execute(query.limit(limit)).scalars())
+_KIND = sa.select(_unit.kind, _unit.kind_version).where(_unit.key == sa.bindparam("unit"))
+_HOLDERS = (
+    sa.select(_job_unit.job_id)
+    .where(_job_unit.unit_key == sa.bindparam("unit"))
+    .order_by(_job_unit.job_id)
+    .limit(10)
+)
+
+
+def kind_of(connection: sa.Connection, key: str) -> tuple[str, int] | None:
+    """Return the kind of a unit and its version, or None where there is no such unit."""
+    row = connection.execute(_KIND, {"unit": key}).one_or_none()
+    return None if row is None else (row.kind, row.kind_version)
+
+
+def holders(connection: sa.Connection, key: str) -> list[str]:
+    """Return the ids of the first ten jobs that hold a unit; there may be any number of them."""
+    return list(connection.execute(_HOLDERS, {"unit": key}).scalars())
 
 
 def ended_on_other_versions(
@@ -102,7 +116,7 @@ def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[J
                 id=row.id,
                 kind=row.kind,
                 version=row.kind_version,
-                parameters=json.loads(row.spec_json)["parameters"],
+                parameters=_asked(row.spec_json),
                 state=State.RUNNING if begun and row.state == State.PENDING else State(row.state),
                 created_at=row.created_at,
                 finished_at=row.finished_at,
@@ -137,3 +151,10 @@ def read_units(connection: sa.Connection, condition: sa.ColumnElement[bool], *, 
         )
         for row in connection.execute(query)
     ]
+
+
+def _asked(spec_json: str) -> Mapping[str, Any]:
+    """Return the parameters of a job; none where a newer version wrote the row in a shape of its own."""
+    spec = json.loads(spec_json)
+    parameters = spec.get("parameters") if isinstance(spec, dict) else None
+    return parameters if isinstance(parameters, dict) else {}

@@ -113,11 +113,12 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
 def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) -> Refreshed:
     with reading(workspace.engine) as connection:
         named = read_targets(connection, job.id)
-    targets = tuple(target for target in named if target.get("ontology", ontology) == ontology)
     try:
         kind = find_kind(job.kind)
         if kind is None:
             raise InputError(f"job kind {job.kind!r} is not known here")
+        moving = [target for target in named if target.get("ontology", ontology) == ontology]
+        targets = tuple(moving if kind.publish is not None else ())
         options, keys = _asked(workspace, kind, job)
         plan = plan_job(kind, complete_for_ontology(workspace, kind.name, ontology, options, keys=keys))
     except OSError:  # a service that is away

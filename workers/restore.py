@@ -186,11 +186,16 @@ def _publish(
     source: ArtifactStore, target: ArtifactStore, root: Path, manifest: Manifest, report: Progress
 ) -> int:
     """Publish every artifact; again where it is there, so that garbage collection takes none for old."""
-    total, n_bytes = manifest.artifacts.rows, 0
+    total, n_bytes, listed = manifest.artifacts.rows, 0, 0
     for done, row in enumerate(_lines(manifest.artifacts_file(root))):
         report("artifacts", done, total)
+        listed += 1
         try:
             data = source.read_bytes(row["sha256"])
+        except KeyError:
+            raise ArtifactError(
+                f"{manifest.artifacts_file(root)}:{listed}: names no sha256; {_INSTEAD}"
+            ) from None
         except NotFoundError:
             path = source.local_path(row["sha256"])
             raise ArtifactError(f"{path}: is missing from the backup; {_INSTEAD}") from None
@@ -200,6 +205,11 @@ def _publish(
             ) from error
         target.put_bytes(data)
         n_bytes += len(data)
+    if listed != total:
+        raise ArtifactError(
+            f"{manifest.artifacts_file(root)}: names {listed} artifacts, the manifest says {total}: "
+            f"it was edited; {_INSTEAD}"
+        )
     report("artifacts", total, total)
     return n_bytes
 
@@ -226,11 +236,18 @@ def _insert(engine: sa.Engine, root: Path, manifest: Manifest, report: Progress)
             try:
                 while rows := list(islice(lines, _ROWS_AT_ONCE)):
                     connection.execute(sa.insert(table), rows)
-            except sa.exc.DataError as error:
+            except (sa.exc.SQLAlchemyError, OverflowError, TypeError, UnicodeError) as error:
+                cause = getattr(error, "orig", None) or error
                 raise InputError(
                     f"{manifest.table_file(root, name)}: {where} does not take a row: "
-                    f"{str(error.orig).strip()}; nothing was restored; correct it where it came from"
+                    f"{str(cause).strip():.300}; nothing was restored; correct it where it came from"
                 ) from error
+            held = connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+            if held != manifest.tables[name].rows:
+                raise ArtifactError(
+                    f"{manifest.table_file(root, name)}: {held} rows, the manifest says "
+                    f"{manifest.tables[name].rows}: it was edited; {_INSTEAD}"
+                )
             if on_server:
                 _advance(connection, table)
         report("tables", len(tables), len(tables))
@@ -247,5 +264,11 @@ def _advance(connection: sa.Connection, table: sa.Table) -> None:
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     with open(path, "rb") as file:
-        for line in file:
-            yield json.loads(line)
+        for number, line in enumerate(file, 1):
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise ArtifactError(f"{path}:{number}: is no JSON ({error}); {_INSTEAD}") from None
+            if not isinstance(row, dict):
+                raise ArtifactError(f"{path}:{number}: is a {type(row).__name__}, not a row; {_INSTEAD}")
+            yield row

@@ -24,6 +24,7 @@ from workers.kinds import find_kind
 from workers.plan import PlannedJob, canonical_json
 from workers.request import plan_request, record_lost
 from workers.tables import firing_table, schedule_table
+from workers.targets import check_named, complete_target
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
@@ -228,7 +229,7 @@ def add_schedule(
     Raises
     ------
     InputError
-        For a name, cron expression, kind or parameter that breaks its rule; the message names the field.
+        For a name, cron expression, kind, parameter or target that breaks its rule; the message names it.
     NotFoundError
         For an ontology that is not there now.
     ConflictError
@@ -236,9 +237,11 @@ def add_schedule(
     """
     check_name(name, "schedule")
     due_times = Cron(cron)
-    plan_request(workspace, kind, parameters)
+    check_named(kind, target)
+    plan = plan_request(workspace, kind, parameters)
+    wanted = complete_target(workspace, plan, parameters, target)
     timetable = timetable or Timetable(workspace.engine)
-    timetable.add(name, due_times, kind, parameters, target=target)
+    timetable.add(name, due_times, kind, parameters, target=wanted)
 
 
 def fire_due(workspace: Workspace, ledger: Ledger, timetable: Timetable) -> int:

@@ -1,6 +1,6 @@
 """Results of done jobs in the graph: put there, kept there while they are new, brought back when lost.
 
-The graph follows the ledger. A row of the ledger asks for each result to be shown (`workers.showings`) and
+The graph follows the ledger. A row of the ledger asks for each result to be shown (`workers.graphrows`) and
 stays until that is done, so a crash or a graph that is away only delays it. Everything here may be repeated,
 and by any number of processes at once.
 """
@@ -8,6 +8,7 @@ and by any number of processes at once.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,9 +16,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from adapter.cache import through_cache
-from ontology.errors import GroveError, NotFoundError, ServiceError, TransientError
+from ontology.errors import GroveError, InputError, NotFoundError, ServiceError, TransientError
+from ontology.graph.errors import GraphDamagedError
+from workers.graphrows import GraphRows, newest_first
 from workers.kinds import find_kind
-from workers.showings import Showings, newest_first
 from workers.states import GRAPH, Publication
 
 if TYPE_CHECKING:
@@ -32,34 +34,54 @@ __all__ = ["bring_back", "publish_results", "reshow", "reshow_once", "show_resul
 Show = Callable[["ArtifactStore", Publication], "GraphResult"]
 """What `workers.kinds.JobKind.show` is."""
 
+OutOfTime = type[Exception] | tuple[()]
+"""What a carrier raises in work that takes too long; an empty tuple where nothing does."""
+
 logger = logging.getLogger(__name__)
+
+_PATIENCE_S = 1.0
+"""A graph that takes longer to fail is not merely away: it keeps everything else in this process waiting."""
+
+_REST_S = 60.0
+"""Seconds for which such a graph is left alone."""
+
+_resting: dict[Settings, tuple[float, str]] = {}
+"""Until when, on the monotonic clock, and why."""
 
 _compared: set[Settings] = set()
 
 
-def publish_results(workspace: Workspace, ledger: Ledger, job_ids: Collection[str] | None = None) -> None:
+def publish_results(
+    workspace: Workspace,
+    ledger: Ledger,
+    job_ids: Collection[str] | None = None,
+    *,
+    out_of_time: OutOfTime = (),
+) -> None:
     """Give done jobs, by default all of them, the names that wait for them, and show them in the graph.
 
     What a fault of the moment prevents is tried again by the next sweep; what cannot succeed ends with its
-    reason. A kind that is unknown here is left to a worker that knows it.
+    reason. A kind that is unknown here is left to a worker that knows it. `out_of_time`, what the carrier
+    raises when this takes too long, goes to the caller and closes nothing.
     """
     waiting = ledger.publications(job_ids)
     for publication in waiting:
         kind = find_kind(publication.kind, publication.version)
-        if kind is not None and kind.publish is not None and not _is_shown(publication):
-            _settle(workspace, ledger, publication, partial(kind.publish, workspace))
+        if kind is not None and not _is_shown(publication):
+            publish = _refuse_name if kind.publish is None else partial(kind.publish, workspace)
+            _settle(workspace, ledger, publication, publish, out_of_time)
     shown = [publication for publication in waiting if _is_shown(publication)]
     for i, publication in enumerate(shown):  # after the names: a graph that is away holds none of them up
         kind = find_kind(publication.kind, publication.version)
         if kind is None or kind.show is None:
             continue
-        try:  # fails at once where the server is away; a transaction would be tried for minutes
-            workspace.graph.describe()
+        try:
+            _reach_graph(workspace)
         except (OSError, GroveError) as error:
             logger.warning("%d results are not yet shown in the graph: %s", len(shown) - i, error)
-            Showings(workspace.engine).postpone(shown[i:], str(error))
+            GraphRows(workspace.engine).postpone(shown[i:], str(error))
             return
-        _settle(workspace, ledger, publication, partial(show_result, workspace, kind.show))
+        _settle(workspace, ledger, publication, partial(show_result, workspace, kind.show), out_of_time)
 
 
 def show_result(workspace: Workspace, show: Show, publication: Publication) -> None:
@@ -82,55 +104,61 @@ def show_result(workspace: Workspace, show: Show, publication: Publication) -> N
     NotFoundError
         If the version or the artifact is gone.
     ServiceError
-        If the graph is away, or does not hold the version yet.
+        If the graph is away, does not hold the version yet, or was changed while the result was written.
     """
-    showings = Showings(workspace.engine)
-    kept, _ = _ranked(workspace, showings, publication)
+    graph_rows = GraphRows(workspace.engine)
+    kept, _ = _ranked(workspace, graph_rows, publication)
     if publication.job_id not in kept:
         return
     result = show(through_cache(workspace.artifacts, workspace.settings), publication)
-    asked = datetime.fromtimestamp(showings.created_at(publication.job_id), UTC)
+    asked = datetime.fromtimestamp(graph_rows.created_at(publication.job_id), UTC)
     try:
         workspace.graph.write_result(replace(result, created=asked.isoformat(timespec="seconds")))
     except NotFoundError as error:
         raise _without_version(workspace, publication) from error
-    _, outdated = _ranked(workspace, showings, publication)  # again: others may have shown theirs meanwhile
+    except GraphDamagedError as error:  # somebody drops the version, or a result of the same content
+        raise TransientError(f"{error}; it is shown later") from error
+    _, outdated = _ranked(workspace, graph_rows, publication)  # again: others may have shown theirs meanwhile
     workspace.graph.drop_results(outdated)
 
 
-def reshow(workspace: Workspace, ledger: Ledger) -> list[str]:
+def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ()) -> list[str]:
     """Show again what the graph lacks of the results it should have; returns the ids of their jobs.
 
-    For after the graph was deleted, rebuilt or damaged. Cheap where nothing is amiss.
+    For after the graph was deleted, rebuilt or damaged. Cheap where nothing is amiss. `out_of_time` is what
+    `publish_results` takes.
 
     Raises
     ------
     ServiceError
         If the graph is away.
     """
-    showings = Showings(workspace.engine)
-    wanted = showings.newest(workspace.settings.keep_results)
+    graph_rows = GraphRows(workspace.engine)
+    wanted = graph_rows.newest(workspace.settings.keep_results)
     if not wanted:
         return []
+    _reach_graph(workspace)
     graph = workspace.graph
-    graph.describe()
     ready = {row["digest"] for row in graph.versions() if row["state"] == "ready"}
     held = {row["job"] for row in graph.results()}
     lacking = [job_id for job_id, version in wanted.items() if version in ready and job_id not in held]
     if lacking:
         logger.warning("%d results are missing from the graph and shown again", len(lacking))
-        showings.reopen(lacking)
-        publish_results(workspace, ledger, lacking)
+        graph_rows.reopen(lacking)
+        publish_results(workspace, ledger, lacking, out_of_time=out_of_time)
     return lacking
 
 
 def reshow_once(workspace: Workspace, ledger: Ledger) -> None:
-    """Call `reshow` the first time in this process, and again as long as the graph was away."""
+    """Call `reshow` the first time in this process, and again as long as the graph cannot be asked.
+
+    Whatever is wrong with the graph must not end the sweep: units that need no graph wait to be sent.
+    """
     if workspace.settings in _compared:
         return
     try:
         reshow(workspace, ledger)
-    except ServiceError as error:
+    except GroveError as error:
         logger.warning("the results in the graph are not yet compared with the ledger: %s", error)
     else:
         _compared.add(workspace.settings)
@@ -146,6 +174,26 @@ def bring_back(workspace: Workspace) -> None:
         logger.warning("results are missing from the graph: %s", error)
 
 
+def _reach_graph(workspace: Workspace) -> None:
+    """Raise what keeps the graph from answering; one that kept this process waiting is then left alone.
+
+    A refused connection fails at once, and the graph is asked again each time; so results follow at once when
+    it is back. A transaction would be tried for minutes instead.
+    """
+    began = time.monotonic()
+    until, reason = _resting.get(workspace.settings, (began, ""))
+    if began < until:
+        raise ServiceError(f"{reason}; it is asked again in {until - began:.0f} s")
+    try:
+        workspace.graph.describe()
+    except (OSError, GroveError) as error:
+        ended = time.monotonic()
+        if ended - began > _PATIENCE_S:
+            _resting[workspace.settings] = ended + _REST_S, str(error)
+        raise
+    _resting.pop(workspace.settings, None)
+
+
 # ---- one publication -----------------------------------------------------------------------------------
 
 
@@ -153,16 +201,28 @@ def _is_shown(publication: Publication) -> bool:
     return publication.target.get(GRAPH) == publication.job_id
 
 
+def _refuse_name(publication: Publication) -> None:
+    """End a wish that came past `workers.targets`: nothing would ever fulfil it."""
+    target = dict(publication.target)
+    raise InputError(f"{publication.kind} names no result; ask for the job without {target}")
+
+
 def _settle(
-    workspace: Workspace, ledger: Ledger, publication: Publication, act: Callable[[Publication], None]
+    workspace: Workspace,
+    ledger: Ledger,
+    publication: Publication,
+    act: Callable[[Publication], None],
+    out_of_time: OutOfTime,
 ) -> None:
     """Carry out a publication and close it, unless what prevents it may pass."""
     try:
         act(publication)
+    except out_of_time:
+        raise
     except OSError as error:  # an unreachable service or a full disk: it stays to be published
         logger.warning("job %s: its result is not yet published: %s", publication.job_id, error)
         if _is_shown(publication):
-            Showings(workspace.engine).postpone([publication], str(error))
+            GraphRows(workspace.engine).postpone([publication], str(error))
     except GroveError as error:
         logger.error("job %s: its result cannot be published: %s", publication.job_id, error)  # noqa: TRY400
         ledger.published(publication, error=str(error))
@@ -185,7 +245,7 @@ def _without_version(workspace: Workspace, publication: Publication) -> GroveErr
 
 
 def _ranked(
-    workspace: Workspace, showings: Showings, publication: Publication
+    workspace: Workspace, graph_rows: GraphRows, publication: Publication
 ) -> tuple[frozenset[str], list[str]]:
     """Return the jobs, this one among those in the graph, that may stay; and the results that may not."""
     rows = [
@@ -194,6 +254,6 @@ def _ranked(
         if row["kind"] == publication.kind
     ]
     jobs = [publication.job_id, *(row["job"] for row in rows)]
-    kept = frozenset(newest_first(showings.finished_at(jobs), jobs)[: workspace.settings.keep_results])
+    kept = frozenset(newest_first(graph_rows.finished_at(jobs), jobs)[: workspace.settings.keep_results])
     staying = {row["id"] for row in rows if row["job"] in kept}
     return kept, sorted({row["id"] for row in rows} - staying)

@@ -12,12 +12,11 @@ from collections.abc import Callable
 
 from ontology.errors import ServiceError
 from ontology.workspace import Workspace
-from workers.execute import finish_jobs
 from workers.kinds import known_kinds
 from workers.ledger import Ledger
 from workers.retention import tidy
 from workers.schedule import Timetable, fire_due
-from workers.showing import reshow_once
+from workers.showing import publish_results, reshow_once
 
 __all__ = ["WINDOW_PER_SLOT", "Send", "Sweeper", "dispatch", "sweep"]
 
@@ -25,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 WINDOW_PER_SLOT = 4
 """Unclaimed messages out for each unit that can run at the same time."""
+
+_STOP_S = 15.0  # with the 20 s that running units have, within the 45 s before a container is killed
 
 Send = Callable[[str, str], None]
 """Sends a unit's key to a queue; raises `ServiceError` where it cannot."""
@@ -56,10 +57,11 @@ def sweep(workspace: Workspace, ledger: Ledger, send: Send, *, window: int) -> i
     expired = ledger.expire()
     if expired:
         logger.warning("%d units of lost workers are free again", expired)
-    finish_jobs(ledger, workspace)
-    reshow_once(workspace, ledger)
+    ledger.settle()
     fire_due(workspace, ledger, Timetable(workspace.engine, clock=ledger.clock))
     dispatch(ledger, send, window=window)
+    publish_results(workspace, ledger)  # after the sending: a graph that falls silent takes a minute
+    reshow_once(workspace, ledger)
     tidy(workspace, clock=ledger.clock)
     return expired
 
@@ -94,6 +96,6 @@ class Sweeper(threading.Thread):
                 return
 
     def stop(self) -> None:
-        """End the thread after the sweep it may be in."""
+        """End the thread after the sweep it may be in; one that hangs is left behind, as a kill would."""
         self._stopped.set()
-        self.join()
+        self.join(_STOP_S)

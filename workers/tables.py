@@ -43,7 +43,6 @@ unit_table = sa.Table(
     sa.Column("key", sa.String(64), primary_key=True),
     sa.Column("kind", sa.String(64), nullable=False),
     sa.Column("kind_version", sa.Integer, nullable=False),
-    sa.Column("spec_json", sa.Text, nullable=False),
     sa.Column("stage", sa.Integer, nullable=False),
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("fence", sa.Integer, nullable=False),
@@ -58,6 +57,7 @@ unit_table = sa.Table(
     sa.Column("ended_at", sa.Double),
     _one_of(*State),
     sa.Column("waits_for", sa.String(64), index=True),  # a unit of a lower stage not known to be done
+    sa.Column("spec_json", sa.Text, nullable=False),  # may be megabytes, which SQLite reads on its way past
     sa.Index(None, "state", "next_send_at", "key"),
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 
 import celery
@@ -16,12 +15,11 @@ from ontology.workspace import Workspace
 from workers.execute import execute_unit
 from workers.ledger import Ledger
 from workers.sweeper import WINDOW_PER_SLOT, Send, dispatch
+from workers.transport import KEY
 
 __all__ = ["TASK", "UnitTask", "sender"]
 
 TASK = "labelgrove.run_unit"
-
-_KEY = re.compile(r"[0-9a-f]{64}")
 
 
 class UnitTask(celery.Task):  # type: ignore[misc]
@@ -32,23 +30,23 @@ class UnitTask(celery.Task):  # type: ignore[misc]
     """
 
     name = TASK
+    Strategy = "workers.transport:strategy"
     settings: Settings
     lease_s: float
     sweep_s: float
+    window: int = WINDOW_PER_SLOT * (os.cpu_count() or 1)  # a worker sets that of its own slots
 
-    _workspace: Workspace | None = None
+    _opened: tuple[Workspace, Ledger] | None = None
     _opened_by: int = 0
 
     def run(self, key: str) -> str:
         """Execute the unit with this key; a key that no row has does nothing."""
         check_key(key)
-        workspace = self._opened()
-        ledger = Ledger(workspace.engine)
+        workspace, ledger = self._open()
         outcome = execute_unit(
             key, ledger, workspace, lease_s=self.lease_s, out_of_time=SoftTimeLimitExceeded
         )
-        window = WINDOW_PER_SLOT * (os.cpu_count() or 1)
-        dispatch(ledger, sender(self.app), window=window)
+        dispatch(ledger, sender(self.app), window=self.window)
         return outcome.value
 
     def apply_async(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
@@ -59,15 +57,16 @@ class UnitTask(celery.Task):  # type: ignore[misc]
         own = {"time_limit": None, "soft_time_limit": None}  # those of the worker that gets it
         return super().apply_async(args, **own, **options)
 
-    def _opened(self) -> Workspace:
-        if self._workspace is None or self._opened_by != os.getpid():
-            self._workspace, self._opened_by = Workspace.open(self.settings), os.getpid()
-        return self._workspace
+    def _open(self) -> tuple[Workspace, Ledger]:
+        if self._opened is None or self._opened_by != os.getpid():
+            workspace = Workspace.open(self.settings)
+            self._opened, self._opened_by = (workspace, Ledger(workspace.engine)), os.getpid()
+        return self._opened
 
 
 def check_key(key: Any) -> None:
     """Refuse anything but 64 lower-case hexadecimal digits, which also bounds the length of a message."""
-    if not (isinstance(key, str) and _KEY.fullmatch(key)):
+    if not (isinstance(key, str) and KEY.fullmatch(key)):
         raise InputError(f"{TASK}: {key!r:.80} is no unit key; a key is 64 lower-case hexadecimal digits")
 
 

@@ -92,6 +92,8 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except GroveError as error:
             _fail(error)
+        except UnicodeEncodeError as error:  # an argument's bytes, on their way to a database or a socket
+            _fail(InputError(f"{error.object!r:.80} holds bytes that are not UTF-8; write it in UTF-8"))
         except BrokenPipeError:
             # The reader of our output went away (`grove ... | head`): nothing is wrong here.
             sys.stderr.close()

@@ -11,16 +11,15 @@ from labelgrove.cli.common import (
     Progress,
     emit,
     json_option,
-    note,
     read_keys,
     table,
     with_workspace,
     write_file,
 )
+from labelgrove.cli.following import check_waitable, follow, result_of
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
-    from workers.states import Job
 
 __all__ = ["bundle"]
 
@@ -76,14 +75,9 @@ def build(
     Building is a background job: without a broker it runs here, with one on the workers.
     """
     from adapter import find_labels
-    from ontology.errors import JobFailedError
-    from workers.broker_check import check_broker
-    from workers.client import build_bundle_job, wait
-    from workers.states import State
+    from workers.client import build_bundle_job
 
-    broker = workspace.settings.broker_url
-    if broker is not None:  # a broker that is away would only let the job wait, and the user with it
-        check_broker(broker)
+    check_waitable(workspace)
     graph = workspace.label_graph(ontology)
 
     def keys(given: str) -> tuple[str, ...]:
@@ -91,45 +85,27 @@ def build(
 
     labels = allowed if allowed in ("all", "leaves") else keys(allowed)
     progress = Progress(f"bundle {ontology}/{name}")
-
-    def told(job: Job) -> None:
-        progress(f"job {job.id[:12]} is {job.state}", job.units.get(State.DONE, 0), sum(job.units.values()))
-
     with progress.shown():
         job = build_bundle_job(
-            workspace,
-            ontology,
-            name,
-            keys(observed),
-            metric=metric,
-            labels=labels,
-            wait=broker is None,
-            progress=told,
+            workspace, ontology, name, keys(observed), metric=metric, labels=labels, wait=False
         )
-        if broker is not None and not job.finished:
-            note(f"the workers have it; Ctrl-C leaves it with them: grove jobs show {job.id[:12]}")
-        job = wait(workspace, job.id, progress=told)
-    if job.result_sha256 is None:
-        raise JobFailedError(
-            f"job {job.id[:12]} is {job.state}: {job.error}; see `grove jobs show {job.id[:12]}`"
-        )
+        job = follow(workspace, job, progress)
     named = {b.name: b.sha256 for b in workspace.catalog.bundles(ontology)}
-    if job.error is not None and named.get(name) != job.result_sha256:
-        raise JobFailedError(
-            f"job {job.id[:12]} is done, but {ontology}/{name} does not name it: {job.error}"
-        )
+    sha256 = job.result_sha256
+    if sha256 is None or named.get(name) != sha256:  # with its name it is of use, whatever the graph shows
+        sha256 = result_of(job)
     if out is not None:
-        write_file(out, workspace.artifacts.read_bytes(job.result_sha256), "the bundle")
+        write_file(out, workspace.artifacts.read_bytes(sha256), "the bundle")
     document = {
         "bundle": f"{ontology}/{name}",
-        "sha256": job.result_sha256,
+        "sha256": sha256,
         "job": job.id,
         "state": job.state,
     }
     emit(
         document,
         as_json,
-        f"{ontology}/{name} is {job.result_sha256} (job {job.id[:12]}, {progress.seconds:.1f} s)",
+        f"{ontology}/{name} is {sha256} (job {job.id[:12]}, {progress.seconds:.1f} s)",
     )
 
 

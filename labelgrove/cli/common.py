@@ -76,7 +76,12 @@ def note(message: str) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, limit: int = 60) -> str:
-    """Return rows as aligned text; numbers to the right, long text cut at `limit` characters."""
+    """Return rows as aligned text; numbers to the right.
+
+    On a terminal long text is cut at `limit` characters; a program that reads it gets all.
+    """
+    if not sys.stdout.isatty():
+        limit = sys.maxsize
     listed = [["" if v is None else _shown(v, limit) for v in row] for row in rows]
     listed_columns = [list(c) for c in zip(*listed, strict=True)] if listed else [[] for _ in columns]
     widths = [max([len(str(h)), *map(len, c)]) for h, c in zip(columns, listed_columns, strict=True)]

@@ -23,8 +23,8 @@ __all__ = ["cypher"]
     "-p",
     "parameters",
     multiple=True,
-    metavar="NAME=VALUE",
-    help="Bind a parameter; VALUE is JSON or text.",
+    metavar="NAME=TEXT|NAME:=JSON",
+    help='Bind a parameter: key=545 is text, depth:=2 a number, keys:=\'["a", "b"]\' a list; repeatable.',
 )
 @click.option("--max-rows", default=1000, show_default=True, type=click.IntRange(1, 1_000_000))
 @click.option("--timeout", "timeout_s", default=30.0, show_default=True, type=click.FloatRange(0.1, 3600))
@@ -69,11 +69,17 @@ def _parameter(text: str) -> tuple[str, Any]:
     from ontology.errors import InputError
 
     name, equals, value = text.partition("=")
+    as_json = name.endswith(":")
+    name = name.removesuffix(":")
     if not equals or not name.isidentifier():
-        raise InputError(f"--param {text!r}: write NAME=VALUE, for example depth=2")
+        raise InputError(f"--param {text!r}: write NAME=TEXT or NAME:=JSON, for example key=oak or depth:=2")
+    if not as_json:
+        return name, value
     try:
         return name, json.loads(value)
-    except json.JSONDecodeError:
-        return name, value
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"--param {name}:={value}: is no JSON ({error}); text goes after a plain ="
+        ) from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
         raise InputError(f"--param {name}: {error}; give text, a number of 64 bits, or a list") from error

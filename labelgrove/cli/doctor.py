@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import platform
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Collection
@@ -14,7 +15,8 @@ from pathlib import Path
 
 import click
 
-from labelgrove.cli.common import emit, json_option, table
+from labelgrove.cli.common import emit, json_option, table, with_workspace
+from ontology.artifacts import open_store
 from ontology.errors import GroveError, ServiceError, SettingsError
 from ontology.settings import Settings, masked
 from ontology.workspace import Workspace
@@ -45,25 +47,23 @@ class Note(str):
 
 @click.command()
 @json_option
-def doctor(as_json: bool) -> None:
+@with_workspace
+def doctor(workspace: Workspace, as_json: bool) -> None:
     """Say which parts are in use, reach each of them, and name the fix for what is wrong.
 
     Exit code 5 when a service cannot be reached, 1 when something else is wrong; notes leave it 0.
     """
-    settings = Settings.from_env()
-    with Workspace.open(settings) as workspace:
-        parts = [
-            Finding(
-                "python", True, platform.python_version(), f"labelgrove {metadata.version('labelgrove')}"
-            ),
-            _look("artifacts", settings.artifacts_url, lambda: _artifacts(workspace)),
-            _look("database", settings.database_url, lambda: _database(workspace)),
-            _look("graph", settings.graph_url, lambda: _graph(workspace)),
-            _look("cache", settings.cache_url or "local folder", lambda: _cache(settings)),
-            _look("workers", settings.broker_url or "in this process", lambda: _workers(settings)),
-        ]
-        reached = {part.part for part in parts if part.ok is not False}
-        parts.append(_look("clocks", "this host and its servers", lambda: _clocks(workspace, reached)))
+    settings = workspace.settings
+    parts = [
+        Finding("python", True, platform.python_version(), f"labelgrove {metadata.version('labelgrove')}"),
+        _look("artifacts", settings.artifacts_url, lambda: _artifacts(workspace)),
+        _look("database", settings.database_url, lambda: _database(workspace)),
+        _look("graph", settings.graph_url, lambda: _graph(workspace)),
+        _look("cache", settings.cache_url or "local folder", lambda: _cache(settings)),
+        _look("workers", settings.broker_url or "in this process", lambda: _workers(settings)),
+    ]
+    reached = {part.part for part in parts if part.ok is not False}
+    parts.append(_look("clocks", "this host and its servers", lambda: _clocks(workspace, reached)))
     for name, folder in _folders(settings).items():
         parts.append(_look(f"disk of {name}", str(folder), functools.partial(_disk, folder)))
     parts += [_look("open files", "limit of a process", _open_files), _wordnet()]
@@ -100,7 +100,8 @@ def _look(part: str, uses: str, check: Callable[[], str]) -> Finding:
 
 def _artifacts(workspace: Workspace) -> str:
     store = workspace.artifacts
-    probe = store.put_bytes(b"labelgrove doctor\n")
+    # A content of its own: of two who look at once, one would delete what the other is about to read.
+    probe = store.put_bytes(f"labelgrove doctor {secrets.token_hex(16)}\n".encode())
     store.read_bytes(probe)
     store.delete(probe)
     return "written, read back, deleted"
@@ -201,9 +202,11 @@ def _folders(settings: Settings) -> dict[str, Path]:
     folders = {"GROVE_HOME": settings.home}
     url = settings.artifacts_url
     if "://" not in url or url.startswith("file://"):
-        artifacts = Path(url.removeprefix("file://"))
-        if _existing(artifacts).stat().st_dev != _existing(settings.home).stat().st_dev:
-            folders["GROVE_ARTIFACTS_URL"] = artifacts
+        artifact = open_store(url).local_path("0" * 64)
+        if artifact is not None and (
+            _existing(artifact).stat().st_dev != _existing(settings.home).stat().st_dev
+        ):
+            folders["GROVE_ARTIFACTS_URL"] = artifact.parents[2]
     return folders
 
 

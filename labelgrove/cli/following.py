@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from typing import TYPE_CHECKING
 
 from labelgrove.cli.common import Progress, note
@@ -10,7 +12,10 @@ if TYPE_CHECKING:
     from ontology.workspace import Workspace
     from workers.states import Job
 
-__all__ = ["check_waitable", "follow"]
+__all__ = ["check_waitable", "follow", "result_of"]
+
+_PATIENCE_S = 10.0
+"""Seconds after which an unclaimed job may well have no worker."""
 
 
 def check_waitable(workspace: Workspace) -> None:
@@ -21,8 +26,39 @@ def check_waitable(workspace: Workspace) -> None:
         check_broker(workspace.settings.broker_url)
 
 
-def follow(workspace: Workspace, job: Job, progress: Progress) -> str:
-    """Wait until `job` is finished and return the digest of its result.
+def follow(workspace: Workspace, job: Job, progress: Progress) -> Job:
+    """Wait until `job` is finished and return it; off a terminal a line on stderr tells each change."""
+    from workers.client import wait
+    from workers.states import State
+
+    said, began, warned = "", time.monotonic(), False
+    brokered = workspace.settings.broker_url is not None
+
+    def told(job: Job) -> None:
+        nonlocal said, warned
+        untaken = brokered and job.state is State.PENDING and time.monotonic() - began >= _PATIENCE_S
+        if untaken and not warned:
+            warned = True
+            note(f"no worker has taken job {job.id[:12]} yet; is one running? start one: grove worker")
+        step = f"job {job.id[:12]} is {job.state}"
+        done, total = job.units.get(State.DONE, 0), sum(job.units.values())
+        progress(step, done, total)
+        line = f"{step}: {done} of {total} units done"
+        if line != said and not sys.stderr.isatty():
+            note(line)
+        said = line
+
+    if brokered and not job.finished:
+        note(f"it is left to the workers; Ctrl-C leaves it with them: grove jobs watch {job.id[:12]}")
+    try:
+        return wait(workspace, job.id, progress=told)
+    except KeyboardInterrupt:
+        note(f"job {job.id[:12]} stays; go on with: grove jobs watch {job.id[:12]}")
+        raise
+
+
+def result_of(job: Job) -> str:
+    """Return the digest of the result of a finished job.
 
     Raises
     ------
@@ -30,15 +66,7 @@ def follow(workspace: Workspace, job: Job, progress: Progress) -> str:
         If it failed or was cancelled, or its result could not be given its name.
     """
     from ontology.errors import JobFailedError
-    from workers.client import wait
-    from workers.states import State
 
-    def told(job: Job) -> None:
-        progress(f"job {job.id[:12]} is {job.state}", job.units.get(State.DONE, 0), sum(job.units.values()))
-
-    if workspace.settings.broker_url is not None and not job.finished:
-        note(f"the workers have it; Ctrl-C leaves it with them: grove jobs watch {job.id[:12]}")
-    job = wait(workspace, job.id, progress=told)
     if job.result_sha256 is None or job.error is not None:
         why = "" if job.error is None else f": {job.error}"
         raise JobFailedError(f"job {job.id[:12]} is {job.state}{why}; see `grove jobs logs {job.id[:12]}`")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from labelgrove.cli.common import Progress, emit, json_option, table, with_workspace
-from labelgrove.cli.following import check_waitable, follow
+from labelgrove.cli.following import check_waitable, follow, result_of
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
@@ -44,7 +44,7 @@ def rebuild(workspace: Workspace, detach: bool, as_json: bool) -> None:
         return
     progress = Progress("rebuild")
     with progress.shown():
-        receipt = follow(workspace, job, progress)
+        receipt = result_of(follow(workspace, job, progress))
     versions = [row.tobytes().hex() for row in workspace.artifacts.open_arrays(receipt)[0]["versions"]]
     document = {"versions": versions, "seconds": round(progress.seconds, 3)}
     emit(document, as_json, f"rebuilt {len(versions)} versions in {progress.seconds:.1f} s")

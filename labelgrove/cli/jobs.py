@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, read_keys, table, when, with_workspace
-from labelgrove.cli.following import check_waitable
+from labelgrove.cli.common import Progress, emit, json_option, note, table, when, with_workspace
+from labelgrove.cli.following import check_waitable, follow, result_of
+from labelgrove.cli.parameters import kinds, read_pairs, read_parameters
 from labelgrove.cli.refreshing import check_refreshed, refresh_stale, refresh_table
+from labelgrove.cli.results import result
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
@@ -34,7 +33,8 @@ def _asking(command: F) -> F:
         "parameters",
         multiple=True,
         metavar="NAME=VALUE",
-        help="A parameter of the kind: text, JSON, or @FILE with one label key per line; repeatable.",
+        help="A parameter of the kind, as `grove jobs kinds` lists them: text, JSON, or label keys as a,b or "
+        "@FILE with one per line; repeatable.",
     )
     target = click.option(
         "--target",
@@ -57,6 +57,10 @@ _waiting = click.option(
 @click.group()
 def jobs() -> None:
     """Ask for background jobs, follow, cancel and retry them, and have the clock ask for them."""
+
+
+jobs.add_command(kinds)
+jobs.add_command(result)
 
 
 @jobs.command()
@@ -86,13 +90,14 @@ def submit(
     """
     from workers import client
 
-    asked = _parameters(parameters)
+    asked = read_parameters(kind, parameters)
     if estimate:
         _estimate(workspace, kind, asked, as_json)
         return
     if wait:
         check_waitable(workspace)
-    job = client.submit(workspace, kind, asked, target=_target(target), wait=False)
+    job = client.submit(workspace, kind, asked, target=read_pairs("--target", target) or None, wait=False)
+    _say_version(workspace, job, asked.get("ontology", ""))
     _end(workspace, job, wait, as_json)
 
 
@@ -120,9 +125,7 @@ def list_(
     else:
         found = client.list_jobs(workspace, limit=limit, state=wanted, kind=kind)
     described = _described(workspace, found)
-    columns = ("id", "kind", "state", "stale", "created_at", "result_sha256", "error")
-    rows = [[j[c] if c != "stale" else ("stale" if j[c] else None) for c in columns] for j in described]
-    emit(described, as_json, lambda: table(columns, rows, limit=20))
+    emit(described, as_json, lambda: _listed(workspace, found, described))
 
 
 @jobs.command()
@@ -266,7 +269,8 @@ def add(
     """
     from workers.schedule import Timetable, add_schedule
 
-    add_schedule(workspace, name, cron, kind, _parameters(parameters), target=_target(target))
+    asked, named = read_parameters(kind, parameters), read_pairs("--target", target) or None
+    add_schedule(workspace, name, cron, kind, asked, target=named)
     (added,) = (s for s in Timetable(workspace.engine).schedules() if s.name == name)
     described = _described_schedule(added)
     emit(described, as_json, f"{name} is due next at {described['next_at']}")
@@ -298,43 +302,6 @@ def remove(workspace: Workspace, name: str) -> None:
 # ---- what the commands share ---------------------------------------------------------------------------
 
 
-def _parameters(given: Sequence[str]) -> dict[str, Any]:
-    """Return parameters by name: JSON where a value reads as JSON, decimals and all else as text."""
-    from ontology.errors import NotFoundError
-
-    def read(name: str, text: str) -> Any:
-        if name == "ontology":  # a name may look like a number
-            return text
-        if text.startswith("@"):
-            if text != "@-" and not Path(text[1:]).exists():  # never a key that stands where a file should
-                raise NotFoundError(f"--param {name}={text}: there is no file {text[1:]}; check the path")
-            return read_keys(text[1:])
-        try:
-            return json.loads(text, parse_float=str, parse_constant=str)
-        except (ValueError, RecursionError):
-            return text
-
-    return {name: read(name, text) for name, text in _pairs("--param", given).items()}
-
-
-def _target(given: Sequence[str]) -> dict[str, str] | None:
-    return _pairs("--target", given) or None
-
-
-def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    from ontology.errors import InputError
-
-    pairs: dict[str, str] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise InputError(f"{option} {text!r}: write NAME=VALUE")
-        if name in pairs:
-            raise InputError(f'{option} {name}: is given twice; a list is one value, such as \'["a", "b"]\'')
-        pairs[name] = value
-    return pairs
-
-
 def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: bool) -> None:
     from ontology.errors import InputError
     from workers import client
@@ -344,47 +311,55 @@ def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: b
     if found is None:
         raise InputError(f"job kind {kind!r} does not say what it takes; submit it without --estimate")
     described = asdict(found)
-    emit(described, as_json, lambda: table(("property", "value"), described.items()))
+    told = {name: "unknown" if value is None else value for name, value in described.items()}
+    emit(described, as_json, lambda: table(("property", "value"), told.items()))
+
+
+def _say_version(workspace: Workspace, job: Job, asked: str) -> None:
+    """Say on stderr which version was asked for by digest, where it is not the current one."""
+    name, at, _ = asked.partition("@")
+    if at:
+        version, current = job.parameters["ontology"], workspace.catalog.current(name)
+        if version != current:
+            note(f"{name}@{version[:12]} is not the current version of {name}, which is {str(current)[:12]}")
 
 
 def _end(workspace: Workspace, job: Job, wait: bool, as_json: bool) -> None:
     """Follow a job to its end if asked to, show it, and fail if it failed."""
-    from ontology.errors import JobFailedError
-
     if not wait:
         note(f"job {job.id[:12]} is {job.state}; follow it with: grove jobs watch {job.id[:12]}")
         _show(workspace, job, as_json)
         return
-    job = _followed(workspace, job)
+    with Progress(job.kind).shown() as progress:
+        job = follow(workspace, job, progress)
     _show(workspace, job, as_json)
-    if job.result_sha256 is None or job.error is not None:
-        why = "" if job.error is None else f": {job.error}"
-        raise JobFailedError(f"job {job.id[:12]} is {job.state}{why}; see `grove jobs logs {job.id[:12]}`")
-
-
-def _followed(workspace: Workspace, job: Job) -> Job:
-    from workers import client
-    from workers.states import State
-
-    progress, said = Progress(f"job {job.id[:12]}"), [""]
-
-    def told(job: Job) -> None:
-        done, total = job.units.get(State.DONE, 0), sum(job.units.values())
-        progress(job.state, done, total)
-        line = f"job {job.id[:12]} is {job.state}: {done} of {total} units done"
-        if line != said[0] and not sys.stderr.isatty():
-            note(line)
-        said[0] = line
-
-    if workspace.settings.broker_url is not None and not job.finished:
-        note(f"the workers have it; Ctrl-C leaves it with them: grove jobs watch {job.id[:12]}")
-    with progress.shown():
-        return client.wait(workspace, job.id, progress=told)
+    result_of(job)
 
 
 def _show(workspace: Workspace, job: Job, as_json: bool) -> None:
     (described,) = _described(workspace, [job])
     emit(described, as_json, lambda: table(("property", "value"), described.items(), limit=200))
+    if job.result_sha256 is not None:
+        note(f"what it gave: grove jobs result {job.id[:12]}")
+
+
+def _listed(workspace: Workspace, found: Sequence[Job], described: Sequence[dict[str, Any]]) -> str:
+    named = {version.digest: version.ontology for version in workspace.catalog.versions()}
+    rows = [
+        (
+            job.id[:12],
+            job.kind,
+            named.get(job.parameters.get("ontology", "")),
+            job.state,
+            None if job.finished_at is None else round(job.finished_at - job.created_at, 1),
+            "stale" if told["stale"] else None,
+            told["created_at"],
+            job.error,
+        )
+        for job, told in zip(found, described, strict=True)
+    ]
+    columns = ("id", "kind", "ontology", "state", "seconds", "stale", "created_at", "error")
+    return table(columns, rows, limit=40)
 
 
 def _described(workspace: Workspace, found: Sequence[Job]) -> list[dict[str, Any]]:

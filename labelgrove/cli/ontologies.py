@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelgrove.cli.common import Progress, emit, json_option, note, table, when, with_workspace, write_file
-from labelgrove.cli.following import check_waitable, follow
+from labelgrove.cli.following import check_waitable, follow, result_of
 from labelgrove.cli.refreshing import check_refreshed, refresh_stale, refresh_table
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _by_job(
     ready = {v.digest for v in workspace.catalog.versions(name) if v.state == "ready"}
     begin = progress.seconds
     job = submit_ingest(workspace, name, result, source=source, wait=False)
-    follow(workspace, job, progress)
+    result_of(follow(workspace, job, progress))
     seconds = {"job": progress.seconds - begin}
     return RegisterResult(
         name, graph.digest, graph.digest not in ready, graph.n_labels, graph.n_edges, seconds

@@ -306,7 +306,7 @@ def open_database(
             max_db_size=max_bytes,
             max_num_threads=threads,
         )
-    except RuntimeError as error:
+    except (RuntimeError, MemoryError) as error:  # a damaged length asks for more memory than there is
         raise GraphDamagedError(
             f"graph file {path.name} cannot be opened: {error}; run: grove graph rebuild"
         ) from error

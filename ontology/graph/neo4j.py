@@ -203,6 +203,7 @@ class Neo4jStore(GraphStore):
                     self._url,
                     auth=self._auth,
                     connection_timeout=10,
+                    connection_acquisition_timeout=15,  # the handshake included: a silent server is away
                     max_transaction_retry_time=120,
                     liveness_check_timeout=30,
                     max_connection_lifetime=600,

@@ -1,6 +1,7 @@
 """Render docs/cli.md from the commands themselves.
 
-``python -m tests.cli.reference`` writes the page; a test compares it with what the commands say now.
+``python -m tests.cli.reference`` writes the page, and the table of parameters in docs/jobs.md; tests compare
+both with what commands and kinds say now.
 """
 
 from __future__ import annotations
@@ -10,8 +11,14 @@ from pathlib import Path
 import click
 
 from labelgrove.cli import grove
+from labelgrove.cli.parameters import COLUMNS, parameter_rows
+from workers.kinds import known_kinds
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+JOBS_PAGE = PAGE.with_name("jobs.md")
+
+_BEGIN = "<!-- parameters: written by python -m tests.cli.reference -->"
+_END = "<!-- end of parameters -->"
 
 _HEADER = """\
 # The command line
@@ -43,6 +50,7 @@ Data goes to stdout, everything else to stderr; `--json` prints one JSON documen
 | `GROVE_METRICS_ADDRESS` | `127.0.0.1` | the address it answers at |
 | `GROVE_KEEP_JOBS_DAYS` | `30` | days that a finished job is kept, unless a bundle or schedule needs it |
 | `GROVE_KEEP_RESULTS` | `20` | results of each kind and version that stay in the graph, the newest |
+| `GROVE_UNIT_TIME_LIMIT_S` | `600` | seconds after which a worker of a broker gives a unit back |
 
 Each variable with a secret may instead be named `..._FILE` and hold the path of a file.
 """
@@ -72,5 +80,17 @@ def render() -> str:
     return "\n".join(parts)
 
 
+def with_parameters(page: str) -> str:
+    """Return the page on jobs with the table of parameters between its two marks."""
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not (begin and end):
+        raise ValueError(f"{JOBS_PAGE}: the marks {_BEGIN!r} and {_END!r} are missing")
+    rows = [(kind, f"`{name}`", *more) for kind, name, *more in parameter_rows(known_kinds())]
+    lines = [f"| {' | '.join(cells)} |" for cells in (COLUMNS, ["---"] * len(COLUMNS), *rows)]
+    return before + begin + "\n\n" + "\n".join(lines) + "\n\n" + end + after
+
+
 if __name__ == "__main__":
     PAGE.write_text(render(), encoding="utf-8")
+    JOBS_PAGE.write_text(with_parameters(JOBS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")

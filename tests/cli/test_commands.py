@@ -185,14 +185,27 @@ def test_cypher_prints_table_json_and_csv_and_binds_the_version(garden):
     statement = (
         "MATCH (l:Label {version: $version}) WHERE l.depth = $depth RETURN l.key AS key ORDER BY l.idx"
     )
-    arguments = ("cypher", statement, "--ontology", "garden", "-p", "depth=2")
+    arguments = ("cypher", statement, "--ontology", "garden", "-p", "depth:=2")
     assert json.loads(garden(*arguments, "--json").stdout)["rows"] == [["elm"], ["oak"]]
     assert garden(*arguments, "--csv").stdout == "key\nelm\noak\n"
     assert garden(*arguments).stdout.split() == ["key", "---", "elm", "oak"]
     assert "--max-rows" in garden(*arguments, "--max-rows", "1").stderr
     assert "error" in garden("cypher", "MATCH (n) DETACH DELETE n", code=2).stderr
     garden("cypher", "RETURN $version AS v", "--ontology", "nothing", code=4)
-    assert "NAME=VALUE" in garden("cypher", "RETURN 1", "-p", "depth", code=2).stderr
+    assert "NAME=TEXT" in garden("cypher", "RETURN 1", "-p", "depth", code=2).stderr
+
+
+def test_a_cypher_parameter_is_text_unless_it_is_said_to_be_json(garden):
+    def bound(*given: str) -> list:
+        names = [f"p{i}" for i in range(len(given))]
+        statement = "RETURN " + ", ".join(f"${name} AS {name}" for name in names)
+        bindings = [part for name, value in zip(names, given, strict=True) for part in ("-p", name + value)]
+        return json.loads(garden("cypher", statement, *bindings, "--json").stdout)["rows"][0]
+
+    texts = ["545", "12e4", "0012", "true", '["a"]', "a=b", ":"]
+    assert bound(*(f"={text}" for text in texts)) == texts
+    assert bound(":=545", ":=true", ':=["a"]', ':="545"') == [545, True, ["a"], "545"]
+    assert "is no JSON" in garden("cypher", "RETURN $x AS x", "-p", "x:=oak", code=2).stderr
 
 
 def test_graph_verify_and_rebuild(garden):
@@ -273,7 +286,7 @@ def test_an_env_file_that_is_no_text_is_named(call):
 
 @pytest.mark.parametrize("value", ["[" * 50_000, "9" * 5000])
 def test_a_parameter_too_large_for_json_is_refused(garden, value):
-    assert "--param x" in garden("cypher", "-p", f"x={value}", "RETURN $x AS x", code=2).stderr
+    assert "--param x" in garden("cypher", "-p", f"x:={value}", "RETURN $x AS x", code=2).stderr
 
 
 def test_usage_and_missing_files(call):

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from labelgrove.cli import grove
 from ontology import LabelGraph
+from ontology.ingest import delete_ontology
 from ontology.settings import Settings
 from ontology.workspace import Workspace
 from tests.integration.workers_support import add_version, registered
@@ -60,7 +61,8 @@ def test_a_request_is_followed_to_its_end_and_computed_once(job, call):
     assert (first["state"], first["units"]) == ("done", {"done": 1})
     assert job("submit", *COVER, "--param", "metric=auto") == first
     said = call("jobs", "watch", first["id"][:8]).stderr
-    assert said == f"job {first['id'][:12]} is done: 1 of 1 units done\n"
+    short = first["id"][:12]
+    assert said == f"job {short} is done: 1 of 1 units done\nwhat it gave: grove jobs result {short}\n"
 
 
 def test_values_are_json_text_or_files(job, call):
@@ -77,13 +79,88 @@ def test_values_are_json_text_or_files(job, call):
     assert job(*summary, "--param", "cap=0.50", "--detach")["parameters"]["cap"] == "0.5"
 
 
+def test_label_keys_are_a_file_or_keys_as_elsewhere(job, call):
+    Path("mine.txt").write_text("oak\nmoss\n")
+    garden = ("submit", "bundle", "--param", "ontology=garden")
+    ways = ("mine.txt", "oak,moss", "@mine.txt", '["oak", "moss"]')
+    assert len({job(*garden, "--param", f"observed={way}")["id"] for way in ways}) == 1
+    leaves = job(*garden, "--param", "observed=oak", "--param", "labels=leaves")
+    assert leaves["parameters"]["labels"] == "leaves"
+    for given, code, said in (
+        ("[2, 4]", 2, 'label keys are text; write ["2", "4"]'),
+        ("[oak, elm]", 2, "is no JSON list"),
+        ("545", 4, "'545'"),
+        ("gone.txt", 4, "gone.txt: there is no such file"),
+    ):
+        assert said in call("jobs", *garden, "--param", f"observed={given}", code=code).stderr
+
+
+def test_lists_are_short_and_whole(call, job):
+    made = job("submit", *COVER)
+    header, _, row = call("jobs", "list").stdout.splitlines()
+    assert header.split() == ["id", "kind", "ontology", "state", "seconds", "stale", "created_at", "error"]
+    assert row.split()[:4] == [made["id"][:12], "cover", "garden", "done"]
+    with registered(JobKind("wordy", 1, dict, lambda parameters: [Step(parameters)], _wordy)):
+        call("jobs", "submit", "wordy", code=1)
+    assert "word " * 50 + "end" in call("jobs", "list").stdout
+
+
+def _wordy(work):
+    raise ValueError("word " * 50 + "end")
+
+
+def test_kinds_are_listed_with_their_parameters(call, job):
+    listed = {kind["kind"]: {p["name"]: p for p in kind["parameters"]} for kind in job("kinds")}
+    assert listed["summary"]["target"]["required"]
+    assert listed["summary"]["seed"]["default"] == 0
+    assert not listed["summary"]["snapshot"]["required"]
+    assert "capped, neighbourhood, node or subtree" in call("jobs", "kinds").stdout
+
+
 def test_an_estimate_submits_nothing(job, call):
     said = job("submit", *COVER, "--estimate")
     assert said["units"] == 1
     assert said["n_bytes"] > 0
+    assert said["seconds"] is None
+    assert "unknown" in call("jobs", "submit", *COVER, "--estimate").stdout
+    bundle = ("submit", "bundle", "--param", "ontology=garden", "--param", 'observed=["oak", "moss"]')
+    said = job(*bundle, "--estimate")
+    assert 500 < said["n_bytes"] < 20_000
+    assert said["seconds"] > 0
     with registered(BROKEN):
         refused = call("jobs", "submit", "broken", "--param", "what=luck", "--estimate", code=2)
     assert "does not say what it takes" in refused.stderr
+    assert job("list") == []
+
+
+def test_an_older_version_is_worked_on_when_it_is_named_and_said_to_be_older(job, call):
+    grown = LabelGraph.from_edges(
+        [*((child, parent) for child, parent, _, _ in GARDEN.edges()), ("fir", "tree")]
+    )
+    with Workspace.open(Settings.from_env()) as workspace:
+        add_version(workspace, "garden", grown)
+    older = f"ontology=garden@{GARDEN.digest[:8]}"
+    asked = call("jobs", "submit", "cover", "--param", older, "--json")
+    told = f"garden@{GARDEN.digest[:12]} is not the current version of garden, which is {grown.digest[:12]}"
+    assert told in asked.stderr
+    made = json.loads(asked.stdout)
+    assert (made["state"], made["stale"], made["parameters"]["ontology"]) == ("done", True, GARDEN.digest)
+    asked = call("jobs", "submit", "cover", "--param", f"ontology=garden@{grown.digest}", "--json")
+    assert "not the current version" not in asked.stderr
+    assert json.loads(asked.stdout)["stale"] is False
+
+
+@pytest.mark.parametrize("by", ["garden@{digest}", "{digest}"])
+def test_a_version_that_was_deleted_is_not_found_and_the_others_are_named(job, call, by):
+    grown = LabelGraph.from_edges([("fir", "tree"), ("tree", "plant")])
+    with Workspace.open(Settings.from_env()) as workspace:
+        add_version(workspace, "garden", grown)
+        delete_ontology(workspace, "garden", version=GARDEN.digest)
+    asked = by.format(digest=GARDEN.digest)
+    said = call("jobs", "submit", "cover", "--param", f"ontology={asked}", code=4).stderr
+    assert GARDEN.digest in said
+    assert ("it has " + grown.digest[:12] if "@" in asked else "(known: garden)") in said
+    assert "ingest" in said
     assert job("list") == []
 
 
@@ -93,7 +170,7 @@ def test_an_estimate_submits_nothing(job, call):
         (("nonsense",), 2, "job kind 'nonsense' is not known here; known kinds: bundle"),
         (("cover", "--param", "ontology=weeds"), 4, "'weeds' is not here (known: garden)"),
         (("cover", "--param", "ontology=garden@0000"), 4, "has no version '0000'"),
-        (("cover",), 2, "parameters missing or unknown"),
+        (("cover",), 2, "cover needs ontology; optional: identifying, labels, method, metric"),
         ((*COVER, "--param", "methd=small"), 2, "methd"),
         ((*COVER, "--param", "method"), 2, "--param 'method': write NAME=VALUE"),
         ((*COVER, "--param", "ontology=garden"), 2, "--param ontology: is given twice"),
@@ -233,3 +310,15 @@ def test_the_clock_asks(call, job):
 def test_a_schedule_that_breaks_a_rule_is_refused(call, job, cron, request_, code, said):
     assert said in call("jobs", "schedule", "add", "s", "--cron", cron, *request_, code=code).stderr
     assert job("schedule", "list") == []
+
+
+@pytest.mark.parametrize("name", ["", "\udcff", "%", "_", "x", "A"])
+def test_what_is_no_beginning_of_an_id_names_no_job(call, job, name):
+    job("submit", *COVER)  # the only one, so that a name of any id would be its
+    for verb in ("show", "cancel", "retry", "logs"):
+        assert "there is no job" in call("jobs", verb, "--", name, code=4).stderr
+
+
+def test_bytes_that_are_no_text_are_refused(call):
+    assert "not UTF-8" in call("jobs", "schedule", "remove", "\udcff", code=2).stderr
+    assert "not UTF-8" in call("jobs", "list", "--kind", "\udcff", code=2).stderr

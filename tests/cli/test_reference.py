@@ -3,11 +3,17 @@
 import pytest
 
 from labelgrove.cli import grove
-from tests.cli.reference import PAGE, render, walk
+from tests.cli.reference import JOBS_PAGE, PAGE, render, walk, with_parameters
 
 
 def test_the_manual_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == render(), "run: python -m tests.cli.reference"
+
+
+def test_the_table_of_parameters_is_up_to_date():
+    page = JOBS_PAGE.read_text(encoding="utf-8")
+    assert page == with_parameters(page), "run: python -m tests.cli.reference"
+    assert "| summary | `target` | yes |" in page
 
 
 @pytest.mark.parametrize(("path", "command"), [pytest.param(p, c, id=" ".join(p)) for p, c in walk(grove)])

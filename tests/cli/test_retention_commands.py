@@ -122,6 +122,17 @@ def _distances(key: str) -> tuple[str, ...]:
     return "jobs", "submit", "distances", *wanted
 
 
+def test_results_come_back_whichever_command_opens_the_restored_graph_first(as_json, call, monkeypatch):
+    Path("garden.tsv").write_text("".join(f"{child}\t{parent}\n" for child, parent in OLD))
+    call(*INGEST)
+    job = as_json("jobs", "submit", "cover", "--param", "ontology=garden")
+    call("backup", "copy")
+    monkeypatch.setenv("GROVE_HOME", str(Path("restored").absolute()))
+    call("restore", "copy")
+    call("doctor")
+    assert as_json("cypher", "MATCH (j:Job) RETURN j.id AS job")["rows"] == [[job["id"]]]
+
+
 def test_ingest_refreshes_when_asked_to(as_json, call):
     ingest(*OLD)
     job = build(as_json, '["oak"]')

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from click.testing import CliRunner
 
+from labelgrove.cli import grove
 from ontology import geometry
 from ontology.graph import GraphStore
 from ontology.graph.tokens import parameters
@@ -204,3 +206,34 @@ def test_results_of_one_job_by_the_beginning_of_its_id(embedded: GraphStore) -> 
 @pytest.mark.services
 def test_recipes_return_the_same_rows_on_both_engines(rows: Answers, served: GraphStore) -> None:
     assert rows == answers(served)
+
+
+NUMBERED = LabelGraph.from_edges([("545", "7"), ("0012", "7"), ("12e4", "7")])
+"""Keys that read as numbers, as those of LSHTC do."""
+
+
+def asked_by_key(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[list[list[Any]]]:
+    """Ask for each label by its key, as the command line binds it."""
+    with Workspace.open(settings) as workspace:
+        register(workspace, "numbered", NUMBERED)
+    monkeypatch.setenv("GROVE_HOME", str(settings.home))
+    monkeypatch.setenv("GROVE_GRAPH_URL", settings.graph_url)
+    recipe = next(r for r in recipes() if r.name == "label")
+    found = []
+    for key in NUMBERED.keys:
+        asked = ["cypher", recipe.cypher, "--ontology", "numbered", "-p", f"key={key}", "--json"]
+        outcome = CliRunner().invoke(grove, asked)
+        assert outcome.exit_code == 0, outcome.output
+        found.append([row[:1] for row in json.loads(outcome.stdout)["rows"]])
+    return found
+
+
+def test_keys_that_read_as_numbers_are_text_on_the_embedded_engine(tmp_path, monkeypatch) -> None:
+    settings = Settings.from_env({"GROVE_HOME": str(tmp_path)})
+    assert asked_by_key(settings, monkeypatch) == [[[key]] for key in NUMBERED.keys]
+
+
+@pytest.mark.services
+def test_keys_that_read_as_numbers_are_text_on_neo4j(tmp_path, monkeypatch, neo4j_clean_url: str) -> None:
+    settings = replace(Settings.from_env({"GROVE_HOME": str(tmp_path)}), graph_url=neo4j_clean_url)
+    assert asked_by_key(settings, monkeypatch) == [[[key]] for key in NUMBERED.keys]

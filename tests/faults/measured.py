@@ -37,5 +37,5 @@ def keep(test: str, run: str, figures: Mapping[str, Any]) -> None:
 
 def documents() -> dict[str, dict[str, dict[str, Any]]]:
     """Return everything kept: by test, then by run."""
-    paths = sorted(FOLDER.glob("*.json"), key=lambda path: int(path.stem.removeprefix("F")))
+    paths = sorted(FOLDER.glob("*.json"), key=lambda path: (len(path.stem), path.stem))  # F9 before F11
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}

@@ -20,11 +20,15 @@ TESTS = {
     "F4": "processes that all ask for the same units at once",
     "F5": "a broker that delivers a message again after a quarter of the task's time",
     "F6": "the broker restarted or emptied in the middle of a job",
-    "F7": "half-open connections, latency, resets and cuts on the way to the servers",
+    "F7": "on the way from a node to a server connections are half-open, 5 s slow, reset at 1 % of what "
+    "passes, or cut",
     "F8": "a full disk, I/O errors, a read-only store, flipped bits in store and cache",
     "F11": "cancel and resume at random moments; the result is that of a run without them",
-    "F12": "Neo4j killed -9 again and again during an ingest",
+    "F12": "Neo4j killed -9 again and again during imports, by job and at once, and while a result is shown; "
+    "a reader sees the old version or the new one whole",
     "F14": "poison: a unit that crashes, exhausts memory or never ends, among a hundred good ones",
+    "live": "real Redis, PostgreSQL and Neo4j, two nodes of two children: children, nodes, Redis and Neo4j "
+    "killed -9 while distances, a locus and a summary are computed and shown",
 }
 """Every fault test that may have rows, and what it does."""
 
@@ -59,7 +63,7 @@ commits late), *no lease* (a message delivered twice is worked on twice), *no sw
 are gone is never done). With the fence in place the late worker is told `lost`, while another works and
 after it has finished.
 
-    make faults        # the large figures, then this page; needs redis-server and PostgreSQL
+    make faults        # the large figures, then this page; needs redis-server, PostgreSQL and Neo4j
 
 The small figures are part of every run of the tests.
 """

@@ -20,6 +20,7 @@ from ontology.errors import ArtifactError, ServiceError
 from ontology.settings import Settings
 from ontology.workspace import Workspace
 from tests.faults.faulty_store import FaultyStore, flipped
+from tests.faults.measured import keep
 from tests.integration.workers_support import PARTS, add_version, registered, settings_in
 from workers import client
 from workers.execute import Outcome, execute_unit, finish_jobs
@@ -192,8 +193,14 @@ def test_a_write_that_the_disk_cut_short_unnoticed_is_never_served(tmp_path):
 # ---- flipped bits --------------------------------------------------------------------------------------
 
 
+def keep_flips(count: int, where: str, begin: float) -> None:
+    seconds = round(time.monotonic() - begin, 1)
+    keep("F8", f"{count} flipped bits {where}", {"seed": SEED, "seconds": seconds, "note": "none served"})
+
+
 @pytest.mark.parametrize("count", FLIPS)
 def test_flips_in_the_store_are_found_and_computed_again(count, fresh, tmp_path):
+    begin = time.monotonic()
     draw, found, served = random.Random(SEED), 0, 0
     trial = Trial(fresh, tmp_path / "home", errno.EIO)
     with trial.workspace:
@@ -215,6 +222,65 @@ def test_flips_in_the_store_are_found_and_computed_again(count, fresh, tmp_path)
             assert built() == digest
             assert path.read_bytes() == whole
     assert (found, served) == (count, 0)
+    keep_flips(count, "of a result in the store, found and computed again", begin)
+
+
+@pytest.mark.parametrize("count", FLIPS)
+def test_damaged_results_are_computed_again_when_asked_for(count, fresh, tmp_path):
+    draw = random.Random(SEED)
+    trial = Trial(fresh, tmp_path / "home", errno.EIO)
+    with trial.workspace:
+        digest = trial.finished(ask_for_parts(trial.workspace).id).result_sha256
+        path = trial.plain.local_path(digest)
+        whole = path.read_bytes()
+        for _ in range(count):
+            path.write_bytes(flipped(whole, draw))
+            job = ask_for_parts(trial.workspace)
+            assert not job.finished
+            assert trial.finished(job.id).result_sha256 == digest
+            assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("count", FLIPS)
+@pytest.mark.parametrize("loss", ["flipped", "gone"])
+def test_inputs_lost_before_they_are_read_are_computed_again(loss, count, fresh, tmp_path):
+    """Done units whose files are damaged under a job that is half done: the whole of it recovers."""
+    draw = random.Random(SEED)
+    trial = Trial(fresh, tmp_path / "home", errno.EIO)
+    with trial.workspace:
+        for number in range(count):
+            job_id = client.submit(trial.workspace, "parts", {"numbers": [number, number + 1]}, wait=False).id
+            first, second, last = trial.ledger.units(job_id)
+            for key in (first, second):
+                execute_unit(key, trial.ledger, trial.workspace)
+            damaged = draw.choice([[first], [second], [first, second]])
+            for key in damaged:
+                path = trial.plain.local_path(trial.ledger.unit(key).sha256)
+                whole = path.read_bytes()
+                path.unlink()
+                if loss == "flipped":
+                    path.write_bytes(flipped(whole, draw))
+            assert execute_unit(last, trial.ledger, trial.workspace) is Outcome.RELEASED
+            found = [key for key in (first, second) if trial.ledger.unit(key).state is State.PENDING]
+            assert found == damaged
+            job = trial.finished(job_id)
+            value = trial.plain.open_arrays(job.result_sha256)[0]["value"]
+            assert value.tolist() == [number**2 + (number + 1) ** 2]
+            assert trial.ledger.unit(last).fence == 2
+
+
+def test_one_flip_while_a_unit_reads_its_input_costs_an_attempt_and_no_job(fresh, tmp_path):
+    trial = Trial(fresh, tmp_path / "home", errno.EIO)
+    with trial.workspace:
+        job_id = ask_for_parts(trial.workspace).id
+        first, second, last = trial.ledger.units(job_id)
+        for key in (first, second):
+            execute_unit(key, trial.ledger, trial.workspace)
+        trial.store.flips = random.Random(SEED)
+        assert execute_unit(last, trial.ledger, trial.workspace) is Outcome.RELEASED
+        assert trial.ledger.unit(first).state is trial.ledger.unit(second).state is State.DONE
+        assert trial.finished(job_id).state is State.DONE
+        assert trial.ledger.unit(last).fence == 2
 
 
 @pytest.mark.parametrize("count", FLIPS)
@@ -233,6 +299,7 @@ def test_flips_while_reading_an_input_are_never_computed_with(count, tmp_path):
 def test_flips_in_the_caches_are_found_and_fetched_again(count, tmp_path, redis_url):
     import redis
 
+    begin = time.monotonic()
     settings = replace(
         Settings.from_env({"GROVE_HOME": str(tmp_path / "home")}),
         artifacts_url=f"memory://flips-{tmp_path.name}",
@@ -263,3 +330,4 @@ def test_flips_in_the_caches_are_found_and_fetched_again(count, tmp_path, redis_
             assert client_.get(entry) == good
             found += 1
     assert found == count
+    keep_flips(count, "in the local and the Redis cache, found and fetched again", begin)

@@ -81,6 +81,10 @@ class CeleryWorker:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def children(self) -> list[int]:
         return [child.pid for child in psutil.Process(self.pid).children()]
 

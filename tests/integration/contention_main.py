@@ -33,9 +33,9 @@ def _one(seed: int, plan: PlannedJob) -> list[str]:
     return outcomes
 
 
-def main(processes: int, log: str) -> None:
+def main(processes: int, units: int, log: str) -> None:
     register(PARTS)
-    plan = plan_parts(list(range(10)), log)
+    plan = plan_parts(list(range(units)), log)
     with Workspace.open() as workspace:
         Ledger(workspace.engine).submit(plan)
     start, go = os.pipe()
@@ -67,4 +67,4 @@ def main(processes: int, log: str) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import os
@@ -227,6 +228,38 @@ def test_other_folders_and_two_at_once_are_refused(used, tmp_path):
         backup(workspace, tmp_path / "b", progress=second)
 
 
+def test_nothing_that_is_not_its_own_is_deleted(used, folder, tmp_path):
+    mine = tmp_path / "mine"
+    (mine / "tables/old").mkdir(parents=True)
+    (mine / "backup.json").write_text('{"my": "data"}')
+    with Workspace.open(used) as workspace:
+        with pytest.raises(ConflictError, match="no backup of ours"):
+            backup(workspace, mine)
+        assert (mine / "tables/old").is_dir()
+        (folder / "tables/note").touch()
+        (folder / "tables/link").symlink_to(mine)
+        (folder / "sha256/ab/folder").mkdir(parents=True)
+        backup(workspace, folder)
+        assert mine.is_dir()
+        shutil.rmtree(folder / "sha256")
+        (folder / "sha256").symlink_to(used.home / "artifacts" / "sha256")
+        fresh = workspace.artifacts.put_bytes(b"its row follows")
+        with pytest.raises(ConflictError, match="is a link"):
+            backup(workspace, folder)
+        assert workspace.artifacts.exists(fresh)
+
+
+def test_the_artifact_store_itself_is_refused(used, folder, tmp_path):
+    """A backup may serve as artifacts; a backup into what serves would prune what was published just now."""
+    (tmp_path / "link").symlink_to(folder)
+    for url in (str(folder), folder.as_uri(), str(tmp_path / "link")):
+        with Workspace.open(replace(used, artifacts_url=url)) as workspace:
+            fresh = workspace.artifacts.put_bytes(b"its row follows")
+            with pytest.raises(ConflictError, match="is the artifact store itself"):
+                backup(workspace, folder)
+            assert workspace.artifacts.exists(fresh)
+
+
 def test_damage_in_the_store_is_named_unless_nothing_needs_it(used, tmp_path):
     with Workspace.open(used) as workspace:
         unused = workspace.artifacts.put_bytes(b"nobody names this")
@@ -303,6 +336,55 @@ def test_names_in_a_manifest_never_leave_the_folder(folder):
         _write_manifest(folder, replace(found, run=run, tables=tables))
         with pytest.raises(ArtifactError, match="was edited"):
             read_manifest(folder)
+
+
+@pytest.mark.parametrize("field", ["revision", "run"])
+@pytest.mark.parametrize("value", [7, None, "0000", "0003abc"])
+def test_a_manifest_of_other_types_is_refused(folder, field, value):
+    _write_manifest(folder, replace(read_manifest(folder), **{field: value}))
+    with pytest.raises(ArtifactError, match="was edited"):
+        read_manifest(folder)
+
+
+def test_a_manifest_without_tables_is_refused(folder):
+    _write_manifest(folder, replace(read_manifest(folder), tables={}))
+    with pytest.raises(ArtifactError, match="was edited"):
+        read_manifest(folder)
+
+
+def rewritten(folder: Path, table: str, text: str) -> None:
+    """Write other rows, and a manifest that fits them."""
+    found = read_manifest(folder)
+    held = found.artifacts if table == "artifacts" else found.tables[table]
+    path = found.artifacts_file(folder) if table == "artifacts" else found.table_file(folder, table)
+    path.write_text(text)
+    record = FileRecord(held.rows, hashlib.sha256(text.encode()).hexdigest())
+    if table == "artifacts":
+        _write_manifest(folder, replace(found, artifacts=record))
+    else:
+        _write_manifest(folder, replace(found, tables={**found.tables, table: record}))
+
+
+@pytest.mark.parametrize(
+    ("table", "text", "error", "said"),
+    [
+        ("job", "not json\n", ArtifactError, r"job\.jsonl:1: is no JSON"),
+        ("job", "5\n", ArtifactError, r"job\.jsonl:1: is a int"),
+        ("job", '{"id": {"a": 1}}\n', InputError, "does not take a row"),
+        ("job", '{"id": 1e400, "state": "gone"}\n', InputError, "does not take a row"),
+        ("job", "", ArtifactError, "0 rows, the manifest says"),
+        ("artifacts", '{"size": 3}\n', ArtifactError, r"artifacts\.jsonl:1: names no sha256"),
+        ("artifacts", "", ArtifactError, "names 0 artifacts"),
+    ],
+)
+def test_rows_of_another_shape_are_refused_and_nothing_is_restored(
+    folder, tmp_path, table, text, error, said
+):
+    rewritten(folder, table, text)
+    target = settings_in(tmp_path / "new")
+    with pytest.raises(error, match=said):
+        restore(target, folder)
+    assert not any(rows_in(target.database_url).values())
 
 
 def test_other_formats_and_missing_folders(folder, tmp_path):

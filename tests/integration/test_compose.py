@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from ontology import LabelGraph
 from ontology.settings import Settings
 from ontology.workspace import Workspace
 from tests.conftest import serving, unavailable
@@ -37,6 +38,9 @@ from workers import client
 
 ROOT = Path(__file__).parents[2]
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+PASSWORDS = {
+    f"{name}_PASSWORD": name.lower() for name in ("NEO4J", "POSTGRES", "REDIS_BROKER", "REDIS_CACHE")
+}
 CORE = ["neo4j", "postgres", "redis-broker", "redis-cache"]
 
 each_service = pytest.mark.parametrize("name", sorted(SERVICES))
@@ -319,11 +323,70 @@ def tasks_of(server: ComposeFlower) -> list[dict[str, Any]]:
     return list(json.loads(server.get("/api/tasks", password=server.password)[1]).values())
 
 
+class ComposeWorker(ServerProcess):
+    """The worker started by the command of the Compose service, with servers and folders of the test."""
+
+    name = "worker"
+    stop_deadline_s = float(SERVICES["worker"]["stop_grace_period"].removesuffix("s"))
+
+    def __init__(self, home: Path, servers: dict[str, str]) -> None:
+        super().__init__(home)
+        ours = {"GROVE_HOME": str(home / "grove"), "GROVE_ARTIFACTS_URL": str(home / "artifacts")}
+        ours |= {"GROVE_METRICS_PORT": str(self.port), "GROVE_METRICS_ADDRESS": "127.0.0.1"}
+        self.settings = environment("worker", PASSWORDS) | ours | servers
+        self.settings.pop("NUMBA_CACHE_DIR")  # what this machine compiled before
+        self._env = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", **self.settings}
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/metrics"
+
+    @property
+    def version(self) -> str:
+        return importlib.metadata.version("labelgrove")
+
+    def _prepare(self) -> None:
+        pass
+
+    def _command(self) -> list[str]:
+        return [interpolated(word, {}) for word in SERVICES["worker"]["command"]]
+
+    def _popen_options(self) -> dict[str, Any]:
+        return {"env": self._env, "cwd": self.home}
+
+    def _probe(self) -> None:
+        with urllib.request.urlopen(self.url, timeout=10) as answer:
+            assert answer.status == 200
+
+
+@pytest.mark.services
+def test_worker_service(tmp_path: Path, neo4j_clean_url: str, postgres_url: str, redis_url: str) -> None:
+    """It makes its schema, works, is healthy while all servers are there, and ends when told to."""
+    with serving(ComposeRedis("redis-cache")) as cache:
+        servers = {
+            "GROVE_GRAPH_URL": neo4j_clean_url,
+            "GROVE_DATABASE_URL": postgres_url,
+            "GROVE_BROKER_URL": redis_url,
+            "GROVE_CACHE_URL": cache.url,
+        }
+        with ComposeWorker(tmp_path / "worker", servers) as worker:
+            with Workspace.open(Settings.from_env(worker.settings)) as workspace:
+                graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
+                job = client.submit_ingest(workspace, "trees", graph)
+                assert (job.state, job.error) == ("done", None)
+                assert workspace.graph.current("trees") == graph.digest
+            assert run_health_check("worker", {}, **worker.settings) == 0
+            away = {"GROVE_DATABASE_URL": "postgresql+psycopg://grove:made-up@127.0.0.1:1/grove"}
+            assert run_health_check("worker", {}, **worker.settings | away) != 0
+            worker.stop()  # by the signal that Compose sends, within the time that it grants
+            upgraded, *log = worker.log_path.read_text().splitlines()
+            assert "is at revision" in upgraded
+            told = [json.loads(line) for line in log if line.startswith("{")]  # Celery warns whoever is root
+            assert job.id in {known for entry in told for known in entry.get("jobs", [])}
+
+
 def test_worker_environment_is_understood() -> None:
-    passwords = {
-        f"{name}_PASSWORD": name.lower() for name in ("NEO4J", "POSTGRES", "REDIS_BROKER", "REDIS_CACHE")
-    }
-    settings = Settings.from_env(environment("worker", passwords))
+    settings = Settings.from_env(environment("worker", PASSWORDS))
     assert (settings.log_format, settings.metrics_port) == ("json", 9464)
     assert not settings.graph_is_embedded
     reached = [settings.graph_url, settings.database_url, settings.broker_url or "", settings.cache_url or ""]

@@ -76,6 +76,42 @@ def test_shares_hold_every_batch_and_what_is_dropped_meanwhile_comes_back(worksp
     assert_serves(workspace, GRAPH)
 
 
+class CutError(Exception):
+    """What a carrier raises in a unit that takes too long."""
+
+
+@pytest.mark.parametrize("cut", [1, 3, 9])
+def test_a_rebuild_cut_short_goes_on_with_the_batches_that_are_left(workspace, monkeypatch, cut):
+    monkeypatch.setattr(ontology.graph.neo4j, "LABELS_PER_BATCH", 6)
+    monkeypatch.setattr(ontology.graph.neo4j, "EDGES_PER_BATCH", 20)
+    for name, graph in (("shrubs", SMALL), ("trees", GRAPH)):
+        register(workspace, name, graph)
+    total = sum(workspace.graph.batch_count(graph) for graph in (SMALL, GRAPH))
+    job = client.submit_rebuild(workspace, wait=False)
+    ledger = Ledger(workspace.engine)
+    drop, restore = ledger.units(job.id)
+    assert execute_unit(drop, ledger, workspace) is Outcome.DONE
+    assert workspace.graph.versions() == []
+    loaded: list[tuple[str, int]] = []
+    load_batch = workspace.graph.load_batch
+
+    def counted(graph: LabelGraph, number: int) -> None:
+        if len(loaded) == cut < total:
+            raise CutError
+        loaded.append((graph.digest, number))
+        load_batch(graph, number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace.graph, "load_batch", counted)
+        assert execute_unit(restore, ledger, workspace, out_of_time=CutError) is Outcome.RELEASED
+        assert len(loaded) == cut
+        cut = total
+        assert execute_unit(restore, ledger, workspace) is Outcome.DONE
+    assert len(loaded) == len(set(loaded)) == total
+    assert_serves(workspace, SMALL, "shrubs")
+    assert_serves(workspace, GRAPH)
+
+
 def test_both_ways_give_the_same_bytes_and_the_commands_go_through_the_workers(
     settings, tmp_path, redis_url, monkeypatch
 ):

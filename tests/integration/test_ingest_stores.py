@@ -30,9 +30,10 @@ from ontology.errors import (
 from ontology.ingest import (
     STEPS,
     delete_ontology,
+    empty_graph,
     export_ontology,
-    rebuild_graph,
     register,
+    restore_graph,
     snapshot_graph,
     verify_graph,
 )
@@ -344,7 +345,7 @@ def test_a_rebuild_drops_nothing_that_it_cannot_make_anew(embedded: Workspace, f
     else:
         path.unlink()
     with pytest.raises((ArtifactError, NotFoundError), match=path.name):
-        rebuild_graph(embedded)
+        empty_graph(embedded)
     assert embedded.graph.read_back(OLD.digest) == OLD
     assert embedded.graph.current("plants") == GRID.digest
 
@@ -391,7 +392,9 @@ def test_a_damaged_embedded_graph_is_rebuilt_when_opened(embedded: Workspace, da
 def test_rebuilding_makes_every_version_anew(workspace: Workspace) -> None:
     for name, graph in (("trees", OLD), ("trees", NEW), ("plants", OLD)):
         register(workspace, name, graph)
-    assert rebuild_graph(workspace) == sorted([OLD.digest, NEW.digest])
+    assert empty_graph(workspace) == sorted([OLD.digest, NEW.digest])
+    assert workspace.graph.versions() == []
+    assert restore_graph(workspace) == sorted([OLD.digest, NEW.digest])
     assert_serves(workspace, NEW)
     assert_serves(workspace, OLD, "plants")
 
@@ -400,10 +403,11 @@ def test_a_rebuild_that_meets_a_holder_drops_nothing(workspace: Workspace) -> No
     for name, graph in (("plants", OLD), ("trees", NEW)):
         register(workspace, name, graph)
     with holding(workspace, "trees"), pytest.raises(ConflictError, match="trees"):
-        rebuild_graph(workspace)
+        empty_graph(workspace)
     assert_serves(workspace, NEW)
     assert_serves(workspace, OLD, "plants")
-    rebuild_graph(workspace)  # the leases taken before the holder was met were given back
+    empty_graph(workspace)  # the leases taken before the holder was met were given back
+    restore_graph(workspace)
 
 
 def test_a_graph_that_outlived_its_catalogue_follows_the_new_one(settings: Settings) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ontology import LabelGraph
-from ontology.ingest import rebuild_graph, register
+from ontology.ingest import empty_graph, register, restore_graph
 from ontology.settings import Settings
 from ontology.workspace import Workspace
 from tests.integration.workers_support import UNREACHED_GRAPH
@@ -71,7 +71,8 @@ def test_results_on_a_server(workspace: Workspace) -> None:
     assert {row["job"] for row in workspace.graph.results()} == {jobs[2].id, last.id}
     assert (counted(workspace, NODES), counted(workspace, LINKS)) == (2, 6 + 7)
 
-    rebuild_graph(workspace)
+    empty_graph(workspace)
+    restore_graph(workspace)
     assert counted(workspace, NODES) == 0
     assert set(reshow(workspace, Ledger(workspace.engine))) == {jobs[2].id, last.id}
     assert (counted(workspace, NODES), counted(workspace, LINKS)) == (2, 6 + 7)

@@ -93,11 +93,15 @@ def test_a_job_of_two_stages_and_hostile_messages(tmp_path, settings, parts):
                 ),
             ):
                 broker.lpush(QUEUE, _message(body, content_type))
-        wait_until(lambda: "unit key" in worker.text(), deadline_s=60, what="the malformed key to be refused")
+            for entry in _shapes():
+                broker.lpush(QUEUE, entry)
+        refused = "one key and nothing else"
+        wait_until(lambda: refused in worker.text(), deadline_s=60, what="the malformed key to be refused")
         wait_until(
             lambda: "x-python-serialize" in worker.text(), deadline_s=60, what="the pickle to be refused"
         )
         assert not marker.exists()
+        assert worker.running
         assert client.list_jobs(workspace) == []
         job = client.submit(workspace, "parts", {"numbers": [1, 2, 3, 4], "log": str(tmp_path / "units")})
         assert job.state is State.DONE
@@ -143,6 +147,38 @@ def _message(body: bytes, content_type: str) -> str:
             },
         }
     )
+
+
+def _shapes() -> list[str | bytes]:
+    """Entries that Celery or kombu would stumble over, each in a place of its own."""
+    key = json.dumps([["f" * 64], {}, {}]).encode()
+    bodies = [b"", b"not json", b'{"a": 1}', b"[]", b"5", b"null", b"[[[]], {}, {}]", b"[[null], {}, {}]"]
+    headers = [
+        {"timelimit": "x"},
+        {"timelimit": [-1, -1]},
+        {"eta": "never"},
+        {"eta": "2099-01-01T00:00:00"},
+        {"expires": {"a": 1}},
+        {"retries": "x"},
+        {"id": 5},
+        {"id": None},
+        {"task": []},
+        {"task": "os.system"},
+        {"compression": "zlib"},
+        {"shadow": "x" * 10_000},
+        {"stamped_headers": 5},
+    ]
+    sound = json.loads(_message(key, "application/json"))
+    parts = [{part: value} for part in sound for value in (None, 5, [], "x")]
+    properties = [{"body_encoding": "rot13"}, {"delivery_tag": 5}, {"delivery_info": None}]
+    return [
+        *(b"", b"garbage", b"null", b"5", b"[]", b"{}", b"\xff\xfe", b"[" * 100_000),
+        *(_message(body, "application/json") for body in bodies),
+        *(_message(key, content_type) for content_type in ("x/y", "application/x-yaml")),
+        *(json.dumps(sound | {"headers": sound["headers"] | header}) for header in headers),
+        *(json.dumps(sound | part) for part in parts),
+        *(json.dumps(sound | {"properties": sound["properties"] | part}) for part in properties),
+    ]
 
 
 def test_children_can_be_replaced_while_the_main_process_sweeps(tmp_path, settings, parts):

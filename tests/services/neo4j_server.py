@@ -48,7 +48,7 @@ _SETTINGS = {
     "dbms.usage_report.enabled": "false",
     # Bolt waits this long, twice, for late connections as it shuts down (default 5 s); data are safe by then.
     "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
-    # A server at work says so this often, and tells clients that twice as much silence means a dead connection
+    # A server at work says so this often, and clients take twice as much silence for a dead connection
     # (default 1 m).
     "server.bolt.connection_keep_alive": "3s",
 }

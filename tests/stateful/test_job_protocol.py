@@ -139,6 +139,18 @@ class Protocol(RuleBasedStateMachine):
         del self.leases[claim.key]
         self.ledger.settle(claim.key)
 
+    @rule(number=st.integers(0, 1))
+    def quiet_while(self, number: int) -> None:
+        """Long enough for all of a job to get done; without it few histories have a done job."""
+        if PLANS[number].id not in self.wanted:
+            return
+        self.time += LEASE_S + 1
+        for unit in PLANS[number].units:
+            self.claim(unit.key)
+            for worker in [w for w in self.workers if w.claim.key == unit.key]:
+                self.workers.remove(worker)
+                self.commit(worker.claim)
+
     # ---- faults ------------------------------------------------------------------------------------
 
     @precondition(lambda self: self.queue)
@@ -190,7 +202,7 @@ class Protocol(RuleBasedStateMachine):
         try:
             self.ledger.cancel(plan.id)
         except ConflictError:
-            assert all(unit.key in self.committed for unit in plan.units)
+            assert plan.units[-1].key in self.committed  # its result; inputs may be lost since
         else:
             self.wanted.discard(plan.id)
 
@@ -204,6 +216,23 @@ class Protocol(RuleBasedStateMachine):
             for key in [unit.key for unit in plan.units if self.ledger.unit(unit.key).state is State.PENDING]:
                 self.committed.pop(key, None)
 
+    @precondition(lambda self: self.workers)
+    @rule(number=st.integers(0, 9), place=st.integers(0, 1))
+    def input_is_lost(self, number: int, place: int) -> None:
+        """A worker finds an input damaged, perhaps long after its lease ended."""
+        worker = self.pick(self.workers, number)
+        claim = worker.claim
+        if not claim.inputs:
+            return
+        self.workers.remove(worker)
+        lost = claim.inputs[place % len(claim.inputs)]
+        if self.ledger.inputs_lost(claim, [lost], "damaged"):
+            assert claim.fence == self.fences[claim.key], "gave up inputs after it had lost its lease"
+            del self.leases[claim.key]
+            for key in EARLIER[claim.key]:
+                if self.committed.get(key) == lost:
+                    del self.committed[key]
+
     # ---- laws --------------------------------------------------------------------------------------
 
     @invariant()
@@ -211,6 +240,15 @@ class Protocol(RuleBasedStateMachine):
         with self.engine.connect() as connection:
             rows = connection.exec_driver_sql("SELECT key, sha256 FROM unit WHERE state = 'done'").all()
         assert {row.key: row.sha256 for row in rows} == self.committed
+
+    @invariant()
+    def what_waits_for_nothing_has_its_inputs(self) -> None:
+        """Or it would be sent too early, and sent again only seconds later."""
+        with self.engine.connect() as connection:
+            free = "SELECT key FROM unit WHERE state = 'pending' AND waits_for IS NULL"
+            keys = connection.exec_driver_sql(free).scalars().all()
+        for key in keys:
+            assert all(earlier in self.committed for earlier in EARLIER[key]), "free before its inputs"
 
     def teardown(self) -> None:
         """Once the faults stop, every job that is wanted gets done."""
@@ -276,7 +314,7 @@ class WithoutSettling(Ledger):
 @pytest.mark.parametrize(
     ("broken", "law"),
     [
-        (WithoutFence, "whose lease went to another|had lost it|done_rows|committed"),
+        (WithoutFence, "whose lease went to another|had lost it|lost its lease|done_rows|committed"),
         (WithoutLease, "another worker's lease ran"),
         (WithoutExpiry, "lost: "),
         (WithoutResend, "lost: "),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ontology.artifacts import check_name
+from ontology.errors import InputError
+from workers.kinds.graphresult import shown_result
 from workers.kinds.inputs import open_graph, read_graph, read_keys, read_labels
-from workers.kinds.kind import JobKind, Product, Step, Work
-from workers.kinds.parameters import Parameters
-from workers.kinds.showing import shown_result
+from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
+from workers.kinds.parameters import SPACE, Parameter, Parameters
 
 if TYPE_CHECKING:
     from ontology.artifacts import ArtifactStore
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["BUNDLE"]
 
 
+_PARAMETERS = (*SPACE, Parameter("observed", "label keys, in the order of a model's columns", keys=True))
+
+
 def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
-    found = Parameters.of_space("bundle", given, required=["observed"])
+    found = Parameters.of_space("bundle", given, _PARAMETERS)
     found.digests("observed")
     return found
 
@@ -45,8 +50,22 @@ def _execute(work: Work) -> Product:
     return Product(arrays, metadata)
 
 
+def _complete_target(
+    workspace: Workspace, parameters: Mapping[str, Any], target: Mapping[str, str]
+) -> dict[str, str]:
+    if set(target) != {"ontology", "bundle"}:
+        raise InputError(
+            f"bundle: the target is {dict(target)!r}; give bundle, the name that it gets, and the ontology "
+            "that it is a bundle of: --target ontology=garden --target bundle=mine"
+        )
+    check_name(target["bundle"], "bundle")
+    workspace.catalog.version(target["ontology"], parameters["ontology"])
+    return dict(target)
+
+
 def _publish(workspace: Workspace, publication: Publication) -> None:
     target, version = publication.target, publication.parameters["ontology"]
+    _complete_target(workspace, publication.parameters, target)
     workspace.name_bundle(target["ontology"], target["bundle"], sha256=publication.sha256, version=version)
 
 
@@ -59,6 +78,15 @@ def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
     return shown_result(publication, graph, "Bundle", {"metric": found.metric, **sizes})
 
 
+def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
+    """Count keys and names at most as the snapshot holds them; a block adds a distance for each column."""
+    n_bytes = parameters["snapshot_bytes"] + n_labels + 8 * parameters["n_observed"] + HEADER_BYTES
+    metric = parameters["metric"]
+    if metric == "tree" or (metric == "auto" and n_edges == n_labels - 1):
+        return Estimate(1, n_bytes + 16 * n_labels, 1, (n_labels + n_edges) * OPENING_SECONDS)
+    return Estimate(1, n_bytes + 8 * n_labels * parameters["n_observed"], 1)  # sizes tell no diameter's time
+
+
 BUNDLE = JobKind(
     name="bundle",
     version=1,
@@ -66,7 +94,10 @@ BUNDLE = JobKind(
     plan=_plan,
     execute=_execute,
     publish=_publish,
+    complete_target=_complete_target,
+    parameters=_PARAMETERS,
     show=_show,
+    estimate=_estimate,
 )
 """What an adapter needs to score one label space: `adapter.bundle.build_bundle` as a job.
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workers.kinds.graphresult import shown_result
 from workers.kinds.inputs import counted_points, open_graph, read_keys, read_space
 from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import Parameters, is_digest
-from workers.kinds.showing import shown_result
+from workers.kinds.parameters import SPACE, Parameter, Parameters, is_digest
 
 if TYPE_CHECKING:
     from ontology.artifacts import ArtifactStore
@@ -26,11 +26,17 @@ _PART_FORMAT = "labelgrove/distances-part/1"
 _BLOCK = 512  # columns; one sweep of the breadth-first search
 _SECONDS_PER_STEP = 2e-9  # of one column across one label or edge of length 1
 
+_PARAMETERS = (
+    *SPACE,
+    Parameter("columns", "all or label keys: where to measure from", keys=True, words=("all",), filled=True),
+    Parameter("n_columns", "how many these are", filled=True),
+    Parameter("dtype", "exact, or float32 for what would be float64", "exact"),
+    Parameter("block", "a whole number from 1: columns of a unit", _BLOCK),
+)
+
 
 def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
-    found = Parameters.of_space(
-        "distances", given, required=["columns", "n_columns"], optional={"dtype": "exact", "block": _BLOCK}
-    )
+    found = Parameters.of_space("distances", given, _PARAMETERS)
     if found["columns"] != "all" and not is_digest(found["columns"]):
         raise found.wrong("columns", "choose all or the digest of a JSON list of keys")
     found.whole("n_columns", 1)
@@ -118,6 +124,7 @@ DISTANCES = JobKind(
     execute=_execute,
     show=_show,
     queue="blocks",
+    parameters=_PARAMETERS,
     fit=_fit,
     estimate=_estimate,
 )

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ontology.artifacts import check_name
 from ontology.errors import ArtifactError, ConflictError, InputError, TransientError
 from workers.kinds.inputs import read_graph
 from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import Parameters
+from workers.kinds.parameters import CONTENT, Parameter, Parameters
 
 if TYPE_CHECKING:
     from ontology.labelgraph import LabelGraph
@@ -23,11 +24,15 @@ _ROWS_PER_SHARE = 40_000
 _MOST_SHARES = 200
 _SECONDS_PER_ROW = 5e-5  # of a label or an edge, written to a server
 
+_PARAMETERS = (
+    *CONTENT,
+    Parameter("definitions", "the artifact of its definitions, or null", None),
+    Parameter("shares", f"a whole number from 1 to {_MOST_SHARES}: units, by size beside an ontology", 1),
+)
+
 
 def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
-    found = Parameters(
-        "ingest", given, required=("ontology", "snapshot"), optional={"definitions": None, "shares": 1}
-    )
+    found = Parameters("ingest", given, _PARAMETERS)
     found.digests("ontology", "snapshot")
     found.digests("definitions", optional=True)
     found.whole("shares", 1, _MOST_SHARES)
@@ -65,6 +70,16 @@ def _execute(work: Work) -> Product:
     return Product({"counts": counts}, receipt | {"share": f"{wanted['share']} of {wanted['shares']}"})
 
 
+def _complete_target(
+    workspace: Workspace, parameters: Mapping[str, Any], target: Mapping[str, str]
+) -> dict[str, str]:
+    del workspace, parameters
+    if set(target) != {"ontology"}:
+        raise InputError(f"ingest: the target is {dict(target)!r}; give ontology, a name, and nothing else")
+    check_name(target["ontology"])
+    return dict(target)
+
+
 def _publish(workspace: Workspace, publication: Publication) -> None:
     """Make the version current; one that left the graph since it was loaded is loaded by its units again."""
     from ontology.ingest import make_current
@@ -74,9 +89,7 @@ def _publish(workspace: Workspace, publication: Publication) -> None:
     from workers.showing import reshow
 
     wanted = publication.parameters
-    if set(publication.target) != {"ontology"}:
-        raise InputError(f"ingest: the target is {dict(publication.target)!r}; give ontology, a name")
-    name = publication.target["ontology"]
+    name = _complete_target(workspace, wanted, publication.target)["ontology"]
     snapshot = open_snapshot(workspace, wanted["snapshot"], wanted["definitions"])
     if snapshot.graph.digest != wanted["ontology"]:
         raise ArtifactError(f"snapshot {wanted['snapshot']}: holds ontology {snapshot.graph.digest}")
@@ -114,7 +127,9 @@ INGEST = JobKind(
     plan=_plan,
     execute=_execute,
     publish=_publish,
+    complete_target=_complete_target,
     queue="ingest",
+    parameters=_PARAMETERS,
     fit=_fit,
     estimate=_estimate,
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ontology.graph.results import GraphResult
     from ontology.labelgraph import LabelGraph
     from ontology.workspace import Workspace
+    from workers.kinds.parameters import Parameter
     from workers.states import Publication
 
 __all__ = [
@@ -59,6 +60,8 @@ class Work:
         Raises when the work is not wanted any more; called between the parts of a long computation.
     workspace : Workspace
         For the kinds whose work is a change of the graph; arithmetic needs `artifacts` alone.
+    out_of_time : type of exception, optional
+        What is raised in the middle of a unit that takes too long; no kind may keep it to itself.
     """
 
     parameters: Mapping[str, Any]
@@ -66,6 +69,7 @@ class Work:
     artifacts: ArtifactStore
     check: Callable[[], None]
     workspace: Workspace
+    out_of_time: type[Exception] | tuple[()] = ()
 
 
 @dataclass(frozen=True)
@@ -114,16 +118,23 @@ class JobKind:
     execute : callable
         `Work` -> `Product`; the same bytes every time. Raises `TransientError` for what may pass by itself.
     publish : callable, optional
-        Points the name of a `Publication` at its result; repeatable.
+        Points the name of a `Publication` at its result; repeatable. Without it results get no names.
+    complete_target : callable, optional
+        Workspace, complete parameters, target as asked for -> complete target, for kinds with `publish`. The
+        target holds ``ontology``, the name in the request, where it names none itself. Raises `InputError`
+        or `NotFoundError`.
     show : callable, optional
         Artifacts, and the publication of a done job -> its result as nodes and relationships of the graph.
     queue : str
         Queue of its messages; workers listen on the queues of all kinds that they know.
+    parameters : sequence of Parameter
+        What it may be asked for, for messages and the manual; `normalise` decides.
     fit : callable, optional
         Parameters as asked for, the label graph, and how many keys each list of keys holds -> parameters with
         what depends on these sizes filled in, such as the number of units.
     estimate : callable, optional
-        Complete parameters, number of labels, number of edges -> `Estimate`.
+        Complete parameters, number of labels, number of edges -> `Estimate`. Among the parameters stand
+        ``snapshot_bytes`` and ``n_observed`` as well, the size of that artifact and the length of that list.
     """
 
     name: str
@@ -132,7 +143,9 @@ class JobKind:
     plan: Callable[[Mapping[str, Any]], Sequence[Step]]
     execute: Callable[[Work], Product]
     publish: Callable[[Workspace, Publication], None] | None = None
+    complete_target: Callable[[Workspace, Mapping[str, Any], Mapping[str, str]], dict[str, str]] | None = None
     show: Callable[[ArtifactStore, Publication], GraphResult] | None = None
     queue: str = DEFAULT_QUEUE
+    parameters: Sequence[Parameter] = ()
     fit: Callable[[Mapping[str, Any], LabelGraph, Mapping[str, int]], dict[str, Any]] | None = None
     estimate: Callable[[Mapping[str, Any], int, int], Estimate] | None = None

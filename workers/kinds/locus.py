@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import InputError
+from workers.kinds.graphresult import shown_result
 from workers.kinds.inputs import counted_points, open_graph, read_keys, read_space
 from workers.kinds.kind import HEADER_BYTES, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import Parameters
-from workers.kinds.showing import shown_result
+from workers.kinds.parameters import SPACE, Parameter, Parameters
 
 if TYPE_CHECKING:
     from ontology.artifacts import ArtifactStore
@@ -28,14 +28,18 @@ _PART_FORMAT = "labelgrove/locus-part/1"
 _BLOCK = 4096  # labels decided together
 _MOST_PARTS = 10_000
 
+_PARAMETERS = (
+    *SPACE,
+    Parameter("observed", "label keys, in the order of a model's columns", keys=True),
+    Parameter("n_observed", "how many these are", filled=True),
+    Parameter("method", "exact or pairs", "exact"),
+    Parameter("block", "a whole number from 1: labels decided together", _BLOCK),
+    Parameter("parts", f"a whole number from 1 to {_MOST_PARTS}: units, by size beside an ontology", 1),
+)
+
 
 def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
-    found = Parameters.of_space(
-        "locus",
-        given,
-        required=["observed", "n_observed"],
-        optional={"method": "exact", "block": _BLOCK, "parts": 1},
-    )
+    found = Parameters.of_space("locus", given, _PARAMETERS)
     found.digests("observed")
     found.whole("n_observed", 1)
     found.choice("method", ("exact", "pairs"))
@@ -188,6 +192,7 @@ LOCUS = JobKind(
     execute=_execute,
     show=_show,
     queue="lp",
+    parameters=_PARAMETERS,
     fit=_fit,
     estimate=_estimate,
 )

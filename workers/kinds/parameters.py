@@ -4,15 +4,58 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ontology.errors import InputError
 
-__all__ = ["Parameters", "is_digest"]
+__all__ = ["CONTENT", "REQUIRED", "SPACE", "Parameter", "Parameters", "is_digest"]
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_SPACE = {"metric": "auto", "labels": "all"}
+
+REQUIRED = object()
+"""The default of a parameter that has none."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kind, as messages and the manual tell of it.
+
+    Attributes
+    ----------
+    name, values : str
+        Its name, and in words what it may be.
+    default : Any
+        What it is when left out; `REQUIRED` where it has to be given.
+    keys : bool
+        Whether it is a list of label keys beside an ontology.
+    words : sequence of str
+        Words that stand for a list of label keys.
+    filled : bool
+        Whether it follows from what is asked for beside an ontology, so that people leave it out.
+    """
+
+    name: str
+    values: str
+    default: Any = REQUIRED
+    keys: bool = False
+    words: Sequence[str] = ()
+    filled: bool = False
+
+
+CONTENT = (
+    Parameter("ontology", "a name, NAME@VERSION or the digest of a version"),
+    Parameter("snapshot", "the artifact of its label graph", filled=True),
+)
+"""What names a version of an ontology."""
+
+SPACE = (
+    *CONTENT,
+    Parameter("metric", "auto, tree or graph", "auto"),
+    Parameter("labels", "all, leaves or the label keys allowed", "all", keys=True, words=("all", "leaves")),
+)
+"""What names a metric space."""
 
 
 def is_digest(value: Any) -> bool:
@@ -33,49 +76,39 @@ class Parameters(dict[str, Any]):
         Name of the kind, for messages.
     given : mapping
         As asked for.
-    required : sequence of str
-        Names that have no default.
-    optional : mapping
-        Names and defaults of the others.
+    parameters : sequence of Parameter
+        Those of the kind.
 
     Examples
     --------
-    >>> Parameters("sum", {"a": 1}, required=["a"], optional={"b": 2})
+    >>> Parameters("sum", {"a": 1}, [Parameter("a", "a number"), Parameter("b", "a number", 2)])
     {'b': 2, 'a': 1}
     """
 
-    def __init__(
-        self, kind: str, given: Mapping[str, Any], *, required: Sequence[str], optional: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, kind: str, given: Mapping[str, Any], parameters: Sequence[Parameter]) -> None:
+        required = [parameter.name for parameter in parameters if parameter.default is REQUIRED]
+        optional = {p.name: p.default for p in parameters if p.default is not REQUIRED}
+        filled = {parameter.name for parameter in parameters if parameter.filled}
         super().__init__({**optional, **given})
         self._kind = kind
-        expected = {*required, *optional}
-        if set(self) != expected:
-            wrong = ", ".join(sorted(expected ^ set(self)))
-            raise InputError(
-                f"{kind}: parameters missing or unknown: {wrong}; give {', '.join(sorted(expected))}"
-            )
+        unknown = sorted(set(self) - {*required, *optional})
+        missing = [name for name in required if name not in self]
+        asked = [name for name in missing if name not in filled] or missing
+        rest = f"; optional: {', '.join(sorted(optional))}" if optional else ""
+        if unknown:
+            needed = ", ".join(name for name in required if name not in filled) or "nothing"
+            raise InputError(f"{kind} has no parameter {', '.join(unknown)}; it needs {needed}{rest}")
+        if missing:
+            raise InputError(f"{kind} needs {', '.join(asked)}{rest}")
 
     @classmethod
-    def of_space(
-        cls,
-        kind: str,
-        given: Mapping[str, Any],
-        *,
-        required: Sequence[str] = (),
-        optional: Mapping[str, Any] | None = None,
-    ) -> Parameters:
-        """Complete the parameters of a job on a metric space; ontology, snapshot, metric, labels are checked.
+    def of_space(cls, kind: str, given: Mapping[str, Any], parameters: Sequence[Parameter]) -> Parameters:
+        """Complete the parameters of a job on a metric space; those of `SPACE` are checked.
 
         ``ontology`` is the digest of a version and ``snapshot`` its artifact, ``metric`` is auto, tree or
         graph, ``labels`` all, leaves or the digest of a JSON list of keys.
         """
-        found = cls(
-            kind,
-            given,
-            required=("ontology", "snapshot", *required),
-            optional={**_SPACE, **(optional or {})},
-        )
+        found = cls(kind, given, parameters)
         found.digests("ontology", "snapshot")
         found.choice("metric", ("auto", "tree", "graph"))
         if found["labels"] not in ("all", "leaves") and not is_digest(found["labels"]):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from workers.kinds.graphresult import places, shown_result
 from workers.kinds.inputs import open_graph, read_amounts, read_keys, read_space
 from workers.kinds.kind import HEADER_BYTES, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import Parameters
-from workers.kinds.showing import places, shown_result
+from workers.kinds.parameters import SPACE, Parameter, Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +30,15 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 # ---- cover ---------------------------------------------------------------------------------------------
 
 
+_OF_COVER = (
+    *SPACE,
+    Parameter("method", "minimum, phylogenetic or small", "minimum"),
+    Parameter("identifying", "true or false: whether every label must be reached uniquely", False),
+)
+
+
 def _normalise_cover(given: Mapping[str, Any]) -> dict[str, Any]:
-    found = Parameters.of_space("cover", given, optional={"method": "minimum", "identifying": False})
+    found = Parameters.of_space("cover", given, _OF_COVER)
     found.choice("method", ("minimum", "phylogenetic", "small"))
     found.flag("identifying")
     if found["identifying"] and found["method"] != "minimum":
@@ -86,6 +93,7 @@ COVER = JobKind(
     execute=_execute_cover,
     show=_show_cover,
     queue="lp",
+    parameters=_OF_COVER,
     estimate=_estimate_cover,
 )
 """Labels to observe so that every label can be reached: `ontology.geometry.minimum_locus_cover` as a job.
@@ -98,13 +106,22 @@ and ``identifying``. The result is `ontology.results.read_cover`.
 # ---- selection -----------------------------------------------------------------------------------------
 
 
+_OF_SELECTION = (
+    *SPACE,
+    Parameter("n", "a whole number from 1: how many to pick; null for all there are", None),
+    Parameter("method", "active, uniform or outside", "active"),
+    Parameter("seed", "a whole number from 0", 0),
+    Parameter("budget", "a decimal number of 0 or more, or null", None),
+    Parameter("costs", "a JSON object of decimal strings by label key, or null", None),
+    Parameter("observed", "label keys: the ones known already", None, keys=True),
+    Parameter("required", "label keys: picked first, in any case", None, keys=True),
+    Parameter("forbidden", "label keys: never picked", None, keys=True),
+    Parameter("candidates", "label keys: picked among; null for all", None, keys=True),
+)
+
+
 def _normalise_selection(given: Mapping[str, Any]) -> dict[str, Any]:
-    found = Parameters.of_space(
-        "selection",
-        given,
-        optional={"n": None, "method": "active", "seed": 0, "budget": None, "costs": None, "observed": None}
-        | dict.fromkeys(_LISTS),
-    )
+    found = Parameters.of_space("selection", given, _OF_SELECTION)
     found.digests("observed", "costs", *_LISTS, optional=True)
     found.whole("n", 1, optional=True)
     found.choice("method", ("active", "uniform", "outside"))
@@ -164,6 +181,7 @@ SELECTION = JobKind(
     execute=_execute_selection,
     show=_show_selection,
     queue="lp",
+    parameters=_OF_SELECTION,
     estimate=_estimate_selection,
 )
 """Which labels to observe next: `ontology.geometry.select_classes` as a job.

@@ -10,15 +10,17 @@ import numpy as np
 from ontology.errors import ConflictError, TransientError
 from workers.kinds.ingest import rows_of, seconds_for
 from workers.kinds.kind import HEADER_BYTES, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import Parameters
+from workers.kinds.parameters import Parameter, Parameters
 
 __all__ = ["REBUILD"]
 
 _LONGEST = 200
 
+_PARAMETERS = (Parameter("request", "any text, another for each rebuild"),)
+
 
 def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
-    found = Parameters("rebuild-graph", given, required=("request",), optional={})
+    found = Parameters("rebuild-graph", given, _PARAMETERS)
     request = found["request"]
     if not (isinstance(request, str) and 0 < len(request) <= _LONGEST):
         raise found.wrong("request", f"give a text of 1 to {_LONGEST} characters, another for each rebuild")
@@ -26,11 +28,29 @@ def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
-    return [Step(parameters)]
+    return [Step({**parameters, "part": "drop"}), Step({**parameters, "part": "restore"}, stage=1)]
 
 
 def _execute(work: Work) -> Product:
-    from ontology.ingest import rebuild_graph
+    work.check()
+    part = work.parameters["part"]
+    try:
+        digests = _drop(work) if part == "drop" else _restore(work)
+    except ConflictError as error:
+        work.check()  # ours is not to be tried again
+        raise TransientError(f"{error}; the graph is rebuilt later") from error
+    versions = np.frombuffer(bytes.fromhex("".join(digests)), dtype=np.uint8).reshape(-1, 32)
+    return Product({"versions": versions}, {"format": "labelgrove/rebuild-graph/1", "part": part})
+
+
+def _drop(work: Work) -> list[str]:
+    from ontology.ingest import empty_graph
+
+    return empty_graph(work.workspace)
+
+
+def _restore(work: Work) -> list[str]:
+    from ontology.ingest import restore_graph
     from workers.ledger import Ledger
     from workers.showing import reshow
 
@@ -38,34 +58,30 @@ def _execute(work: Work) -> Product:
         del step, done, total
         work.check()
 
-    work.check()
-    try:
-        digests = rebuild_graph(work.workspace, progress=progress)
-    except ConflictError as error:
-        work.check()  # ours is not to be tried again
-        raise TransientError(f"{error}; the graph is rebuilt later") from error
-    reshow(work.workspace, Ledger(work.workspace.engine))
-    versions = np.frombuffer(bytes.fromhex("".join(digests)), dtype=np.uint8).reshape(-1, 32)
-    return Product({"versions": versions}, {"format": "labelgrove/rebuild-graph/1"})
+    digests = restore_graph(work.workspace, progress=progress)
+    reshow(work.workspace, Ledger(work.workspace.engine), out_of_time=work.out_of_time)
+    return digests
 
 
 def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
     units = len(_plan(parameters))
-    return Estimate(units, HEADER_BYTES, rows_of(n_labels, n_edges), seconds_for(n_labels, n_edges))
+    return Estimate(units, units * HEADER_BYTES, rows_of(n_labels, n_edges), seconds_for(n_labels, n_edges))
 
 
 REBUILD = JobKind(
     name="rebuild-graph",
-    version=1,
+    version=2,
     normalise=_normalise,
     plan=_plan,
     execute=_execute,
     queue="ingest",
     estimate=_estimate,
+    parameters=_PARAMETERS,
 )
-"""The graph made anew, and results of jobs in it again: `ontology.ingest.rebuild_graph` as a job.
+"""The graph made anew from the snapshots, and results of jobs in it again.
 
-The one parameter, ``request``, is any text: the same text is the same rebuild, done once, so each wish has a
-text of its own, as `workers.client.submit_rebuild` makes it. A unit cut short begins again. The result lists
-the digests of the versions, 32 bytes each.
+Two units, `ontology.ingest.empty_graph` and `ontology.ingest.restore_graph`: one that restores and is cut
+short goes on with the batches that are left. The one parameter, ``request``, is any text: the same text is
+the same rebuild, done once, so each wish has a text of its own, as `workers.client.submit_rebuild` makes it.
+The result lists the digests of the versions, 32 bytes each.
 """

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workers.kinds.graphresult import shown_result
 from workers.kinds.inputs import open_graph, read_graph
 from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import Parameters
-from workers.kinds.showing import shown_result
+from workers.kinds.parameters import CONTENT, Parameter, Parameters
 
 if TYPE_CHECKING:
     from ontology.artifacts import ArtifactStore
@@ -21,14 +21,19 @@ __all__ = ["SUMMARY"]
 
 _SECONDS_PER_ENTRY = 4e-7  # of a label or an edge
 
+_PARAMETERS = (
+    *CONTENT,
+    Parameter("target", "a whole number from 1: how many supernodes to end with, at most"),
+    Parameter("method", "capped, neighbourhood, node or subtree", "capped"),
+    Parameter(
+        "cap", "of capped: the most labels in a supernode or, below 1, the largest share; or null", None
+    ),
+    Parameter("seed", "a whole number from 0", 0),
+)
+
 
 def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
-    found = Parameters(
-        "summary",
-        given,
-        required=("ontology", "snapshot", "target"),
-        optional={"method": "capped", "cap": None, "seed": 0},
-    )
+    found = Parameters("summary", given, _PARAMETERS)
     found.digests("ontology", "snapshot")
     found.whole("target", 1)
     found.choice("method", ("capped", "neighbourhood", "node", "subtree"))
@@ -98,6 +103,7 @@ SUMMARY = JobKind(
     execute=_execute,
     show=_show,
     queue="light",
+    parameters=_PARAMETERS,
     estimate=_estimate,
 )
 """Labels merged into supernodes: `ontology.geometry.summarize` as a job.

@@ -1,4 +1,8 @@
-"""What a unit waits for and what a job ends with, so that neither is searched for among a million units."""
+"""What a unit waits for and what a job ends with, so that neither is searched for among a million units.
+
+What a unit computes, which may be megabytes, moves to the end of its row: SQLite reads all that stands before
+the column it wants.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -26,6 +30,10 @@ WHERE stage > 0 AND state <> 'done'
 def upgrade() -> None:
     op.add_column("job", sa.Column("last_unit", sa.String(length=64), nullable=True))
     op.add_column("unit", sa.Column("waits_for", sa.String(length=64), nullable=True))
+    op.add_column("unit", sa.Column("spec", sa.Text(), nullable=False, server_default=""))
+    op.execute("UPDATE unit SET spec = spec_json")
+    op.drop_column("unit", "spec_json")
+    op.execute("ALTER TABLE unit RENAME COLUMN spec TO spec_json")
     op.execute(_LAST)
     op.execute(_WAITS)
     op.create_index(op.f("ix_unit_waits_for"), "unit", ["waits_for"], unique=False)

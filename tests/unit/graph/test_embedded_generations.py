@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -174,7 +175,7 @@ def test_a_generation_that_is_gone_is_damage(loaded: EmbeddedStore) -> None:
         loaded.run_user("RETURN 1")
 
 
-@pytest.mark.parametrize("damage", ["garbage", "empty", "short", "other"])
+@pytest.mark.parametrize("damage", ["garbage", "empty", "short", "other", "pages"])
 def test_a_damaged_file_is_damage_for_readers_and_writers(loaded: EmbeddedStore, damage: str) -> None:
     loaded.close()
     path = newest_file(loaded)
@@ -184,6 +185,10 @@ def test_a_damaged_file_is_damage_for_readers_and_writers(loaded: EmbeddedStore,
         path.write_bytes(b"")
     elif damage == "short":
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 3])
+    elif damage == "pages":  # a length read from them may ask for more memory than there is
+        held = bytearray(path.read_bytes())
+        held[8192 : 8192 + 80 * 1024] = random.Random(3).randbytes(80 * 1024)
+        path.write_bytes(held)
     else:
         path.write_bytes(b"SQLite format 3\0" + bytes(4096))
     with pytest.raises(GraphDamagedError, match="graph rebuild"):

@@ -12,14 +12,22 @@ import pytest
 
 from ontology import LabelGraph
 from ontology.errors import DefectsError, InputError, TransientError
-from ontology.ingest import announce, delete_ontology, make_current, register, verify_graph
+from ontology.ingest import (
+    announce,
+    delete_ontology,
+    empty_graph,
+    make_current,
+    register,
+    restore_graph,
+    verify_graph,
+)
 from ontology.lease import holding
 from ontology.loading import complete, load_share
 from ontology.settings import Settings
 from ontology.snapshots import open_snapshot, put_snapshot
 from ontology.workspace import Workspace
 from workers import client
-from workers.execute import Outcome, execute_unit, finish_jobs
+from workers.execute import Outcome, UnwantedError, execute_unit, finish_jobs
 from workers.kinds import find_kind
 from workers.kinds.ingest import INGEST
 from workers.kinds.rebuild import REBUILD
@@ -63,7 +71,7 @@ def parameters_of(job: Job) -> dict[str, object]:
         ({"shares": 0}, "shares is 0"),
         ({"shares": 1.5}, "shares is 1.5"),
         ({"shares": 201}, "from 1 to 200"),
-        ({"name": "trees"}, "missing or unknown: name"),
+        ({"name": "trees"}, "ingest has no parameter name; it needs ontology"),
     ],
 )
 def test_a_request_to_ingest_is_checked(wrong, message):
@@ -177,12 +185,12 @@ def test_what_cannot_be_ingested_is_not_recorded(workspace):
 @pytest.mark.parametrize(
     ("target", "message"), [({"name": "trees"}, "give ontology"), ({"ontology": "Bad Name"}, "ontology name")]
 )
-def test_a_name_that_cannot_be_given_is_an_error_of_the_job(workspace, target, message):
+def test_a_name_that_cannot_be_given_is_refused(workspace, target, message):
     snapshot = workspace.artifacts.put_arrays(*OLD.to_arrays())
     asked = {"ontology": OLD.digest, "snapshot": snapshot}
-    job = client.submit(workspace, "ingest", asked, target=target)
-    assert (job.state, job.publishing) == (State.DONE, False)
-    assert message in job.error
+    with pytest.raises(InputError, match=message):
+        client.submit(workspace, "ingest", asked, target=target)
+    assert client.list_jobs(workspace) == []
 
 
 def test_the_snapshot_of_another_ontology_fails_the_job(workspace):
@@ -307,7 +315,7 @@ def test_a_rebuild_makes_the_graph_anew_and_each_request_is_its_own(workspace):
         register(workspace, name, graph)
     workspace.graph.drop_ontology("plants")
     first = client.submit_rebuild(workspace)
-    assert (first.state, first.error, first.units) == (State.DONE, None, {"done": 1})
+    assert (first.state, first.error, first.units) == (State.DONE, None, {"done": 2})
     assert_serves(workspace, NEW)
     assert_serves(workspace, OLD, "plants")
     found = workspace.artifacts.open_arrays(first.result_sha256)[0]["versions"]
@@ -322,13 +330,45 @@ def test_a_rebuild_waits_for_who_holds_a_name_and_drops_nothing(workspace):
     register(workspace, "trees", OLD)
     job = client.submit_rebuild(workspace, wait=False)
     ledger = Ledger(workspace.engine)
-    (key,) = ledger.units(job.id)
+    drop, restore = ledger.units(job.id)
     with holding(workspace, "trees"):
-        assert execute_unit(key, ledger, workspace) is Outcome.RELEASED
+        assert execute_unit(drop, ledger, workspace) is Outcome.RELEASED
         assert_serves(workspace, OLD)
-    assert "rebuilt later" in ledger.unit(key).error
-    assert execute_unit(key, ledger, workspace) is Outcome.DONE
+    assert "rebuilt later" in ledger.unit(drop).error
+    assert execute_unit(drop, ledger, workspace) is Outcome.DONE
+    assert workspace.graph.versions() == []
+    assert execute_unit(restore, ledger, workspace) is Outcome.DONE
     assert_serves(workspace, OLD)
+
+
+def test_a_name_held_during_the_restoring_delays_itself_alone(workspace):
+    for name, graph in (("plants", OLD), ("trees", NEW), ("zoo", THIRD)):
+        register(workspace, name, graph)
+    job = client.submit_rebuild(workspace, wait=False)
+    ledger = Ledger(workspace.engine)
+    drop, restore = ledger.units(job.id)
+    assert execute_unit(drop, ledger, workspace) is Outcome.DONE
+    with holding(workspace, "trees"):
+        assert execute_unit(restore, ledger, workspace) is Outcome.RELEASED
+        assert {row["digest"] for row in workspace.graph.versions()} == {OLD.digest, THIRD.digest}
+    assert "trees" in ledger.unit(restore).error
+    assert client.wait(workspace, job.id, timeout_s=60).error is None
+    assert_serves(workspace, NEW)
+
+
+def test_a_restoring_that_nobody_wants_any_more_stops(workspace):
+    for name, graph in (("plants", OLD), ("trees", NEW)):
+        register(workspace, name, graph)
+    empty_graph(workspace)
+    asked: list[str] = []
+
+    def unwanted(step: str, done: int, total: int) -> None:
+        asked.append(step)
+        raise UnwantedError("no job wants it any more")
+
+    with pytest.raises(UnwantedError):
+        restore_graph(workspace, progress=unwanted)
+    assert len(asked) == 1  # it did not go on with the next name
 
 
 def test_a_rebuild_of_nothing_is_done(workspace):
@@ -343,7 +383,7 @@ def test_estimates_name_units_rows_and_seconds(workspace):
     one = client.estimate(workspace, "ingest", first.parameters)
     assert (one.units, one.graph_rows) == (2, 9)
     every = client.estimate(workspace, "rebuild-graph", {"request": "x"})
-    assert (every.units, every.graph_rows) == (1, 1 + 9 + 7)
+    assert (every.units, every.graph_rows) == (2, 1 + 9 + 7)
     assert every.seconds > 0 < one.seconds
 
 

@@ -100,7 +100,7 @@ def test_a_plan_is_parts_and_then_one_unit_that_joins_them(kind, change, units):
 @pytest.mark.parametrize(
     ("kind", "change", "message"),
     [
-        ("cover", {"target": 3}, "cover: parameters missing or unknown: target; give identifying, labels"),
+        ("cover", {"target": 3}, "cover has no parameter target; it needs ontology; optional: identifying"),
         ("cover", {"identifying": 1}, "identifying is 1; give true or false"),
         (
             "cover",
@@ -123,7 +123,7 @@ def test_a_plan_is_parts_and_then_one_unit_that_joins_them(kind, change, units):
         ("selection", {"seed": -1}, "seed is -1"),
         ("selection", {"budget": 2.5}, "budget is 2.5; give a decimal number of 0 or more as a string"),
         ("selection", {"metric": "euclidean"}, "metric is 'euclidean'"),
-        ("summary", {"labels": "all"}, "missing or unknown: labels"),
+        ("summary", {"labels": "all"}, "summary has no parameter labels; it needs ontology, target; opt"),
         ("summary", {"target": 2.0}, "target is 2.0"),
         ("summary", {"cap": "-1"}, "cap is '-1'"),
         ("summary", {"cap": "9", "method": "node"}, "cap is '9'; only the method capped has one"),

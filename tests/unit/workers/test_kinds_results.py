@@ -260,6 +260,7 @@ def test_estimates_are_bounds(workspace, ontology):
         "cover": ({}, {}),
         "selection": ({"n": 3}, {"observed": OBSERVED[ontology]}),
         "summary": ({"target": 4}, {}),
+        "bundle": ({}, {"observed": OBSERVED[ontology]}),
     }
     for kind, (options, keys) in requests.items():
         parameters = client.complete_for_ontology(workspace, kind, ontology, options, keys=keys)
@@ -269,7 +270,25 @@ def test_estimates_are_bounds(workspace, ontology):
         assert job.units == {"done": said.units}
         written = (set(workspace.artifacts.digests()) - before) | {job.result_sha256}
         assert sum(map(workspace.artifacts.size, written)) <= said.n_bytes, kind
-    assert client.estimate(workspace, "bundle", parameters) is None
+        assert said.n_bytes < 100_000  # and none that says nothing
+
+
+@pytest.mark.parametrize(
+    ("metric", "n_edges", "n_bytes", "timed"),
+    [
+        ("auto", 999_999, 16_000_000, True),
+        ("tree", 2_000_000, 16_000_000, True),
+        ("auto", 2_000_000, 2_000_000_000, False),
+        ("graph", 999_999, 2_000_000_000, False),
+    ],
+)
+def test_a_bundle_of_a_tree_grows_with_its_labels_and_a_block_with_its_columns_too(
+    metric, n_edges, n_bytes, timed
+):
+    sizes = {"snapshot_bytes": 50_000_000, "n_observed": 250}
+    said = find_kind("bundle").estimate({"metric": metric, **sizes}, 1_000_000, n_edges)
+    assert (said.units, said.graph_rows, said.seconds is not None) == (1, 1, timed)
+    assert n_bytes + 50_000_000 <= said.n_bytes < n_bytes + 52_000_000
 
 
 def test_workers_listen_on_the_queues_of_all_kinds(tmp_path):

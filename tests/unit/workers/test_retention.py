@@ -446,11 +446,26 @@ def test_a_row_touched_just_now_stays_though_its_file_is_gone(workspace, store):
 
 
 def test_no_more_go_at_once_than_asked_for(workspace, store, monkeypatch):
-    monkeypatch.setattr(retention, "_BATCH", 2)
+    monkeypatch.setattr(retention, "_DELETED_TOGETHER", 2)
     for number in range(7):
         age(store, store.put_bytes(b"%d" % number))
     assert collect(workspace, limit=3).artifacts == 4  # whole batches
     assert collect(workspace).artifacts == 3
+
+
+def test_references_are_read_a_few_times_in_a_turn_however_many_files_go(workspace, store, monkeypatch):
+    for number in range(450):
+        age(store, store.put_bytes(b"%d" % number))
+    read: list[int] = []
+
+    def counted(workspace):
+        read.append(1)
+        return references(workspace)
+
+    monkeypatch.setattr(retention, "references", counted)
+    assert collect(workspace).artifacts == 450
+    assert len(read) == 2  # to look, and before the one batch; each holds up the forks of a worker
+    assert retention._ARTIFACTS_PER_TURN // retention._DELETED_TOGETHER <= 3
 
 
 def test_a_damaged_index_file_stops_the_collection(workspace, store):

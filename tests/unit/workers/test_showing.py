@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import neo4j
 import numpy as np
 import pytest
 
 from adapter.bundle import Bundle
 from labelgrove.cli.common import with_workspace
 from ontology import LabelGraph
-from ontology.errors import SettingsError
+from ontology.errors import MigrationError, SettingsError
 from ontology.graph import GraphStore
-from ontology.ingest import delete_ontology, rebuild_graph, register
+from ontology.graph.errors import GraphDamagedError
+from ontology.ingest import delete_ontology, empty_graph, register, restore_graph
 from ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
 from ontology.settings import Settings
 from ontology.workspace import Workspace
 from tests.integration.workers_support import UNREACHED_GRAPH
 from workers import client, showing
+from workers.execute import Outcome, execute_unit
+from workers.graphrows import GraphRows
 from workers.kinds import find_kind
 from workers.ledger import Ledger
 from workers.showing import publish_results, reshow, show_result
-from workers.showings import Showings
 from workers.states import Job, State
 from workers.sweeper import sweep
 
@@ -197,7 +203,7 @@ def test_the_newest_stay_and_the_jobs_of_the_others_too(small: Workspace) -> Non
 
 def test_a_late_worker_does_not_bring_an_old_result_back(small: Workspace) -> None:
     first = picked(small, 1)
-    Showings(small.engine).reopen([first.id])
+    GraphRows(small.engine).reopen([first.id])
     (late,) = Ledger(small.engine).publications()
     last = [picked(small, 2), picked(small, 3)]
     selection = find_kind("selection")
@@ -247,13 +253,38 @@ def test_results_come_back_when_a_command_repairs_the_graph(
 
 def test_results_come_back_with_the_first_sweep(small: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     job = picked(small, 1)
-    rebuild_graph(small)
+    empty_graph(small)
+    restore_graph(small)
     assert shown(small.graph) == set()
     once = partial(sweep, small, Ledger(small.engine), lambda key, queue: None, window=1)
     once()
     assert shown(small.graph) == set()  # this process has compared them before
     monkeypatch.setattr(showing, "_compared", set())
     once()
+    assert shown(small.graph) == {job.id}
+
+
+def test_a_graph_that_refuses_does_not_end_the_sweep(
+    small: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = picked(small, 1)
+    empty_graph(small)
+    restore_graph(small)
+    pending = client.submit_for_ontology(small, "selection", "tree", {"n": 2}, wait=False)
+    monkeypatch.setattr(showing, "_compared", set())
+    sent: list[str] = []
+    once = partial(sweep, small, Ledger(small.engine), lambda key, queue: sent.append(key), window=4)
+
+    def refused() -> None:
+        raise MigrationError("a newer labelgrove wrote the graph")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(small.graph, "describe", refused)
+        once()
+        once()
+    assert sent == Ledger(small.engine).units(pending.id)
+    assert shown(small.graph) == set()
+    once()  # and it is asked again
     assert shown(small.graph) == {job.id}
 
 
@@ -281,7 +312,7 @@ def test_a_version_that_was_deleted_ends_the_wait(small: Workspace) -> None:
     after = done(small, "selection", "grid", {"n": 1})
     assert job.id in shown(small.graph)
     small.graph.drop_results([str(job.result_sha256)])
-    Showings(small.engine).reopen([job.id])
+    GraphRows(small.engine).reopen([job.id])
     delete_ontology(small, "tree")
     sweep(small, Ledger(small.engine), lambda key, queue: None, window=1)
     found = client.status(small, job.id)
@@ -298,6 +329,23 @@ def test_a_version_that_is_loaded_again_is_waited_for(small: Workspace) -> None:
     publish_results(small, Ledger(small.engine))
     assert len(Ledger(small.engine).publications()) == 1
     small.repair()
+    publish_results(small, Ledger(small.engine))
+    assert shown(small.graph) == {job.id}
+
+
+def test_what_is_changed_under_the_writer_is_shown_later(
+    small: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = waiting(small)
+
+    def removed_meanwhile(result: Any) -> None:
+        raise GraphDamagedError("0 of 1 PICKS found both their ends")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(small.graph, "write_result", removed_meanwhile)
+        publish_results(small, Ledger(small.engine))
+    assert client.status(small, job.id).error is None
+    assert len(Ledger(small.engine).publications()) == 1
     publish_results(small, Ledger(small.engine))
     assert shown(small.graph) == {job.id}
 
@@ -347,7 +395,7 @@ def test_a_crash_before_the_row_is_closed_repeats_the_write(small: Workspace) ->
     before = ask(
         small.graph, "MATCH (r:Selection)-[e:PICKS]->(l) RETURN r.id, e.round, l.key ORDER BY e.round"
     )
-    Showings(small.engine).reopen([job.id])  # as if `published` had never run
+    GraphRows(small.engine).reopen([job.id])  # as if `published` had never run
     publish_results(small, Ledger(small.engine))
     assert Ledger(small.engine).publications() == []
     assert (
@@ -355,3 +403,99 @@ def test_a_crash_before_the_row_is_closed_repeats_the_write(small: Workspace) ->
         == before
     )
     assert shown(small.graph) == {job.id}
+
+
+# ---- time limits, and a graph that never answers -------------------------------------------------------
+
+
+class OutOfTimeError(Exception):
+    """What a carrier raises in work that takes too long."""
+
+
+@pytest.fixture
+def no_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Let the showing of every result run out of time, until what is returned is called."""
+    patch = pytest.MonkeyPatch()
+
+    def late(*_: object) -> None:
+        raise OutOfTimeError
+
+    patch.setattr(showing, "show_result", late)
+    monkeypatch.setattr(showing, "_compared", set())  # and undone last, whatever the test does
+    return patch.undo
+
+
+def test_a_result_that_no_time_is_left_for_is_shown_later(small: Workspace, no_time: Any) -> None:
+    ledger = Ledger(small.engine)
+    job = client.submit_for_ontology(small, "selection", "tree", {"n": 1}, wait=False)
+    (key,) = ledger.units(job.id)
+    assert execute_unit(key, ledger, small, out_of_time=OutOfTimeError) is Outcome.DONE
+    found = client.status(small, job.id)
+    assert (found.state, found.error, found.publishing) == (State.DONE, None, True)
+    no_time()
+    publish_results(small, ledger)
+    assert (shown(small.graph), client.status(small, job.id).publishing) == ({job.id}, False)
+
+
+def test_a_rebuild_that_runs_out_of_time_while_it_shows_results_is_tried_again(
+    small: Workspace, request: pytest.FixtureRequest
+) -> None:
+    job = picked(small, 1)
+    ledger = Ledger(small.engine)
+    rebuild = client.submit_rebuild(small, wait=False)
+    drop, restore = ledger.units(rebuild.id)
+    no_time = request.getfixturevalue("no_time")
+    assert execute_unit(drop, ledger, small, out_of_time=OutOfTimeError) is Outcome.DONE
+    assert execute_unit(restore, ledger, small, out_of_time=OutOfTimeError) is Outcome.RELEASED
+    assert "GROVE_UNIT_TIME_LIMIT_S, 600 s" in str(client.list_units(small, rebuild.id)[1].error)
+    assert client.status(small, job.id).publishing
+    no_time()
+    assert execute_unit(restore, ledger, small, out_of_time=OutOfTimeError) is Outcome.DONE
+    publish_results(small, ledger)
+    assert (shown(small.graph), client.status(small, job.id).error) == ({job.id}, None)
+
+
+def test_a_graph_that_never_answers_holds_up_one_sweep_and_not_the_next(
+    small: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(showing, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(showing, "_resting", {})
+    monkeypatch.setattr(showing, "_compared", set())
+    met: list[socket.socket] = []
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def silent() -> None:
+        with contextlib.suppress(OSError):  # closed: the end of the test
+            while True:
+                met.append(server.accept()[0])
+
+    threading.Thread(target=silent, daemon=True).start()
+    url = f"bolt://neo4j:made-up@127.0.0.1:{server.getsockname()[1]}"
+    driver, short = (
+        neo4j.GraphDatabase.driver,
+        {"connection_timeout": 0.5, "connection_acquisition_timeout": 1},
+    )
+    monkeypatch.setattr(neo4j.GraphDatabase, "driver", lambda url, **given: driver(url, **given | short))
+    job = waiting(small)
+    try:
+        with Workspace.open(replace(small.settings, graph_url=url)) as mute:
+            once = partial(sweep, mute, Ledger(mute.engine), lambda key, queue: None, window=1)
+            once()
+            asked = len(met)
+            assert asked > 0
+            began = time.monotonic()
+            once()
+            assert (len(met), time.monotonic() - began < 1) == (asked, True)
+            assert client.status(mute, job.id).state is State.DONE
+            other = done(mute, "selection", "tree", {"n": 2})  # nobody waits for it either
+            assert len(met) == asked
+            monkeypatch.setattr(showing, "_REST_S", 0.0)
+            showing._resting.clear()
+            once()
+            assert len(met) > asked
+    finally:
+        server.close()
+        for connection in met:
+            connection.close()
+    publish_results(small, Ledger(small.engine))  # another graph of the same ledger does not rest
+    assert shown(small.graph) == {job.id, other.id}

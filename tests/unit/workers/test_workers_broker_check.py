@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import ssl
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,21 @@ def test_a_broker_of_this_host_may_be_used_with_sqlite_but_must_answer(tmp_path:
 def test_celery_knows_every_spelling_of_a_socket_file(tmp_path: Path, url):
     with make_app(settings_in(tmp_path, broker_url=url)) as app, app.connection_for_write() as connection:
         assert connection.transport.driver_type == "redis"
+
+
+@pytest.mark.parametrize(
+    ("url", "checked"),
+    [
+        ("rediss://:hunter2@broker:6379/0", ssl.CERT_REQUIRED),
+        ("rediss://:hunter2@broker:6379/0?ssl_ca_certs=/etc/ours.pem", ssl.CERT_REQUIRED),
+        ("rediss://:hunter2@broker:6379/0?ssl_cert_reqs=none", ssl.CERT_NONE),
+    ],
+)
+def test_celery_checks_the_certificate_of_a_broker(tmp_path: Path, url, checked):
+    with make_app(settings_in(tmp_path, broker_url=url)) as app, app.connection_for_write() as connection:
+        assert connection.ssl["ssl_cert_reqs"] == checked
+        assert connection.password == "hunter2"
+        assert connection.virtual_host == "0"
 
 
 def test_a_broker_url_that_is_none_names_the_variable(tmp_path: Path):

@@ -202,6 +202,9 @@ def test_a_failed_publication_is_repeated_and_a_hopeless_one_recorded(workspace,
         finish_jobs(ledger, workspace)
         assert notes(log) == ["good", "good", "hopeless", "defect"]
         assert ledger.job(plan.id).finished
+        assert "shelf" in ledger.job(plan.id).error
+        ledger.submit(plan)
+        assert (ledger.job(plan.id).finished, ledger.job(plan.id).error) == (True, None)
 
 
 def test_what_cannot_be_sent_stays_in_the_ledger(workspace, clock):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from ontology.errors import NotFoundError
@@ -177,6 +179,83 @@ def test_a_lost_artifact_is_computed_again(ledger):
     assert ledger.job(plan.id).state is State.DONE
 
 
+def test_what_is_computed_again_is_sent_in_its_order_and_at_once(ledger):
+    one, other = plan_parts([1, 2]), plan_parts([2, 3])
+    ledger.submit(one)
+    finish(ledger, one)
+    ledger.submit(other)
+    (shared,) = set(keys_of(one)) & set(keys_of(other))
+    (own,) = set(keys_of(other)) - {shared}
+    ledger.recompute(one.id)
+    complete(ledger, own)
+    assert sorted(key for key, _, _ in ledger.due(FAR)) == sorted(keys_of(one))  # and neither of the last
+    for key in keys_of(one):
+        complete(ledger, key)
+    lasts = keys_of(one, stage=1) + keys_of(other, stage=1)
+    assert sorted(key for key, _, _ in ledger.due(FAR)) == sorted(lasts)
+
+
+def test_a_lost_input_is_computed_again_for_who_needs_it(ledger, clock):
+    one, other = plan_parts([1, 2]), plan_parts([2, 3])
+    ledger.submit(one)
+    ledger.submit(other)
+    finish(ledger, one)
+    (shared,) = set(keys_of(one)) & set(keys_of(other))
+    (own,) = set(keys_of(other)) - {shared}
+    complete(ledger, own)
+    (last,) = keys_of(other, stage=1)
+    late = ledger.claim(last, lease_s=LEASE_S)
+    clock.time += LEASE_S + 1
+    claim = ledger.claim(last, lease_s=LEASE_S)
+    assert not ledger.inputs_lost(late, [own[::-1]], "damaged")  # another worker has its lease
+    assert ledger.unit(last).state is State.RUNNING
+    ledger.due(FAR)
+    assert ledger.inputs_lost(claim, [shared[::-1]], "damaged")
+    assert not ledger.inputs_lost(claim, [own[::-1]], "damaged")  # it has let go of the claim
+    assert ledger.job(one.id).state is State.DONE  # its own result is another artifact
+    assert ledger.unit(own).state is State.DONE
+    assert (ledger.unit(shared).state, ledger.unit(shared).sha256) == (State.PENDING, None)
+    assert [key for key, _, _ in ledger.due(FAR)] == [shared]
+    assert ledger.claim(last, lease_s=LEASE_S) is None
+    complete(ledger, shared)
+    assert [key for key, _, _ in ledger.due(FAR)] == [last]
+    assert ledger.claim(last, lease_s=LEASE_S).attempts == 3
+
+
+def test_a_lost_input_that_is_another_jobs_result_opens_that_job(ledger, engine):
+    plan = plan_parts([1])
+    ledger.submit(plan)
+    (first,) = keys_of(plan)
+    alone = PlannedJob("a" * 64, plan.kind, plan.version, plan.spec_json, plan.units[:1], shown=False)
+    ledger.submit(alone)
+    complete(ledger, first)
+    assert ledger.settle(first) == [alone.id]
+    claim = ledger.claim(keys_of(plan, stage=1)[0], lease_s=LEASE_S)
+    assert ledger.inputs_lost(claim, claim.inputs, "gone")
+    assert (ledger.job(alone.id).state, ledger.job(alone.id).result_sha256) == (State.PENDING, None)
+    finish(ledger, plan)
+    assert {ledger.job(job_id).state for job_id in (plan.id, alone.id)} == {State.DONE}
+
+
+def test_inputs_lost_again_and_again_end_at_the_cap(engine, clock):
+    ledger = Ledger(engine, clock=clock, max_attempts=3)
+    plan = plan_parts([1])
+    ledger.submit(plan)
+    (first,), (last,) = keys_of(plan), keys_of(plan, stage=1)
+    for _ in range(3):
+        complete(ledger, first)
+        claim = ledger.claim(last, lease_s=LEASE_S)
+        assert ledger.inputs_lost(claim, claim.inputs, "gone")
+    assert ledger.settle() == [plan.id]
+    assert ledger.job(plan.id).error == "gone (attempt 3 of 3)"
+    assert ledger.unit(first).state is State.DONE
+    ledger.retry(plan.id)
+    claim = ledger.claim(last, lease_s=LEASE_S)
+    assert ledger.inputs_lost(claim, claim.inputs, "gone")
+    finish(ledger, plan)
+    assert ledger.job(plan.id).state is State.DONE
+
+
 def test_an_ended_lease_frees_the_unit_and_the_cap_fails_it(engine, clock):
     ledger = Ledger(engine, clock=clock, max_attempts=3)
     plan = plan_parts([1])
@@ -298,7 +377,10 @@ def test_jobs_are_found_by_the_beginning_of_their_id(ledger, clock):
         ledger.submit(plan)
     assert ledger.job(plans[3].id[:12]).id == plans[3].id
     assert [job.id for job in ledger.jobs(limit=2)] == [plans[19].id, plans[18].id]
-    with pytest.raises(NotFoundError, match="several jobs begin with ''"):
+    begun = {plan.id[0] for plan in plans if sum(other.id[0] == plan.id[0] for other in plans) > 1}.pop()
+    with pytest.raises(NotFoundError, match=f"several jobs begin with '{begun}'"):
+        ledger.job(begun)
+    with pytest.raises(NotFoundError, match="there is no job ''"):
         ledger.job("")
     with pytest.raises(NotFoundError, match="there is no job 'xyz'"):
         ledger.job("xyz")
@@ -316,3 +398,11 @@ def test_time_is_the_servers(engine, monkeypatch):
     assert ledger.claim(keys_of(plan)[0], lease_s=LEASE_S) is not None
     assert ledger.unit(keys_of(plan)[0]).lease_until > 1_700_000_000
     assert ledger.expire() == 0
+
+
+@pytest.mark.parametrize("spec_json", ['{"x": 1}', "[]", '{"parameters": 5}'])
+def test_a_job_in_the_shape_of_a_newer_version_is_listed(ledger, engine, spec_json):
+    plan = dataclasses.replace(plan_parts([1]), kind="martian", version=99, spec_json=spec_json)
+    ledger.submit(plan)
+    (job,) = ledger.jobs()
+    assert (job.kind, job.version, job.parameters) == ("martian", 99, {})

@@ -94,7 +94,7 @@ def test_a_plan_ends_in_one_unit(steps):
         ({"snapshot": B.upper()}, "snapshot is"),
         ({"metric": "euclidean"}, "metric is 'euclidean'; choose"),
         ({"labels": "some"}, "labels is 'some'"),
-        ({"beta": 2}, "missing or unknown: beta"),
+        ({"beta": 2}, "bundle has no parameter beta; it needs ontology, observed"),
         ({"ontology": None}, "ontology is None"),
     ],
 )

@@ -17,7 +17,7 @@ from workers.plan import canonical_json
 from workers.states import GRAPH, Publication, State
 from workers.tables import job_table, publication_table
 
-__all__ = ["Showings", "newest_first"]
+__all__ = ["GraphRows", "newest_first"]
 
 _job, _publication = job_table.c, publication_table.c
 
@@ -27,7 +27,7 @@ _TOGETHER = 500
 _ERROR_CHARACTERS = 2000
 
 
-class Showings:
+class GraphRows:
     """The rows of one ledger that ask for a result to be shown.
 
     Parameters

@@ -1,0 +1,74 @@
+"""A Celery application for fault tests of the product's own kinds of jobs, on a network that may fail.
+
+It works as `tests.faults.faulty_app` does. Each unit takes, beside its work, the time that the conditions of
+the home say, so that faults find it at work.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import celery
+
+import ontology.postgresql
+from ontology.settings import Settings
+from tests.faults.faulty_app import faulty_app
+from tests.faults.trial_kind import _take_time
+from workers import kinds
+from workers.kinds import JobKind, Product, Work
+
+SLOWED = ("distances", "locus", "summary")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a worker waits for servers that say nothing; by default as long as the product does."""
+
+    socket_s: float = 10.0
+    answer_s: float = 30.0
+
+    def write(self, home: Path) -> None:
+        """Let this hold for the deployment in `home`."""
+        (home / "patience.json").write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+    @classmethod
+    def of(cls, home: Path) -> Patience:
+        """Return what holds in `home`."""
+        return cls(**json.loads((home / "patience.json").read_text(encoding="utf-8")))
+
+
+def product_app(settings: Settings) -> celery.Celery:
+    """Return the application of the deployment in the home of `settings`."""
+    patience = Patience.of(settings.home)
+    ontology.postgresql.ANSWER_S = patience.answer_s
+    for name in SLOWED:
+        kinds._registry()[name] = _slowed(kinds._registry()[name])
+    app = faulty_app(settings)
+    app.conf.broker_transport_options |= {
+        "socket_timeout": patience.socket_s,
+        "health_check_interval": min(10.0, patience.socket_s),
+    }
+    return app
+
+
+def _slowed(kind: JobKind) -> JobKind:
+    def execute(work: Work) -> Product:
+        _take_time(work)
+        return kind.execute(work)
+
+    return replace(kind, execute=execute)
+
+
+@functools.cache
+def _default_app() -> celery.Celery:
+    return product_app(Settings.from_env())
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(name)
+    return _default_app()

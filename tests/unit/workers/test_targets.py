@@ -1,0 +1,93 @@
+"""Names of results: completed and checked before a job is recorded, and never waited for in vain."""
+
+from __future__ import annotations
+
+import pytest
+
+from ontology import LabelGraph
+from ontology.errors import InputError, NotFoundError
+from ontology.workspace import Workspace
+from tests.integration.workers_support import PARTS, add_version, registered, settings_in
+from workers import client
+from workers.ledger import Ledger
+from workers.refresh import refresh
+from workers.request import plan_request
+from workers.schedule import Timetable, add_schedule
+from workers.states import State
+
+GARDEN = LabelGraph.from_edges([("tree", "plant"), ("oak", "tree"), ("elm", "tree"), ("moss", "plant")])
+GROWN = LabelGraph.from_edges([("tree", "plant"), ("oak", "tree"), ("elm", "tree"), ("fern", "plant")])
+BUNDLE = {"ontology": "garden", "observed": ["oak", "moss"]}
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    with registered(PARTS), Workspace.open(settings_in(tmp_path)) as workspace:
+        add_version(workspace, "garden", GARDEN)
+        add_version(workspace, "forest", GROWN)
+        yield workspace
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "target", "error", "said"),
+    [
+        ("cover", {"ontology": "garden"}, {"foo": "bar"}, InputError, "cover names no result; leave out"),
+        ("cover", {"ontology": "garden"}, {}, InputError, "cover names no result"),
+        ("bundle", BUNDLE, {"name": "mine"}, InputError, "give bundle, the name that it gets"),
+        ("bundle", BUNDLE, {}, InputError, "give bundle"),
+        ("bundle", BUNDLE, {"bundle": "a b/c"}, InputError, "bundle name 'a b/c'"),
+        ("bundle", BUNDLE, {"bundle": 7}, InputError, "the target's bundle is 7"),
+        ("bundle", BUNDLE, {"bundle": "mine", "ontology": "nope"}, NotFoundError, "'nope' is not here"),
+        ("bundle", BUNDLE, {"bundle": "mine", "ontology": "forest"}, NotFoundError, "has no version"),
+        ("ingest", {"ontology": "garden"}, {"name": "x"}, InputError, "give ontology, a name"),
+        ("ingest", {"ontology": "garden"}, {"ontology": "a b"}, InputError, "ontology name 'a b'"),
+    ],
+)
+def test_a_target_that_cannot_be_is_refused_before_anything_is_recorded(
+    workspace, kind, parameters, target, error, said
+):
+    with pytest.raises(error, match=said):
+        client.submit(workspace, kind, parameters, target=target, wait=False)
+    with pytest.raises(error, match=said):
+        add_schedule(workspace, "nightly", "0 0 * * *", kind, parameters, target=target)
+    assert client.list_jobs(workspace) == []
+    assert Timetable(workspace.engine).schedules() == []
+
+
+def test_a_bundle_is_named_in_the_ontology_that_the_request_names(workspace):
+    asked = BUNDLE | {"ontology": f"garden@{GARDEN.digest[:8]}"}
+    job = client.submit(workspace, "bundle", asked, target={"bundle": "mine"})
+    assert job.error is None
+    (named,) = workspace.catalog.bundles("garden")
+    assert (named.name, named.sha256) == ("mine", job.result_sha256)
+    add_schedule(workspace, "nightly", "0 0 * * *", "bundle", BUNDLE, target={"bundle": "mine"})
+    (nightly,) = Timetable(workspace.engine).schedules()
+    assert nightly.target == {"ontology": "garden", "bundle": "mine"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "target", "said"),
+    [
+        ("cover", {"ontology": "garden"}, {"foo": "bar"}, "cover names no result"),
+        ("bundle", BUNDLE, {"bundle": "mine"}, "give bundle, the name that it gets"),
+    ],
+)
+def test_a_wish_of_old_that_nothing_can_fulfil_ends_with_its_reason(
+    workspace, kind, parameters, target, said
+):
+    ledger = Ledger(workspace.engine)
+    plan = plan_request(workspace, kind, parameters)
+    ledger.submit(plan, target=target)
+    job = client.wait(workspace, plan.id, timeout_s=30)
+    assert (job.state, job.publishing) == (State.DONE, False)
+    assert said in (job.error or "")
+
+
+def test_a_refresh_takes_no_name_along_that_nothing_gives(workspace):
+    plan = plan_request(workspace, "cover", {"ontology": "garden"})
+    Ledger(workspace.engine).submit(plan, target={"foo": "bar"})
+    client.wait(workspace, plan.id, timeout_s=30)
+    add_version(workspace, "garden", GROWN)
+    (again,) = refresh(workspace, "garden")
+    assert (again.targets, again.reason) == ((), None)
+    assert client.wait(workspace, again.job_id, timeout_s=30).error is None

@@ -1,0 +1,103 @@
+"""The way in for messages: what is no message of ours is logged and dropped, and ends nobody.
+
+Celery and its Redis transport trust what lies in a queue: an entry that is no JSON, or JSON of another
+shape, ends the worker that takes it, and is often put back for the next one. Whoever can write to the
+broker could so stop every worker. Here an envelope is looked at before it is delivered (`Transport`), and
+of the message in it nothing is kept but its id and the key of the unit (`strategy`): no time limits, due
+times or anything else that a sender may add.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from typing import Any
+
+from celery.exceptions import InvalidTaskError
+from celery.worker.strategy import default
+from kombu.transport import redis
+
+__all__ = ["KEY", "Transport", "strategy"]
+
+KEY = re.compile(r"[0-9a-f]{64}")
+"""What a message carries: the key of a unit."""
+
+logger = logging.getLogger(__name__)
+
+_MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What Celery's own code raises at a message of another shape; faults of a connection are none of these."""
+
+_EVENTS = "celeryev"  # queues of those who watch, such as Flower; a worker reads none of them
+_SHOWN_CHARACTERS = 80
+
+
+class Channel(redis.Channel):  # type: ignore[misc]
+    """A channel on which an entry that cannot be read does not end the worker."""
+
+    def _brpop_read(self, **options: Any) -> Any:
+        try:
+            return super()._brpop_read(**options)
+        except _MALFORMED as error:
+            logger.warning("an entry of a queue is no message and is dropped: %s", _shown(error))
+            return True
+
+
+class Transport(redis.Transport):  # type: ignore[misc]
+    """Redis as Celery's transport, for envelopes of the shape that Celery itself sends."""
+
+    Channel = Channel
+
+    def _deliver(self, message: Any, queue: str) -> None:
+        if queue.startswith(_EVENTS) or _is_envelope(message):
+            super()._deliver(message, queue)
+        else:
+            logger.warning("an entry of queue %s is no message and is dropped: %s", queue, _shown(message))
+
+
+def strategy(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..., Any]:
+    """Return what handles a message of `task`: Celery's own way, with the id and the key alone."""
+    handle = default(task, app, consumer, **options)
+
+    def careful(message: Any, body: Any, *rest: Any, **given: Any) -> Any:
+        if body is not None or not _carries_a_key(message.payload):
+            raise InvalidTaskError(f"{task.name}: a message carries one key and nothing else")
+        name = str(message.headers.get("id"))[:_SHOWN_CHARACTERS]
+        message.headers = {"lang": "py", "task": task.name, "id": name, "root_id": name, "parent_id": None}
+        message.headers |= {"ignore_result": True, "timelimit": [None, None], "eta": None, "expires": None}
+        try:
+            return handle(message, body, *rest, **given)
+        except _MALFORMED as error:
+            raise InvalidTaskError(f"{task.name}: {_shown(error)}") from error
+
+    return careful
+
+
+def _is_envelope(message: Any) -> bool:
+    """Whether the parts of a message have the types that Celery and kombu take for granted."""
+    if not isinstance(message, dict):
+        return False
+    headers, properties = message.get("headers"), message.get("properties")
+    return (
+        isinstance(headers, dict)
+        and isinstance(headers.get("task"), str)
+        and isinstance(message.get("body"), str)
+        and isinstance(message.get("content-type"), str)
+        and isinstance(message.get("content-encoding"), str)
+        and isinstance(properties, dict)
+        and properties.get("body_encoding") == "base64"
+        and isinstance(properties.get("delivery_tag"), str)
+        and isinstance(properties.get("delivery_info"), dict)
+    )
+
+
+def _carries_a_key(payload: Any) -> bool:
+    if not (isinstance(payload, list) and len(payload) == 3):
+        return False
+    arguments, named, _ = payload
+    one = isinstance(arguments, list) and len(arguments) == 1 and isinstance(arguments[0], str)
+    return one and KEY.fullmatch(arguments[0]) is not None and named == {}
+
+
+def _shown(what: object) -> str:
+    return f"{what!r:.{_SHOWN_CHARACTERS}}"
