@@ -30,7 +30,15 @@ from ontology.settings import Settings, is_this_host, masked
 if TYPE_CHECKING:
     import redis
 
-__all__ = ["FOLDER_CAP", "VALUE_CAP", "answers_anyone", "cache_facts", "check_cache", "through_cache"]
+__all__ = [
+    "FOLDER_CAP",
+    "VALUE_CAP",
+    "answers_anyone",
+    "cache_facts",
+    "check_cache",
+    "for_client",
+    "through_cache",
+]
 
 VALUE_CAP = 64 * 2**20
 """Bytes; a larger artifact is not kept in Redis. At 1 Gbit/s it takes half a second, before compression."""
@@ -331,7 +339,7 @@ class RedisCache:
         from redis.retry import Retry
 
         return self._redis.Redis.from_url(
-            _for_client(self._url),
+            for_client(self._url),
             socket_connect_timeout=_CONNECT_S,
             socket_timeout=_ANSWER_S,
             retry=Retry(NoBackoff(), 0),
@@ -364,7 +372,7 @@ def _runs_as(url: str) -> str | None:
         return None
 
 
-def _for_client(url: str) -> str:
+def for_client(url: str) -> str:
     """Return the URL as the client spells it: settings also take Celery's spelling of a socket file."""
     if not url.startswith("redis+socket:"):
         return url

@@ -133,6 +133,14 @@ class ArtifactStore(ABC):
             return False
         return True
 
+    def is_whole(self, digest: str) -> bool:
+        """Whether these arrays are there with the bytes that their digest promises; they are read."""
+        try:
+            self.open_arrays(digest)
+        except (ArtifactError, NotFoundError):
+            return False
+        return True
+
     def size(self, digest: str) -> int:
         """Return the size of the file in bytes."""
         with self._faults(self._shown(digest)):

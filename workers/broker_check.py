@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
-from adapter.cache import answers_anyone, cache_facts
+from adapter.cache import answers_anyone, cache_facts, for_client
 from ontology.errors import ServiceError, SettingsError
 from ontology.settings import Settings, is_this_host, masked
 
@@ -90,11 +90,8 @@ def check_broker(url: str) -> Broker:
     """Make sure that the Redis at `url` answers, nobody without its password, and never evicts a message."""
     import redis
 
-    spelled = url
-    if url.startswith("redis+socket:"):  # the client's own spelling of a socket file
-        spelled = "unix:" + url.removeprefix("redis+socket:").replace("?virtual_host=", "?db=")
     try:
-        with redis.Redis.from_url(spelled, socket_connect_timeout=5, socket_timeout=10) as client:
+        with redis.Redis.from_url(for_client(url), socket_connect_timeout=5, socket_timeout=10) as client:
             facts = client.info()
             seconds, microseconds = client.time()
     except ValueError as error:

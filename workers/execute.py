@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ontology.artifacts import ArtifactStore
     from ontology.workspace import Workspace
 
-__all__ = ["Outcome", "UnwantedError", "execute_unit", "finish_jobs", "is_whole"]
+__all__ = ["Outcome", "UnwantedError", "execute_unit", "finish_jobs"]
 
 logger = logging.getLogger(__name__)
 
@@ -124,15 +124,6 @@ def finish_jobs(
     publish_results(workspace, ledger, None if key is None else settled, out_of_time=out_of_time)
 
 
-def is_whole(artifacts: ArtifactStore, digest: str) -> bool:
-    """Whether the product of a unit is there with the bytes that its digest promises; they are read."""
-    try:
-        artifacts.open_arrays(digest)
-    except (ArtifactError, NotFoundError):
-        return False
-    return True
-
-
 def _found(workspace: Workspace, key: str) -> tuple[JobKind | None, dict[str, list[str]]]:
     """Return the kind of a unit, if it is known here, and the jobs that hold it, as a field of the log.
 
@@ -192,7 +183,7 @@ def _without_input(
     that. Hence inputs that are all whole now are worth a second attempt.
     """
     try:
-        lost = [digest for digest in claim.inputs if not is_whole(artifacts, digest)]
+        lost = [digest for digest in claim.inputs if not artifacts.is_whole(digest)]
     except OSError as fault:
         return _given_back(claim, ledger, str(fault))
     if lost:

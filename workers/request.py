@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ontology.errors import InputError
-from workers.execute import is_whole
 from workers.kinds import JobKind, find_kind, known_kinds
 from workers.kinds.parameters import is_digest
 from workers.plan import PlannedJob, canonical_json, plan_job
@@ -99,7 +98,7 @@ def complete_for_ontology(
 def record_lost(workspace: Workspace, ledger: Ledger, job_id: str) -> None:
     """Open a done job again where its result, which is read for that, is gone from the store or damaged."""
     result = ledger.job(job_id).result_sha256
-    if result is not None and not is_whole(workspace.artifacts, result):
+    if result is not None and not workspace.artifacts.is_whole(result):
         ledger.recompute(job_id)
 
 

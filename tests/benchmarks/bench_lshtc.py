@@ -168,8 +168,8 @@ def services(folder: Path) -> Iterator[Deployment]:
         with open(folder / "worker.log", "w") as log:
             worker = subprocess.Popen([*grove, "worker", "-c", "2"], env=environment, stdout=log, stderr=log)
             try:
-                ready = lambda: " ready." in (folder / "worker.log").read_text()  # noqa: E731
-                wait_until(ready, deadline_s=60, what="the worker")
+                said = folder / "worker.log"
+                wait_until(lambda: " ready." in said.read_text(), deadline_s=60, what="the worker")
                 yield Deployment("services", environment, [psutil.Process(worker.pid)])
             finally:
                 worker.terminate()

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ontology.database import create_engine, metadata
+from ontology.database import create_engine, metadata, upgrade
+from ontology.workspace import Workspace
+from tests.integration.workers_support import PARTS, registered, settings_in
 from workers.ledger import Ledger
 
 
@@ -37,6 +39,24 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine
     metadata.create_all(engine)  # that migrations build the same is tested with them
     yield engine
     engine.dispose()
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """URL of a database: SQLite, unless a test is parametrised with the name of another."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        return f"sqlite:///{tmp_path}/catalog.db"
+    return str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+def workspace(database: str, tmp_path: Path) -> Iterator[Workspace]:
+    """An upgraded workspace on that database, in which the kind `parts` is known."""
+    engine = create_engine(database)
+    upgrade(engine)
+    engine.dispose()
+    with registered(PARTS), Workspace.open(settings_in(tmp_path, database_url=database)) as workspace:
+        yield workspace
 
 
 @pytest.fixture

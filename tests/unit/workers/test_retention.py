@@ -16,12 +16,12 @@ import sqlalchemy as sa
 from ontology import LabelGraph
 from ontology.artifacts import ArtifactStore, LocalStore, open_store
 from ontology.catalog import artifact_table, upkeep_table
-from ontology.database import create_engine, upgrade, writing
+from ontology.database import writing
 from ontology.errors import ArtifactError, SettingsError
 from ontology.settings import Settings
 from ontology.upkeep import take_turn
 from ontology.workspace import Workspace
-from tests.integration.workers_support import PARTS, add_version, plan_parts, registered, settings_in
+from tests.integration.workers_support import PARTS, add_version, plan_parts
 from workers import client, retention
 from workers.cron import Cron
 from workers.ledger import Ledger
@@ -37,22 +37,6 @@ BOTH = pytest.mark.parametrize(
 )
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
 KEEP_S = 30 * DAY_S
-
-
-@pytest.fixture
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if getattr(request, "param", "sqlite") == "sqlite":
-        return f"sqlite:///{tmp_path}/catalog.db"
-    return str(request.getfixturevalue("postgres_url"))
-
-
-@pytest.fixture
-def workspace(database: str, tmp_path: Path) -> Iterator[Workspace]:
-    engine = create_engine(database)
-    upgrade(engine)
-    engine.dispose()
-    with registered(PARTS), Workspace.open(settings_in(tmp_path, database_url=database)) as workspace:
-        yield workspace
 
 
 @pytest.fixture

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import calendar
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -15,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ontology import LabelGraph
-from ontology.database import create_engine, upgrade, writing
+from ontology.database import writing
 from ontology.errors import ConflictError, InputError, NotFoundError, ServiceError, UnknownLabelError
-from ontology.workspace import Workspace
-from tests.integration.workers_support import PARTS, add_version, registered, settings_in
+from tests.integration.workers_support import add_version, registered
 from workers.cron import Cron
 from workers.kinds import JobKind, Step
 from workers.ledger import Ledger
@@ -30,22 +27,6 @@ HOUR = 3600.0
 HOURLY = "0 * * * *"
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
 BOTH = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
-
-
-@pytest.fixture
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if getattr(request, "param", "sqlite") == "sqlite":
-        return f"sqlite:///{tmp_path}/catalog.db"
-    return str(request.getfixturevalue("postgres_url"))
-
-
-@pytest.fixture
-def workspace(database: str, tmp_path: Path) -> Iterator[Workspace]:
-    engine = create_engine(database)
-    upgrade(engine)
-    engine.dispose()
-    with registered(PARTS), Workspace.open(settings_in(tmp_path, database_url=database)) as workspace:
-        yield workspace
 
 
 @pytest.fixture
