@@ -85,6 +85,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 # --- two processes ------------------------------------------------------------------------------------------
 
 _SHARED_SERVERS = {"neo4j_url", "neo4j_server", "redis_url", "redis_server", "postgres_server"}
+ONE_PROCESS = pytest.mark.xdist_group("servers")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -93,7 +94,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         shares = _SHARED_SERVERS.intersection(getattr(item, "fixturenames", ()))
         if shares or item.get_closest_marker("faults"):
-            item.add_marker(pytest.mark.xdist_group("servers"))
+            item.add_marker(ONE_PROCESS)
+
+
+def _alone(request: pytest.FixtureRequest) -> None:
+    """Fail a test that would empty a server under the feet of another process's test."""
+    groups = request.node.iter_markers("xdist_group")
+    if not any(ONE_PROCESS.args == group.args for group in groups):
+        pytest.fail(
+            "shares a server, and nothing keeps it in the process of the others: name the fixture among the "
+            "test's arguments, or mark the parameter that asks for it with tests.conftest.ONE_PROCESS",
+            pytrace=False,
+        )
 
 
 # --- environment --------------------------------------------------------------------------------------------
@@ -156,6 +168,7 @@ def _url(request: pytest.FixtureRequest, name: str) -> str:
 @pytest.fixture
 def neo4j_url(request: pytest.FixtureRequest) -> str:
     """Bolt URL with credentials; the content is whatever earlier tests left."""
+    _alone(request)
     return _url(request, "neo4j")
 
 
@@ -171,6 +184,7 @@ def redis_url(request: pytest.FixtureRequest) -> str:
     """URL of a Redis database emptied before the test."""
     import redis
 
+    _alone(request)
     url = _url(request, "redis")
     with redis.Redis.from_url(url) as client:
         client.flushdb()

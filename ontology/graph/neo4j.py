@@ -78,9 +78,9 @@ class Neo4jStore(GraphStore):
         """
         missing = self._missing()
         for step in missing:
-            with self._session() as session:
-                for statement in step.statements:  # schema and data cannot share a transaction
-                    session.run(statement).consume()
+            for statement in step.statements:  # schema and data cannot share a transaction
+                with self._session() as session:  # managed, for two processes that migrate at once deadlock
+                    session.execute_write(lambda tx, text=statement: tx.run(text).consume())
             params = {"version": step.version, "name": step.name, "checksum": step.checksum}
             self._transact(lambda run, params=params: run("record_migration", **params))  # type: ignore[misc]
         return [m.version for m in missing]

@@ -24,6 +24,7 @@ from ontology.graph.named import named_query, query_names
 from ontology.graph.neo4j import Neo4jStore
 from ontology.labelgraph import LabelGraph
 from ontology.settings import Settings
+from tests.conftest import ONE_PROCESS
 from tests.contracts.graph_results import one_result_of_each_label
 from tests.unit.graph.hostile import HARMLESS, HOSTILE
 
@@ -568,7 +569,7 @@ class TestBothTogether:
 
 
 @pytest.mark.services
-@pytest.mark.parametrize("engine", ["embedded", "neo4j"])
+@pytest.mark.parametrize("engine", ["embedded", pytest.param("neo4j", marks=ONE_PROCESS)])
 def test_wordnet_is_read_back_with_its_digest(
     engine: str, wordnet_dir: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -40,6 +40,7 @@ from ontology.ingest import (
 from ontology.lease import holding
 from ontology.settings import Settings
 from ontology.workspace import Workspace
+from tests.conftest import ONE_PROCESS
 
 OLD = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
 NEW = LabelGraph.from_edges(
@@ -72,7 +73,7 @@ def stop_at(step: str, done: int) -> Callable[[str, int, int], None]:
     return progress
 
 
-@pytest.fixture(params=["embedded", "neo4j"])
+@pytest.fixture(params=["embedded", pytest.param("neo4j", marks=ONE_PROCESS)])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     env = {"GROVE_HOME": str(tmp_path / "home")}
     if request.param == "neo4j":
