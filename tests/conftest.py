@@ -84,7 +84,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 # --- two processes ------------------------------------------------------------------------------------------
 
-_SHARED_SERVERS = {"neo4j_url", "neo4j_server", "redis_url", "redis_server", "postgres_server"}
+_SHARED_SERVERS = {"neo4j_url", "redis_url"}
 ONE_PROCESS = pytest.mark.xdist_group("servers")
 
 
@@ -93,7 +93,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep tests that empty or kill a shared server in one process when there are several (`-n 2`)."""
     for item in items:
         shares = _SHARED_SERVERS.intersection(getattr(item, "fixturenames", ()))
-        if shares or item.get_closest_marker("faults"):
+        if shares:
             item.add_marker(ONE_PROCESS)
 
 

@@ -65,7 +65,7 @@ def on_each_blas(module: str) -> list[dict[str, Any]]:
 def ingest() -> list[dict[str, Any]]:
     """Measure both graph stores."""
     with contextlib.ExitStack() as stack:
-        server = stack.enter_context(Neo4jServer())
+        server = stack.enter_context(Neo4jServer(sustained=True))
         return [measured("bench_ingest", "--neo4j", server.url)]
 
 

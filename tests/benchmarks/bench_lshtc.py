@@ -155,7 +155,11 @@ def route(deployment: Deployment, hierarchy: Path, train: Path, classes: list[in
 @contextlib.contextmanager
 def services(folder: Path) -> Iterator[Deployment]:
     """Start every server and a worker, and stop them again."""
-    with Neo4jServer() as neo4j, PostgresServer() as postgres, RedisServer(appendonly=True) as redis:
+    with (
+        Neo4jServer(sustained=True) as neo4j,
+        PostgresServer() as postgres,
+        RedisServer(appendonly=True) as redis,
+    ):
         environment = os.environ | {
             "GROVE_HOME": str(folder),
             "GROVE_GRAPH_URL": neo4j.url,

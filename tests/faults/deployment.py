@@ -158,8 +158,8 @@ class Deployment:
         self._write({"fault": fault, "at": self._since(self._last_fault), **details})
 
     def restart(self, node: Node) -> None:
-        """Start a node again, without waiting for it."""
-        self._starting[node] = self._starter.submit(node.start)
+        """Start a node again as a supervisor does, without waiting for it."""
+        self._starting[node] = self._starter.submit(_keep_starting, node)
 
     def ready_nodes(self) -> list[Node]:
         """Return the nodes that take messages."""
@@ -306,6 +306,18 @@ def _prepare(settings: Settings) -> None:
     upgrade(engine)
     keep_trail(engine)
     engine.dispose()
+
+
+def _keep_starting(node: Node) -> None:
+    """Start a node, again where it refused because a server was away just then."""
+    deadline = time.monotonic() + DRAIN_S
+    while True:
+        try:
+            return node.start()
+        except RuntimeError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
 
 
 def _signal(process: int, number: signal.Signals) -> None:
