@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ontology.settings import Settings
+from tests.conftest import ONE_PROCESS
 from tests.faults.ingest_kill import POINTS, numbered_graph, run_trials
 
 pytestmark = pytest.mark.faults
@@ -15,7 +16,7 @@ RANDOM_MOMENTS = 2
 LABELS = 5000
 
 
-@pytest.fixture(params=["embedded", "neo4j"])
+@pytest.fixture(params=["embedded", pytest.param("neo4j", marks=ONE_PROCESS)])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     env = {"GROVE_HOME": str(tmp_path / "home")}
     if request.param == "neo4j":

@@ -67,7 +67,7 @@ def test_it_is_fenced_off_while_another_works_and_after(tmp_path: Path):
 
 
 def test_without_the_fence_it_would_commit(tmp_path: Path):
-    conditions = Conditions(unit_s=2.0, mutant="fence")
+    conditions = Conditions(unit_s=4.0, mutant="fence")  # the other works long enough for it to be late
     with Deployment(tmp_path, seed=SEED, conditions=conditions) as deployment:
         process, key = stop_before_commit(deployment)
         os.kill(process, signal.SIGCONT)

@@ -212,7 +212,7 @@ class Protocol(RuleBasedStateMachine):
         plan = PLANS[number]
         self.ledger.settle()
         self.ledger.recompute(plan.id)
-        if plan.id in self.wanted and self.ledger.job(plan.id).state is State.PENDING:
+        if plan.id in self.wanted and not self.ledger.job(plan.id).finished:
             for key in [unit.key for unit in plan.units if self.ledger.unit(unit.key).state is State.PENDING]:
                 self.committed.pop(key, None)
 
