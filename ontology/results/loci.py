@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import ArtifactError
-from ontology.geometry.loci.locus import Locus, locus_index
+from ontology.geometry.loci.locus import Locus, PairWitnesses, locus_index
 from ontology.geometry.spaces import CompleteSpace, TreeSpace
 from ontology.keys import Texts
 from ontology.labelgraph import LabelGraph
@@ -85,30 +85,32 @@ def pack_witnesses(witnesses: Sequence[tuple[int, ...]]) -> dict[str, NDArray[An
     {'witness.of': [0, 0, 1], 'witness.begin': [0, 2, 3], 'witness.column': [0, 2, 1],
      'witness.weight': [2, 1, 1]}
     """
-    distinct: dict[tuple[int, ...], int] = {}
-    of = np.array([distinct.setdefault(weights, len(distinct)) for weights in witnesses], dtype=np.int64)
-    short = all(max(weights) <= _LARGEST for weights in distinct)
-    begin = np.zeros(len(distinct) + 1, dtype=np.int64)
-    columns: list[NDArray[np.int32]] = []
-    entries: list[NDArray[Any]] = []
-    for i, weights in enumerate(distinct):
-        row = np.array(weights, dtype=np.int64 if short else object)
-        carried = np.flatnonzero(row)
-        columns.append(carried.astype(np.int32))
-        entries.append(row[carried])
-        begin[i + 1] = begin[i] + len(carried)
+    distinct: dict[tuple[tuple[int, int], ...], int] = {}
+    of = np.array([distinct.setdefault(carried, len(distinct)) for carried in _entries(witnesses)], np.int64)
+    lengths = [len(carried) for carried in distinct]
+    columns = [column for carried in distinct for column, _ in carried]
+    weights = [weight for carried in distinct for _, weight in carried]
     arrays: dict[str, NDArray[Any]] = {
         "witness.of": of,
-        "witness.begin": begin,
-        "witness.column": np.concatenate([np.empty(0, dtype=np.int32), *columns]),
+        "witness.begin": np.cumsum([0, *lengths], dtype=np.int64),
+        "witness.column": np.array(columns, dtype=np.int32),
     }
-    if short:
-        arrays["witness.weight"] = np.concatenate([np.empty(0, dtype=np.int64), *entries])
+    if max(weights, default=0) <= _LARGEST:
+        arrays["witness.weight"] = np.array(weights, dtype=np.int64)
     else:
         # hexadecimal: Python limits how long a decimal number may be
-        texts = Texts.from_strings(f"{weight:x}" for row in entries for weight in row)
+        texts = Texts.from_strings(f"{weight:x}" for weight in weights)
         arrays |= {"witness.weight.blob": texts.blob, "witness.weight.offsets": texts.offsets}
     return arrays
+
+
+def _entries(witnesses: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Yield of each witness the columns that carry weight, and how much; zeros would take K times as long."""
+    if isinstance(witnesses, PairWitnesses):
+        yield from map(witnesses.entries, range(len(witnesses)))
+    else:
+        for weights in witnesses:
+            yield tuple((column, weight) for column, weight in enumerate(weights) if weight)
 
 
 def unpack_witnesses(arrays: Mapping[str, NDArray[Any]], n_observed: int) -> StoredWitnesses:

@@ -61,15 +61,17 @@ def nearest_labels(
 def pair_hulls(
     distances: NDArray[Any],
     n_columns: int,
+    first: int,
+    end: int,
     n_buckets: int,
     member: NDArray[np.bool_],
     unique: NDArray[np.bool_],
     columns: NDArray[np.int64],
     weights: NDArray[np.int64],
 ) -> None:
-    """Mark what every two of the columns reach between them; whole distances below 2^16, exact."""
+    """Mark what columns `first` to `end` reach, each with each one after it; whole distances, exact."""
     # distances (n, multiple of BLOCK), uint8 or uint16, beyond n_columns its largest value; rest as above.
-    # O(n_columns^2 * (n / vector width + n_buckets)), O(n + n_buckets) memory
+    # O((end - first) * n_columns * (n / vector width + n_buckets)), O(n + n_buckets) memory
     n, n_padded = distances.shape
     largest = distances.dtype.type(np.iinfo(distances.dtype).max)
     best = np.empty((n_buckets, BLOCK), dtype=distances.dtype)
@@ -82,7 +84,7 @@ def pair_hulls(
     chain = np.empty(n_buckets, dtype=np.int64)
     x = np.empty(n_buckets, dtype=np.uint64)
     z = np.empty(n_buckets, dtype=np.uint64)
-    for a in range(n_columns - 1):
+    for a in range(first, end):
         filled[:] = False
         for y in range(n):
             filled[distances[y, a]] = True

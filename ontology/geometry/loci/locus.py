@@ -142,13 +142,19 @@ class PairWitnesses(Sequence[tuple[int, ...]]):
         if isinstance(i, slice):
             return tuple(self[j] for j in range(*i.indices(len(self))))
         weights = [0] * self._n_observed
+        for column, weight in self.entries(i):
+            weights[column] = weight
+        return tuple(weights)
+
+    def entries(self, i: int) -> tuple[tuple[int, int], ...]:
+        """Return the columns that carry weight in witness `i`, ascending, each with its weight."""
         (first, second), (of_first, of_second) = self._columns[i].tolist(), self._weights[i].tolist()
         if of_second == 0:
-            weights[first] = 1
-        else:
-            ratio = Fraction(of_first) / Fraction(of_second)
-            weights[first], weights[second] = ratio.numerator, ratio.denominator
-        return tuple(weights)
+            return ((first, 1),)
+        ratio = Fraction(of_first) / Fraction(of_second)
+        if not ratio:
+            return ((second, 1),)
+        return (first, ratio.numerator), (second, ratio.denominator)
 
 
 def locus(space: MetricSpace, observed: Iterable[str]) -> Locus:

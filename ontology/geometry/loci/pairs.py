@@ -9,7 +9,8 @@ general: not on the leaves of a tree, not on grids of three dimensions, not on g
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,16 @@ from ontology.geometry.status import Status
 from ontology.geometry.ties import TIE_RELATIVE
 from ontology.geometry.wholenumbers import is_short, whole_numbers
 
-__all__ = ["geodesic_interval", "hull_members", "is_pairwise_decomposable", "pairwise_locus"]
+__all__ = [
+    "PairHulls",
+    "geodesic_interval",
+    "hull_members",
+    "is_pairwise_decomposable",
+    "joined_hulls",
+    "locus_of_hulls",
+    "pairwise_locus",
+    "shares_of_pairs",
+]
 
 
 def pairwise_locus(space: MetricSpace, observed: Iterable[str]) -> Locus:
@@ -156,59 +166,142 @@ def _status(space: MetricSpace, points: NDArray[np.int64]) -> Status:
 
 
 def _pairwise_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
-    member, unique, columns, weights = hull_members(space.distances(cols=points))
-    index = np.flatnonzero(member)
-    witnesses = PairWitnesses(len(points), columns[index], weights[index])
-    tolerance = TIE_RELATIVE if weights.dtype == np.float64 else 0.0
-    return Locus(space, points, index, np.flatnonzero(unique), _status(space, points), witnesses, tolerance)
+    return locus_of_hulls(space, points, hull_members(space.distances(cols=points)))
 
 
-def hull_members(
-    distances: NDArray[Any],
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64], NDArray[Any]]:
+def locus_of_hulls(space: MetricSpace, points: NDArray[np.int64], hulls: PairHulls) -> Locus:
+    """Return as a locus what every two observed labels reach; see `pairwise_locus`.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Where the labels are.
+    points : ndarray of shape (n_observed,), dtype=int64
+        Point indices of the observed labels, each once.
+    hulls : PairHulls
+        Of the distances to them, all pairs taken.
+    """
+    index = np.flatnonzero(hulls.member)
+    witnesses = PairWitnesses(len(points), hulls.columns[index], hulls.weights[index])
+    tolerance = TIE_RELATIVE if hulls.weights.dtype == np.float64 else 0.0
+    unique = np.flatnonzero(hulls.unique)
+    return Locus(space, points, index, unique, _status(space, points), witnesses, tolerance)
+
+
+class PairHulls(NamedTuple):
+    """What pairs of columns of a matrix of distances reach between them.
+
+    Attributes
+    ----------
+    member, unique : ndarray of shape (n_labels,), dtype=bool
+        Reached by some two, and reached as the only best one.
+    columns : ndarray of shape (n_labels, 2), dtype=int64
+        The two, for members: the first pair that reaches it uniquely or, where none does, the first that
+        reaches it. Single columns come before the pairs, and pairs in the order of their columns.
+    weights : ndarray of shape (n_labels, 2), dtype=int64 or float64
+        Weights on them that reach the member, uniquely where that is possible; whole numbers where the
+        distances are, else floats, and then equal means within `TIE_RELATIVE`.
+    """
+
+    member: NDArray[np.bool_]
+    unique: NDArray[np.bool_]
+    columns: NDArray[np.int64]
+    weights: NDArray[Any]
+
+
+def hull_members(distances: NDArray[Any], rows: range | None = None) -> PairHulls:
     """Return what every two columns of a matrix of distances reach between them.
 
     Parameters
     ----------
     distances : ndarray of shape (n_labels, n_observed)
         Finite and non-negative.
-
-    Returns
-    -------
-    member, unique : ndarray of shape (n_labels,), dtype=bool
-        Reached by some two, and reached as the only best one.
-    columns : ndarray of shape (n_labels, 2), dtype=int64
-        The two, for members.
-    weights : ndarray of shape (n_labels, 2), dtype=int64 or float64
-        Weights on them that reach the member, uniquely where that is possible; whole numbers where the
-        distances are, else floats, and then equal means within `TIE_RELATIVE`.
+    rows : range, optional
+        Only pairs whose first column is one of these, in steps of 1; with column 0 also what single columns
+        reach. All pairs by default. `joined_hulls` puts such shares together.
     """
     try:
         from ontology.geometry.kernels import hulls
     except ImportError:
         raise MissingExtraError.of("numba", "service", "finding what pairs of labels reach") from None
     n_labels, n_observed = distances.shape
+    rows = range(n_observed - 1) if rows is None else rows
     member, unique = np.zeros(n_labels, dtype=bool), np.zeros(n_labels, dtype=bool)
     columns = np.zeros((n_labels, 2), dtype=np.int64)
     whole = _as_small_integers(distances)
     if whole is None:
         floats = np.zeros((n_labels, 2))
         squared = distances.astype(np.float64).T ** 2
-        hulls.nearest_labels(squared.T, n_observed, member, unique, columns, floats)
-        for a in range(n_observed - 1):
+        if rows.start == 0:
+            hulls.nearest_labels(squared.T, n_observed, member, unique, columns, floats)
+        for a in rows:
             order = np.argsort(squared[a], kind="stable")
             for b in range(a + 1, n_observed):
                 hulls.sorted_pair_hull(
                     squared[a], squared[b], order, TIE_RELATIVE, (a, b), member, unique, columns, floats
                 )
-        return member, unique, columns, floats
+        return PairHulls(member, unique, columns, floats)
     weights = np.zeros((n_labels, 2), dtype=np.int64)
     n_padded = -(-n_observed // hulls.BLOCK) * hulls.BLOCK
     padded = np.full((n_labels, n_padded), np.iinfo(whole.dtype).max, dtype=whole.dtype)
     padded[:, :n_observed] = whole
-    hulls.nearest_labels(padded, n_observed, member, unique, columns, weights)
-    hulls.pair_hulls(padded, n_observed, int(whole.max()) + 1, member, unique, columns, weights)
-    return member, unique, columns, weights
+    if rows.start == 0:
+        hulls.nearest_labels(padded, n_observed, member, unique, columns, weights)
+    n_buckets = int(whole.max()) + 1
+    hulls.pair_hulls(padded, n_observed, rows.start, rows.stop, n_buckets, member, unique, columns, weights)
+    return PairHulls(member, unique, columns, weights)
+
+
+def shares_of_pairs(n_observed: int, n_shares: int) -> list[range]:
+    """Cut all pairs of columns into shares of about equal size, for `hull_members`.
+
+    Parameters
+    ----------
+    n_observed : int
+        Number of columns, at least 1.
+    n_shares : int
+        How many shares, from 1 to ``max(1, n_observed - 1)``.
+
+    Returns
+    -------
+    shares : list of range
+        The first columns of the pairs of each share: ascending, adjoining, none empty but for a single
+        column, which makes no pair.
+
+    Examples
+    --------
+    >>> shares_of_pairs(8, 3)
+    [range(0, 2), range(2, 4), range(4, 7)]
+    """
+    last = n_observed - 1
+    pairs_before = np.concatenate([[0], np.cumsum(np.arange(last, 0, -1))])
+    cuts = [0]
+    for share in range(1, n_shares):
+        wanted = int(np.searchsorted(pairs_before, share * int(pairs_before[-1]) / n_shares))
+        cuts.append(min(max(wanted, cuts[-1] + 1), last - (n_shares - share)))
+    return [range(start, stop) for start, stop in pairwise([*cuts, last])]
+
+
+def joined_hulls(shares: Iterable[PairHulls]) -> PairHulls:
+    """Return what the pairs of several shares reach, the shares in ascending order.
+
+    The result is that of one `hull_members` over all of them: of several witnesses the first stays, and a
+    unique one wins over those that only tie.
+
+    Parameters
+    ----------
+    shares : iterable of PairHulls
+        At least one, over the same labels; taken one after the other.
+    """
+    rest = iter(shares)
+    first = next(rest)
+    joined = PairHulls(first.member.copy(), first.unique.copy(), first.columns.copy(), first.weights.copy())
+    for share in rest:
+        better = (share.unique & ~joined.unique) | (share.member & ~joined.member)
+        joined.columns[better], joined.weights[better] = share.columns[better], share.weights[better]
+        joined.member[share.member] = True
+        joined.unique[share.unique] = True
+    return joined
 
 
 def _as_small_integers(distances: NDArray[Any]) -> NDArray[Any] | None:

@@ -67,11 +67,6 @@ class GrowingLocus(Protocol):
         """Number of labels in the locus."""
         ...
 
-    @property
-    def exact(self) -> bool:
-        """Whether every locus so far was exact."""
-        ...
-
     def holds(self, point: int) -> bool:
         """Return whether a label is in the locus."""
         ...

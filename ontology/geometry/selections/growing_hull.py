@@ -35,8 +35,6 @@ class GrowingHull:
         Number of labels in the hull.
     """
 
-    exact = True
-
     def __init__(self, space: TreeSpace, points: NDArray[np.int64]) -> None:
         self._space, self._tree = space, space.tree
         self._observe(points)

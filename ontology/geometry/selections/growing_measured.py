@@ -8,6 +8,8 @@ candidates to measure, and `dominance` for any space, which leaves many: there a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,8 +39,6 @@ class DistinctLocus:
     points : ndarray of int64
         Point indices of the observed labels to begin with.
     """
-
-    exact = True
 
     def __init__(self, points: NDArray[np.int64]) -> None:
         self._points = set(points.tolist())
@@ -78,6 +78,8 @@ class MeasuredLocus:
         The space; its allowed labels are points.
     points : ndarray of int64
         Point indices of the observed labels to begin with.
+    members : ndarray of int64, optional
+        Their locus where it is known, as `members` of another of these gave it out.
 
     Attributes
     ----------
@@ -85,16 +87,18 @@ class MeasuredLocus:
         Number of exact loci computed for labels that were, or might have been, added.
     """
 
-    exact = True
-
-    def __init__(self, space: MetricSpace, points: NDArray[np.int64]) -> None:
+    def __init__(
+        self, space: MetricSpace, points: NDArray[np.int64], members: NDArray[np.int64] | None = None
+    ) -> None:
         self._space = space
         self._hangs = isinstance(space, TreeSpace) and space.distance_dtype != np.float64
         self._allowed = allowed_points(space)
         self.n_measured = 0
         self._hung: HungTree | None = None
         self._ahead: dict[int, NDArray[np.int64]] = {}  # what one more label would add
-        self._become(points, locus_index(space, points).index if len(points) else points)
+        if members is None:
+            members = locus_index(space, points).index if len(points) else points
+        self._become(points, members)
 
     def _become(self, points: NDArray[np.int64], index: NDArray[np.int64]) -> None:
         self._points, self._index, self._ahead = points, index, {}
@@ -107,6 +111,11 @@ class MeasuredLocus:
     def size(self) -> int:
         """Number of labels in the locus."""
         return len(self._index)
+
+    @property
+    def members(self) -> NDArray[np.int64]:
+        """The locus: ascending indices among the allowed labels."""
+        return self._index
 
     def holds(self, point: int) -> bool:
         """Return whether a label is in the locus."""
@@ -149,13 +158,29 @@ class MeasuredLocus:
         `MOST_MEASURED` of these that are farthest from the nearest observed label remain. Without costs the
         picks go on to `limits.n` also when no single label gains: two may.
         """
-        whole, before, first_known = pool, self.size, len(self._points) > 0
+        from_nothing = not len(self._points)
+        index, gains, _ = self.pick_some(pool, limits)
+        return Found.of(index, gains, self.upper_bound(pool, limits, gains, from_nothing=from_nothing))
+
+    def pick_some(
+        self, pool: NDArray[np.int64], limits: Limits, most: int | None = None
+    ) -> tuple[list[int], list[int], bool]:
+        """Observe the first `most` labels that `pick` would, or all of them.
+
+        Returns
+        -------
+        index, gains : list of int
+            The picks. Another call with what is left of pool and limits goes on with the next ones.
+        ended : bool
+            Whether there are no next ones; may be False where only another call would find that out.
+        """
         cost = np.ones(self._space.n_points) if limits.cost is None else limits.cost
-        budget = limits.budget
-        draw = None if self._hangs or isinstance(self._space, CompleteSpace) else limits.draw
+        budget, draw = limits.budget, self._drawing(limits)
         picks: list[int] = []
         gains: list[int] = []
         while limits.n is None or len(picks) < limits.n:
+            if len(picks) == most:
+                return picks, gains, False
             pool = pool[cost[pool] <= budget]
             if not len(pool):
                 break
@@ -166,11 +191,24 @@ class MeasuredLocus:
             gains.append(self.add(best))
             budget -= cost[best]
             pool = pool[pool != best]
-        all_count = draw is None or len(whole) <= MOST_DRAWN
-        chosen_best = limits.n == 1 and limits.cost is None and first_known and all_count
-        if chosen_best or len(picks) == len(whole):
-            return Found.of(picks, gains)
-        return Found.of(picks, gains, self._space.n_labels - before)
+        return picks, gains, True
+
+    def upper_bound(
+        self, pool: NDArray[np.int64], limits: Limits, gains: Sequence[int], *, from_nothing: bool
+    ) -> int:
+        """Return what no picks from `pool` gain more than in all, after those that gained `gains`.
+
+        `from_nothing` tells that no label was observed before them.
+        """
+        total = sum(gains)
+        all_count = self._drawing(limits) is None or len(pool) <= MOST_DRAWN
+        chosen_best = limits.n == 1 and limits.cost is None and not from_nothing and all_count
+        if chosen_best or len(gains) == len(pool):
+            return total
+        return self._space.n_labels - (self.size - total)
+
+    def _drawing(self, limits: Limits) -> np.random.Generator | None:
+        return None if self._hangs or isinstance(self._space, CompleteSpace) else limits.draw
 
     def _start(self, pool: NDArray[np.int64]) -> int:
         """Return the candidate farthest from the first one (the lowest of equals), where that is measured."""

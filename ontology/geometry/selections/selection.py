@@ -9,26 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import InputError
-from ontology.geometry.arguments import nonnegative_number, refuse_other_than
-from ontology.geometry.observed import allowed_points, observed_points
-from ontology.geometry.sampling import generator
-from ontology.geometry.selections.growing import Found, GrowingLocus, Limits, drawn
-from ontology.geometry.selections.growing_hull import GrowingHull
-from ontology.geometry.selections.growing_measured import DistinctLocus, MeasuredLocus
-from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from ontology.geometry.selections.request import Method, checked_request
+from ontology.geometry.selections.rounds import SelectionRun
+from ontology.geometry.spaces import MetricSpace
 from ontology.geometry.status import Status
 
-__all__ = ["Method", "Selection", "select_classes", "select_next"]
-
-Method = Literal["active", "uniform", "outside"]
-
-_ROUNDING = 1e-12
+__all__ = ["Method", "Selection", "select_classes", "select_next", "selection_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +84,7 @@ def select_next(
 
     Examples
     --------
+    >>> from ontology.geometry.spaces import TreeSpace
     >>> from ontology.keys import Keys
     >>> tree = TreeSpace.from_arrays(Keys.from_strings("0123"), [-1, 0, 0, 2], [0.0, 5.0, 1.0, 1.0])
     >>> select_next(tree, ["0"])
@@ -186,108 +178,44 @@ def select_classes(
 
     Examples
     --------
+    >>> from ontology.geometry.spaces import TreeSpace
     >>> from ontology.keys import Keys
     >>> tree = TreeSpace.from_arrays(Keys.from_strings("rabcd"), [-1, 0, 1, 2, 0])
     >>> found = select_classes(tree, ["r"])
     >>> found.keys, found.gains.tolist(), found.status
     (('c', 'd'), [3, 1], 'exact')
     """
-    if method not in ("active", "uniform", "outside"):
-        raise InputError(f"method: {method!r} given; choose 'active', 'uniform' or 'outside'")
-    rng = generator(seed)
-    points = observed_points(space, observed, empty=True)
-    must = np.sort(observed_points(space, required, name="required", empty=True))
-    never = observed_points(space, forbidden, name="forbidden", empty=True)
-    _refuse_shared(space, must, points, "observed already")
-    _refuse_shared(space, must, never, "forbidden")
-    if candidates is None:
-        pool = allowed_points(space)
-    else:
-        pool = observed_points(space, candidates, name="candidates", empty=True)
-    offered = np.zeros(space.n_points, dtype=bool)
-    offered[pool] = True
-    offered[np.concatenate([points, must, never])] = False
-    pool = np.flatnonzero(offered)
-    _check_number(n, len(must), len(pool))
-    cost, left = _checked_costs(space, costs, budget, must)
-    if cost is not None and not len(points) + len(must):
-        raise InputError(
-            "observed: empty, and costs and budgets are counted from a locus; name at least one observed or "
-            "required label"
-        )
+    request = checked_request(
+        space,
+        observed,
+        n,
+        costs=costs,
+        budget=budget,
+        required=required,
+        forbidden=forbidden,
+        candidates=candidates,
+        method=method,
+        seed=seed,
+    )
+    run = SelectionRun(request)
+    run.go_on()
+    return selection_of(run)
 
-    growing = _growing(space, points)
-    size_before = growing.size
-    forced = growing.pick(must, Limits(len(must)))
-    limits = Limits(None if n is None else n - len(must), cost, left, rng if candidates is None else None)
-    if method == "active":
-        free = growing.pick(pool, limits)
-    else:
-        most = space.n_labels - growing.size
-        free = Found.of(*drawn(growing, pool, limits, rng, outside=method == "outside"), most)
-    index = np.concatenate([forced.index, free.index])
-    gains = np.concatenate([forced.gains, free.gains])
-    upper_bound = int(forced.gains.sum()) + free.upper_bound
-    exact = growing.exact and int(gains.sum()) == upper_bound
+
+def selection_of(run: SelectionRun) -> Selection:
+    """Return the selection that a run has come to; `InputError` where it has not ended."""
+    request, standing = run.request, run.standing
+    if standing.upper_bound is None:
+        raise InputError(
+            f"run: {len(standing.index)} labels are picked and more may follow; call go_on until it has ended"
+        )
+    index, gains, cost = standing.index, standing.gains, request.cost
     return Selection(
-        space=space,
+        space=request.space,
         index=index,
         gains=gains,
-        size_before=size_before,
-        upper_bound=upper_bound,
+        size_before=standing.size_before,
+        upper_bound=standing.upper_bound,
         spent=float(len(index) if cost is None else cost[index].sum()),
-        status="exact" if exact else "lower_bound",
+        status="exact" if int(gains.sum()) == standing.upper_bound else "lower_bound",
     )
-
-
-def _growing(space: MetricSpace, points: NDArray[np.int64]) -> GrowingLocus:
-    if space.allowed is None and isinstance(space, TreeSpace):
-        return GrowingHull(space, points)
-    if space.allowed is None and isinstance(space, CompleteSpace):
-        return DistinctLocus(points)
-    return MeasuredLocus(space, points)
-
-
-def _refuse_shared(
-    space: MetricSpace, required: NDArray[np.int64], others: NDArray[np.int64], what: str
-) -> None:
-    both = np.intersect1d(required, others)
-    if len(both):
-        raise InputError(f"required: {space.points[int(both[0])]!r} is {what}; a required label is picked")
-
-
-def _check_number(n: int | None, n_required: int, n_pool: int) -> None:
-    if n is None:
-        return
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-        raise InputError(f"n: {n!r} given; it is a whole number, or None for the whole order")
-    least, most = max(1, n_required), n_required + n_pool
-    if not least <= n <= most:
-        left = "nothing is left to pick" if not most else f"pick {least} to {most}"
-        raise InputError(
-            f"n: {n} given; {left}: {n_required} required and {n_pool} other labels may be picked"
-        )
-
-
-def _checked_costs(
-    space: MetricSpace,
-    costs: Mapping[str, float] | None,
-    budget: float | None,
-    required: NDArray[np.int64],
-) -> tuple[NDArray[np.float64] | None, float]:
-    """Return the cost of each point (None: costs play no part), and what the required labels leave."""
-    if costs is None and budget is None:
-        return None, np.inf
-    cost = np.ones(space.n_points)
-    if costs is not None:
-        refuse_other_than(Mapping, "costs", costs, "such as {'oak': 2.5}")
-        given = np.array([nonnegative_number(f"costs: {key!r}", value) for key, value in costs.items()])
-        cost[space.point_index(list(costs))] = given
-    if budget is None:
-        return cost, np.inf
-    left = nonnegative_number("budget", budget) * (1 + _ROUNDING) - float(cost[required].sum())
-    if left < 0:
-        raise InputError(
-            f"budget: {budget} given; the {len(required)} required labels alone cost {cost[required].sum():g}"
-        )
-    return cost, left

@@ -17,7 +17,9 @@ from ontology.geometry.loci.pairs import (
     geodesic_interval,
     hull_members,
     is_pairwise_decomposable,
+    joined_hulls,
     pairwise_locus,
+    shares_of_pairs,
 )
 from ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
 from ontology.geometry.rootedtree import RootedTree
@@ -178,6 +180,31 @@ def test_every_way_to_hold_the_same_distances_gives_the_same_pairs() -> None:
             found = hull_members(other)
             assert np.array_equal(found[0], wanted[0])
             assert np.array_equal(found[1], wanted[1])
+
+
+@pytest.mark.parametrize("n_observed", [1, 2, 3, 8, 33, 70])
+def test_shares_of_the_pairs_join_to_what_all_pairs_reach(n_observed: int) -> None:
+    """Members, verdicts and the very same witnesses, in whole numbers and in floats."""
+    rng = np.random.default_rng(n_observed)
+    small = rng.integers(0, 40, (90, n_observed)).astype(np.uint8)
+    for distances in (small, small.astype(np.uint16), small * 0.1):
+        whole = hull_members(distances)
+        for n_shares in {1, 2, 3, n_observed - 1} & set(range(1, max(2, n_observed))):
+            shares = shares_of_pairs(n_observed, n_shares)
+            assert [row for share in shares for row in share] == list(range(n_observed - 1))
+            joined = joined_hulls(hull_members(distances, share) for share in shares)
+            for ours, theirs in zip(joined, whole, strict=True):
+                np.testing.assert_array_equal(ours, theirs)
+
+
+def test_shares_of_pairs_are_of_about_equal_size() -> None:
+    for n_observed, n_shares in [(2, 1), (10, 9), (50, 7), (1000, 100)]:
+        shares = shares_of_pairs(n_observed, n_shares)
+        sizes = [sum(n_observed - 1 - a for a in share) for share in shares]
+        assert len(shares) == n_shares
+        assert sum(sizes) == n_observed * (n_observed - 1) // 2
+        assert min(sizes) > 0
+        assert max(sizes) < sum(sizes) / n_shares + n_observed
 
 
 def test_the_largest_distances_are_compared_without_overflow() -> None:

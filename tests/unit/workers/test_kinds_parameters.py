@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from ontology.errors import InputError
@@ -21,8 +23,8 @@ REQUESTS = {
 KEYS = {
     "cover": "24431064aecb848add4a594215bc08ff86a2438242c7bf3de0a57b6e344a5b4f",
     "distances": "5105d47b27d22ea736544b9ad7c43d3bc32db0b762b3f1b0088ae7e6d6f24696",
-    "locus": "f9b7be6a45b44d3c3e40abd9668df1dfcd1926bd57ba3c354d57c2eaa9993919",
-    "selection": "7e8d3ce6d9877254f0c8e273c27d76174d6ace234fce0781d10c24f62550e756",
+    "locus": "4ffe6c8a2f380a3f2d0128e54fa10fbcc076f27db0c19c5dcdac51527c8c5925",
+    "selection": "47cbb03ddd8576101c82327199c65932d5867638fad6669b020cffe17f8ee09c",
     "summary": "e3ca2343ca3f1fdae11f66e7e79fb0a695c855b79dfd18e3a5d27729722ea7dc",
 }
 
@@ -65,6 +67,7 @@ def test_complete_parameters_are_a_fixed_point(kind):
         ("selection", {"seed": 1}),
         ("selection", {"method": "outside"}),
         ("selection", {"budget": "1"}),
+        ("selection", {"parts": 2}),
         ("summary", {"target": 11}),
         ("summary", {"seed": 1}),
         ("summary", {"cap": "7"}),
@@ -89,12 +92,20 @@ def test_every_parameter_enters_the_key_of_the_job_and_of_its_units(kind, change
         ("distances", {"block": 2}, 6),
         ("locus", {}, 1),
         ("locus", {"parts": 5}, 6),
+        ("locus", {"parts": 2, "method": "pairs"}, 3),
     ],
 )
 def test_a_plan_is_parts_and_then_one_unit_that_joins_them(kind, change, units):
     stages = [unit.stage for unit in planned(kind, **change).units]
     assert stages == ([0] if units == 1 else [0] * (units - 1) + [1])
     assert len({unit.key for unit in planned(kind, **change).units}) == units
+
+
+def test_a_selection_in_parts_is_a_chain_of_units():
+    units = planned("selection", parts=4).units
+    assert [unit.stage for unit in units] == [0, 1, 2, 3]
+    for before, unit in pairwise(units):
+        assert before.key in unit.spec_json
 
 
 @pytest.mark.parametrize(
@@ -117,7 +128,10 @@ def test_a_plan_is_parts_and_then_one_unit_that_joins_them(kind, change, units):
         ("locus", {"observed": None}, "observed is None; give a sha256"),
         ("locus", {"n_observed": "3"}, "n_observed is '3'"),
         ("locus", {"parts": 10_001}, "parts is 10001; give a whole number, from 1 to 10000"),
-        ("locus", {"parts": 2, "method": "pairs"}, "parts is 2; the method pairs is one unit"),
+        ("locus", {"parts": 3, "method": "pairs"}, "parts is 3; pairs of 3 observed labels make at most 2"),
+        ("selection", {"parts": 2, "method": "uniform"}, "parts is 2; the method uniform is one unit"),
+        ("selection", {"parts": 3, "n": 2}, "parts is 3; 2 picks make at most so many parts"),
+        ("selection", {"parts": 1001}, "parts is 1001; give a whole number, from 1 to 1000"),
         ("selection", {"observed": "oak"}, "observed is 'oak'; give a sha256 .*, or null"),
         ("selection", {"n": 0}, "n is 0"),
         ("selection", {"seed": -1}, "seed is -1"),

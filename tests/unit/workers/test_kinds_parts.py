@@ -7,9 +7,9 @@ import pytest
 
 from ontology import LabelGraph
 from ontology.errors import ConflictError
-from ontology.geometry import locus, metric_space
+from ontology.geometry import locus, metric_space, pairwise_locus
 from ontology.randomgraphs import watts_strogatz
-from ontology.results import read_distances, read_locus
+from ontology.results import read_distances, read_locus, read_selection
 from ontology.workspace import Workspace
 from tests.integration.workers_support import add_version, settings_in
 from workers import client
@@ -18,6 +18,20 @@ from workers.states import State
 
 SMALL_WORLD = watts_strogatz(120, k=4, p=0.2, seed=3)
 SEEN = SMALL_WORLD.keys.take([3, 50, 77, 90, 111, 20])
+LENGTHS = LabelGraph.from_edges(
+    [
+        ("n1", "n0"),
+        ("n2", "n1"),
+        ("n3", "n2"),
+        ("n4", "n3"),
+        ("n5", "n4"),
+        ("n5", "n0"),
+        ("n6", "n2"),
+        ("n7", "n6"),
+    ],
+    weights=[0.1, 0.7, 1.3, 2.2, 0.9, 0.3, 0.5, 1.1],
+    directed=False,
+)
 TREE = LabelGraph.from_edges([(f"{i:02d}", f"{(i - 1) // 2:02d}") for i in range(1, 25)])
 
 
@@ -26,6 +40,7 @@ def workspace(tmp_path_factory):
     with Workspace.open(settings_in(tmp_path_factory.mktemp("home"))) as workspace:
         add_version(workspace, "small-world", SMALL_WORLD)
         add_version(workspace, "tree", TREE)
+        add_version(workspace, "lengths", LENGTHS)
         yield workspace
 
 
@@ -52,6 +67,67 @@ def test_a_locus_is_the_same_in_any_number_of_parts(workspace):
         assert (sums == sums.min()).sum() == 1 or member not in found.unique_index
 
 
+@pytest.mark.parametrize(
+    ("ontology", "labels", "observed", "most"),
+    [("small-world", "all", SEEN, 5), ("lengths", "all", ["n1", "n5", "n7", "n3"], 3)],
+)
+def test_a_locus_by_pairs_is_the_same_in_any_number_of_parts(workspace, ontology, labels, observed, most):
+    options = {"method": "pairs", "labels": labels}
+    jobs = [
+        result(workspace, "locus", ontology, {**options, "parts": parts}, observed=observed)
+        for parts in (1, 2, most)
+    ]
+    assert [job.units["done"] for job in jobs] == [1, 3, most + 1]
+    assert len({job.result_sha256 for job in jobs}) == 1
+    graph = workspace.label_graph(ontology)
+    found = read_locus(workspace.artifacts, jobs[-1].result_sha256, graph)
+    truth = pairwise_locus(metric_space(graph, labels=labels), observed)
+    assert (found.members, found.unique, found.status) == (truth.members, truth.unique, truth.status)
+    assert list(found.witnesses) == list(truth.witnesses)
+
+
+@pytest.mark.parametrize(
+    ("ontology", "options", "keys", "parts"),
+    [
+        ("small-world", {"n": 3}, {"observed": SEEN[:2], "candidates": SEEN[2:]}, (1, 2, 3)),
+        ("small-world", {"n": 4}, {"required": SEEN[:3]}, (1, 3)),
+        ("lengths", {"budget": "2.5"}, {"observed": ["n1"], "costs": {"n2": "0.1", "n5": "0.7"}}, (1, 5)),
+        ("lengths", {}, {"observed": ["n1"]}, (1, 3)),
+        ("tree", {"labels": "leaves"}, {"observed": ["20"]}, (1, 4)),
+        ("tree", {"n": 3}, {"observed": ["20"]}, (1, 3)),
+    ],
+)
+def test_a_selection_is_the_same_in_any_number_of_parts(workspace, ontology, options, keys, parts):
+    jobs = [result(workspace, "selection", ontology, {**options, "parts": n}, **keys) for n in parts]
+    assert [job.units["done"] for job in jobs] == list(parts)
+    assert len({job.result_sha256 for job in jobs}) == 1
+    found = read_selection(workspace.artifacts, jobs[0].result_sha256, workspace.label_graph(ontology))
+    assert len(found) > 1
+
+
+def test_a_part_of_a_selection_goes_on_from_the_picks_before_it(workspace):
+    """With the picks of another selection as its input, it ends in another one."""
+    parameters, other = (
+        client.complete_for_ontology(
+            workspace, "selection", "small-world", {"n": 4, "parts": 2}, keys={"observed": SEEN[i : i + 1]}
+        )
+        for i in (0, 1)
+    )
+    kind = find_kind("selection")
+
+    def first(asked):
+        product = kind.execute(Work({**asked, "part": 0}, (), workspace.artifacts, lambda: None, workspace))
+        return workspace.artifacts.put_arrays(product.arrays, product.metadata)
+
+    ends = [
+        kind.execute(Work(parameters, (first(asked),), workspace.artifacts, lambda: None, workspace))
+        for asked in (parameters, other)
+    ]
+    picks = [end.arrays["index"].tolist() for end in ends]
+    assert [len(some) for some in picks] == [4, 4]
+    assert picks[0][:2] != picks[1][:2]
+
+
 def test_distances_are_the_same_in_blocks_of_any_width(workspace):
     jobs = [result(workspace, "distances", "small-world", {"block": block}) for block in (500, 50, 7)]
     assert [job.units["done"] for job in jobs] == [1, 4, 19]
@@ -71,8 +147,43 @@ def test_the_number_of_parts_follows_from_the_space(workspace):
     assert parts("small-world", {"block": 20}, labels=SEEN) == 1
     assert parts("small-world", {"block": 20, "parts": 2}) == 2
     assert parts("small-world", {"block": 20, "method": "pairs"}) == 1
+    assert parts("small-world", {"method": "pairs"}, observed=SEEN) == 1
     assert parts("tree", {"block": 1}) == 1
     assert parts("tree", {"block": 10, "metric": "graph"}) == 3
+
+
+class TallGraph:
+    """The sizes of a graph, which is all that the number of parts is chosen from."""
+
+    layout = "hierarchy"
+
+    def __init__(self, n_labels, *, is_tree=False, is_weighted=False):
+        self.n_labels, self.is_tree, self.is_weighted = n_labels, is_tree, is_weighted
+        self.leaf_mask = np.arange(n_labels) % 4 > 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "graph", "options", "counts", "parts"),
+    [
+        ("locus", TallGraph(82_115), {"method": "pairs"}, {"observed": 100}, 1),
+        ("locus", TallGraph(82_115), {"method": "pairs"}, {"observed": 1_000}, 5),
+        ("locus", TallGraph(82_115, is_weighted=True), {"method": "pairs"}, {"observed": 1_000}, 55),
+        ("locus", TallGraph(325_056, is_tree=True), {"method": "pairs"}, {"observed": 5_000}, 407),
+        ("locus", TallGraph(10**7, is_weighted=True), {"method": "pairs"}, {"observed": 5}, 1),
+        ("selection", TallGraph(82_115), {"n": 1}, {"observed": 50}, 1),
+        ("selection", TallGraph(82_115), {"n": 20}, {"observed": 50}, 3),
+        ("selection", TallGraph(82_115), {"n": 20}, {"observed": 50, "candidates": 160}, 20),
+        ("selection", TallGraph(82_115, is_tree=True), {"n": 20}, {"observed": 50}, 1),
+        ("selection", TallGraph(82_115, is_tree=True), {"n": 40, "labels": "leaves"}, {"observed": 200}, 5),
+        ("selection", TallGraph(82_115), {"n": 20, "method": "uniform"}, {"observed": 50}, 1),
+        ("selection", TallGraph(82_115), {}, {"observed": 50}, 1_000),
+    ],
+)
+def test_units_take_about_as_long_however_large_the_request(kind, graph, options, counts, parts):
+    asked = {"ontology": "a" * 64, "snapshot": "b" * 64, "observed": "c" * 64, **options}
+    if "candidates" in counts:
+        asked["candidates"] = "d" * 64
+    assert find_kind(kind).fit(asked, graph, counts)["parts"] == parts
 
 
 @pytest.mark.parametrize(
@@ -99,7 +210,9 @@ class _TooOftenError(ConflictError):
         ("locus", {"block": 20, "parts": 1}, {"observed": SEEN}, 7),
         ("distances", {}, {}, 1),
         ("cover", {"method": "phylogenetic"}, {}, 1),
+        ("locus", {"method": "pairs"}, {"observed": SMALL_WORLD.keys.take(range(40))}, 4),
         ("selection", {"n": 1}, {"observed": SEEN}, 1),
+        ("selection", {"n": 3}, {"observed": SEEN}, 3),
         ("summary", {"target": 3}, {}, 1),
     ],
 )
@@ -133,14 +246,14 @@ GOLDEN = {
         "5d7bee50044f334a1a5255b4abefadd5dba2f156888956bb87a564844b3748d5",
     ),
     "locus": (
-        1,
+        2,
         "tree",
         {"method": "pairs", "metric": "graph"},
         {"observed": ["00", "24", "11"]},
         "96aba264517b078cb23720551233f524d2e166cf5ce67f702ee52300d84c2b94",
     ),
     "selection": (
-        1,
+        2,
         "tree",
         {"n": 3, "method": "outside", "seed": 4},
         {"observed": ["00"]},

@@ -254,15 +254,19 @@ def test_a_count_that_is_not_the_number_of_labels_fails_the_job(workspace):
 
 @pytest.mark.parametrize("ontology", ["tree", "grid", "weighted"])
 def test_estimates_are_bounds(workspace, ontology):
-    requests = {
-        "locus": ({}, {"observed": OBSERVED[ontology]}),
-        "distances": ({"block": 6}, {}),
-        "cover": ({}, {}),
-        "selection": ({"n": 3}, {"observed": OBSERVED[ontology]}),
-        "summary": ({"target": 4}, {}),
-        "bundle": ({}, {"observed": OBSERVED[ontology]}),
-    }
-    for kind, (options, keys) in requests.items():
+    observed = {"observed": OBSERVED[ontology]}
+    requests = [
+        ("locus", {}, observed),
+        ("locus", {"method": "pairs"}, observed),
+        ("locus", {"method": "pairs", "parts": len(OBSERVED[ontology]) - 1}, observed),
+        ("distances", {"block": 6}, {}),
+        ("cover", {}, {}),
+        ("selection", {"n": 3}, observed),
+        ("selection", {"n": 3, "parts": 3}, observed),
+        ("summary", {"target": 4}, {}),
+        ("bundle", {}, observed),
+    ]
+    for kind, options, keys in requests:
         parameters = client.complete_for_ontology(workspace, kind, ontology, options, keys=keys)
         before = set(workspace.artifacts.digests())
         said = client.estimate(workspace, kind, parameters)

@@ -1,0 +1,148 @@
+"""What a selection is asked for: labels to pick among, how many, at which costs; checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import InputError
+from ontology.geometry.arguments import nonnegative_number, refuse_other_than
+from ontology.geometry.observed import allowed_points, observed_points
+from ontology.geometry.sampling import generator
+from ontology.geometry.spaces import MetricSpace
+
+__all__ = ["Method", "SelectionRequest", "checked_request"]
+
+Method = Literal["active", "uniform", "outside"]
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionRequest:
+    """A request of `ontology.geometry.select_classes` that can be met.
+
+    Attributes
+    ----------
+    space : MetricSpace
+        Where the labels are.
+    points, must, pool : ndarray of int64
+        Point indices: observed already, in the order given; required; and what else may be picked, ascending.
+    n : int or None
+        Number of picks, the required ones among them.
+    cost : ndarray of shape (n_points,), dtype=float64, or None
+        What each point costs; None: costs play no part.
+    left : float
+        What the required labels leave of the budget; may be infinite.
+    method : {"active", "uniform", "outside"}
+        How labels are picked.
+    rng : numpy.random.Generator
+        For what is drawn.
+    drawn : bool
+        Whether a round may draw some of the pool, since no candidates were named.
+    """
+
+    space: MetricSpace
+    points: NDArray[np.int64]
+    must: NDArray[np.int64]
+    pool: NDArray[np.int64]
+    n: int | None
+    cost: NDArray[np.float64] | None
+    left: float
+    method: Method
+    rng: np.random.Generator
+    drawn: bool
+
+    @property
+    def most(self) -> int:
+        """The most labels that can be picked."""
+        return len(self.must) + len(self.pool) if self.n is None else self.n
+
+
+def checked_request(
+    space: MetricSpace,
+    observed: Iterable[str],
+    n: int | None = None,
+    *,
+    costs: Mapping[str, float] | None = None,
+    budget: float | None = None,
+    required: Iterable[str] = (),
+    forbidden: Iterable[str] = (),
+    candidates: Iterable[str] | None = None,
+    method: Method = "active",
+    seed: int | np.random.Generator = 0,
+) -> SelectionRequest:
+    """Return the request that the arguments of `ontology.geometry.select_classes` make; raises as it does."""
+    if method not in ("active", "uniform", "outside"):
+        raise InputError(f"method: {method!r} given; choose 'active', 'uniform' or 'outside'")
+    rng = generator(seed)
+    points = observed_points(space, observed, empty=True)
+    must = np.sort(observed_points(space, required, name="required", empty=True))
+    never = observed_points(space, forbidden, name="forbidden", empty=True)
+    _refuse_shared(space, must, points, "observed already")
+    _refuse_shared(space, must, never, "forbidden")
+    if candidates is None:
+        pool = allowed_points(space)
+    else:
+        pool = observed_points(space, candidates, name="candidates", empty=True)
+    offered = np.zeros(space.n_points, dtype=bool)
+    offered[pool] = True
+    offered[np.concatenate([points, must, never])] = False
+    pool = np.flatnonzero(offered)
+    _check_number(n, len(must), len(pool))
+    cost, left = _checked_costs(space, costs, budget, must)
+    if cost is not None and not len(points) + len(must):
+        raise InputError(
+            "observed: empty, and costs and budgets are counted from a locus; name at least one observed or "
+            "required label"
+        )
+    return SelectionRequest(space, points, must, pool, n, cost, left, method, rng, candidates is None)
+
+
+def _refuse_shared(
+    space: MetricSpace, required: NDArray[np.int64], others: NDArray[np.int64], what: str
+) -> None:
+    both = np.intersect1d(required, others)
+    if len(both):
+        raise InputError(f"required: {space.points[int(both[0])]!r} is {what}; a required label is picked")
+
+
+def _check_number(n: int | None, n_required: int, n_pool: int) -> None:
+    if n is None:
+        return
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        raise InputError(f"n: {n!r} given; it is a whole number, or None for the whole order")
+    least, most = max(1, n_required), n_required + n_pool
+    if not least <= n <= most:
+        left = "nothing is left to pick" if not most else f"pick {least} to {most}"
+        raise InputError(
+            f"n: {n} given; {left}: {n_required} required and {n_pool} other labels may be picked"
+        )
+
+
+def _checked_costs(
+    space: MetricSpace,
+    costs: Mapping[str, float] | None,
+    budget: float | None,
+    required: NDArray[np.int64],
+) -> tuple[NDArray[np.float64] | None, float]:
+    """Return the cost of each point (None: costs play no part), and what the required labels leave."""
+    if costs is None and budget is None:
+        return None, np.inf
+    cost = np.ones(space.n_points)
+    if costs is not None:
+        refuse_other_than(Mapping, "costs", costs, "such as {'oak': 2.5}")
+        given = np.array([nonnegative_number(f"costs: {key!r}", value) for key, value in costs.items()])
+        cost[space.point_index(list(costs))] = given
+    if budget is None:
+        return cost, np.inf
+    left = nonnegative_number("budget", budget) * (1 + _ROUNDING) - float(cost[required].sum())
+    if left < 0:
+        raise InputError(
+            f"budget: {budget} given; the {len(required)} required labels alone cost {cost[required].sum():g}"
+        )
+    return cost, left

@@ -1,0 +1,182 @@
+"""SelectionRun: a selection that can stop after any pick, and go on in another process as if it had not.
+
+Where every pick measures loci, a selection takes long, and what came before a pick is kept as a `Standing`:
+picks, locus, what is left of the budget, and the state of what is drawn. The picks after it are the same as
+without the stop. Elsewhere (on trees with every label allowed, on complete graphs, and for the baselines,
+which draw) the whole order is found at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.geometry.selections.growing import Found, GrowingLocus, Limits, drawn
+from ontology.geometry.selections.growing_hull import GrowingHull
+from ontology.geometry.selections.growing_measured import DistinctLocus, MeasuredLocus
+from ontology.geometry.selections.request import SelectionRequest
+from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+
+__all__ = ["SelectionRun", "Standing"]
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Where a selection stands between two picks.
+
+    Attributes
+    ----------
+    index, gains : ndarray of shape (n_picks,), dtype=int64
+        Picks so far, the required labels first.
+    members : ndarray of int64
+        The locus where it is measured, as indices among the allowed labels; empty elsewhere.
+    size_before : int
+        Number of labels in the locus of the observed labels alone.
+    left : float
+        What is left of the budget for picks that are not required.
+    draw : mapping
+        The state of the generator that draws.
+    upper_bound : int or None
+        No selection gains more than this in all; None before the end.
+    """
+
+    index: NDArray[np.int64]
+    gains: NDArray[np.int64]
+    members: NDArray[np.int64]
+    size_before: int
+    left: float
+    draw: Mapping[str, Any]
+    upper_bound: int | None = None
+
+
+class SelectionRun:
+    """A selection under way.
+
+    Parameters
+    ----------
+    request : SelectionRequest
+        What is asked for. Its generator is used up as labels are drawn.
+    standing : Standing, optional
+        Where another run of the same request stood; by default this one begins.
+
+    Examples
+    --------
+    >>> from ontology.geometry.metricspace import metric_space
+    >>> from ontology.geometry.selections.request import checked_request
+    >>> from ontology.labelgraph import LabelGraph
+    >>> grid = metric_space(LabelGraph.grid((3, 4)))
+    >>> first = SelectionRun(checked_request(grid, ["0,0"], 3))
+    >>> first.go_on(1)
+    >>> second = SelectionRun(checked_request(grid, ["0,0"], 3), first.standing)
+    >>> second.go_on()
+    >>> grid.points.take(second.standing.index), second.ended
+    (('2,3', '0,1', '0,2'), True)
+    """
+
+    def __init__(self, request: SelectionRequest, standing: Standing | None = None) -> None:
+        self.request = request
+        self._growing: GrowingLocus
+        if standing is None:
+            self._index: list[int] = []
+            self._gains: list[int] = []
+            self._growing = _growing(request.space, request.points)
+            self._size_before, self._left = self._growing.size, request.left
+            self._upper_bound: int | None = None
+        else:
+            self._index, self._gains = standing.index.tolist(), standing.gains.tolist()
+            observed = np.concatenate([request.points, standing.index])
+            self._growing = _growing(request.space, observed, standing.members)
+            self._size_before, self._left = standing.size_before, standing.left
+            self._upper_bound = standing.upper_bound
+            request.rng.bit_generator.state = standing.draw
+
+    @property
+    def n_picks(self) -> int:
+        """Number of picks so far."""
+        return len(self._index)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is picked; may be False where only going on would find that out."""
+        return self._upper_bound is not None
+
+    @property
+    def standing(self) -> Standing:
+        """Where the selection stands."""
+        growing = self._growing
+        return Standing(
+            index=np.array(self._index, dtype=np.int64),
+            gains=np.array(self._gains, dtype=np.int64),
+            members=growing.members if isinstance(growing, MeasuredLocus) else np.empty(0, dtype=np.int64),
+            size_before=self._size_before,
+            left=self._left,
+            draw=self.request.rng.bit_generator.state,
+            upper_bound=self._upper_bound,
+        )
+
+    def go_on(self, most: int | None = None) -> None:
+        """Pick up to `most` labels more, or all; where the whole order is found at once, always all."""
+        if self.ended:
+            return
+        if self.request.method == "active" and isinstance(self._growing, MeasuredLocus):
+            self._pick_some(self._growing, most)
+        else:
+            self._pick_all(self._growing)
+
+    def _pick_some(self, growing: MeasuredLocus, most: int | None) -> None:
+        request, n_must = self.request, len(self.request.must)
+        last = None if most is None else self.n_picks + most
+        if self.n_picks < n_must:
+            waiting = np.setdiff1d(request.must, self._index)
+            self._take(*growing.pick_some(waiting, Limits(len(waiting)), most)[:2])
+        if self.n_picks < n_must:
+            return
+        waiting = np.setdiff1d(request.pool, self._index)
+        room = None if last is None else last - self.n_picks
+        index, gains, ended = growing.pick_some(waiting, self._limits(self.n_picks), room)
+        self._take(index, gains)
+        for price in [] if request.cost is None else request.cost[index].tolist():
+            self._left -= price
+        if ended:
+            free = self._gains[n_must:]
+            from_nothing = not len(request.points) + n_must
+            bound = growing.upper_bound(request.pool, self._limits(n_must), free, from_nothing=from_nothing)
+            self._upper_bound = sum(self._gains[:n_must]) + bound
+
+    def _pick_all(self, growing: GrowingLocus) -> None:
+        request = self.request
+        forced = growing.pick(request.must, Limits(len(request.must)))
+        self._take(forced.index.tolist(), forced.gains.tolist())
+        limits = self._limits(self.n_picks)
+        if request.method == "active":
+            free = growing.pick(request.pool, limits)
+        else:
+            outside = request.method == "outside"
+            index, gains = drawn(growing, request.pool, limits, request.rng, outside=outside)
+            free = Found.of(index, gains, request.space.n_labels - (growing.size - sum(gains)))
+        self._take(free.index.tolist(), free.gains.tolist())
+        self._upper_bound = int(forced.gains.sum()) + free.upper_bound
+
+    def _limits(self, n_picks: int) -> Limits:
+        """Return what is left of the limits after so many picks."""
+        request = self.request
+        n = None if request.n is None else request.n - n_picks
+        return Limits(n, request.cost, self._left, request.rng if request.drawn else None)
+
+    def _take(self, index: list[int], gains: list[int]) -> None:
+        self._index += index
+        self._gains += gains
+
+
+def _growing(
+    space: MetricSpace, points: NDArray[np.int64], members: NDArray[np.int64] | None = None
+) -> GrowingLocus:
+    if space.allowed is None and isinstance(space, TreeSpace):
+        return GrowingHull(space, points)
+    if space.allowed is None and isinstance(space, CompleteSpace):
+        return DistinctLocus(points)
+    return MeasuredLocus(space, points, members)
