@@ -370,6 +370,9 @@ def _differences(workspace: Workspace, version: Version) -> Iterator[str]:
         else:
             if read != version.digest:
                 yield f"graph: what is read back has digest {read}"
+    states = {row["digest"]: row["state"] for row in store.versions()}
+    if states.get(version.digest) == "loading":
+        yield "graph: the version is loading, expected ready"
     if version.current and store.current(version.ontology) != version.digest:
         yield f"graph: CURRENT is {store.current(version.ontology)}"
     document = workspace.catalog.index_document(version.ontology)

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from ontology.database import now, reading, writing
+from ontology.database import now, patient, reading, writing
 from ontology.errors import GroveError, NotFoundError
 from ontology.upkeep import (
     forget_artifacts,
@@ -139,8 +139,8 @@ def forget_jobs(
 ) -> int:
     """Forget jobs that ended more than `keep_s` seconds ago, and units that no job holds; how many jobs went.
 
-    A job stays while its result is what the name of a bundle means, while that name is still to be given, and
-    while it is what a schedule asked for last.
+    A job that was asked for again since then stays, and so does one while its result is what the name of a
+    bundle means, while that name is still to be given, and while it is what a schedule asked for last.
 
     Parameters
     ----------
@@ -158,6 +158,7 @@ def forget_jobs(
     instant: Any = now() if clock is None else sa.literal(clock(), sa.Double)
     old = (
         _job.finished_at < instant - keep_s,  # null while it is not finished
+        sa.func.coalesce(_job.asked_again_at, _job.finished_at) < instant - keep_s,
         ~serves_bundle(_job.result_sha256),
         ~_UNNAMED,
         ~_SCHEDULED,
@@ -175,8 +176,9 @@ def forget_jobs(
         with writing(engine) as connection:
             _keep_askers_waiting(connection)
             ids = list(connection.execute(oldest).scalars())
-            for column in (_publication.job_id, _job_unit.job_id, _job.id):
-                connection.execute(sa.delete(column.table).where(column.in_(ids)))
+            with patient(connection):  # they may have a million units each
+                for column in (_publication.job_id, _job_unit.job_id, _job.id):
+                    connection.execute(sa.delete(column.table).where(column.in_(ids)))
         forgotten += len(ids)
     _forget_units(engine)
     return forgotten

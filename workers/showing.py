@@ -139,6 +139,7 @@ def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ())
         return []
     _reach_graph(workspace)
     graph = workspace.graph
+    graph.drop_results([])  # a process may have been killed while it dropped some
     ready = {row["digest"] for row in graph.versions() if row["state"] == "ready"}
     held = {row["job"] for row in graph.results()}
     lacking = [job_id for job_id, version in wanted.items() if version in ready and job_id not in held]

@@ -47,6 +47,9 @@ EDGES_PER_BATCH = 10_000
 _DATABASE = "neo4j"
 _BATCH_TIMEOUT_S = 120.0
 _UNKNOWN_OUTCOMES = 5
+_MADE_MEANWHILE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
+"""What ``IF NOT EXISTS`` answers where another process makes the same index at the same moment."""
+
 _INHERITED: list[neo4j.Driver] = []  # a forked child keeps its parent's driver and never closes its sockets
 
 
@@ -79,11 +82,23 @@ class Neo4jStore(GraphStore):
         missing = self._missing()
         for step in missing:
             for statement in step.statements:  # schema and data cannot share a transaction
-                with self._session() as session:  # managed, for two processes that migrate at once deadlock
-                    session.execute_write(lambda tx, text=statement: tx.run(text).consume())
+                self._execute(statement)
             params = {"version": step.version, "name": step.name, "checksum": step.checksum}
             self._transact(lambda run, params=params: run("record_migration", **params))  # type: ignore[misc]
         return [m.version for m in missing]
+
+    def _execute(self, statement: str) -> None:
+        """Execute one statement of a migration, which another process may be executing as well."""
+
+        def execute(transaction: neo4j.ManagedTransaction) -> None:
+            transaction.run(statement).consume()
+
+        with self._session() as session:
+            try:
+                session.execute_write(execute)  # again after a deadlock
+            except neo4j.exceptions.ClientError as error:
+                if error.code != _MADE_MEANWHILE:
+                    raise
 
     def describe(self) -> dict[str, Any]:
         """Return engine, version and masked URL of the server."""

@@ -13,12 +13,18 @@ __all__ = ["ResultStore", "removals", "shown_by"]
 
 _DROPPED_TOGETHER = 1_000
 
+_NO_VERSION = ""
+"""The version of results that are being dropped, by which the rest of a drop that was cut short is found."""
+
 
 class ResultStore(Engine):
     """The part of a graph store that shows results.
 
-    A result is whole once ``(:Job)-[:PRODUCED]->(result)`` leads to it: that relationship is written last and
-    removed first, so whoever comes by the job never meets a part of a result.
+    A result is whole once ``(:Job)-[:PRODUCED]->(result)`` leads to it: that is written last, and nothing of
+    the result is removed before it. So whoever comes by the job never meets a part of a result.
+
+    A drop takes the result from its version first and removes its node last: one that was cut short is found
+    and completed by the next, whatever that is to drop.
     """
 
     def write_result(self, result: GraphResult) -> None:
@@ -39,6 +45,8 @@ class ResultStore(Engine):
         """
         check_result(result)
         self.migrate()
+        if result.id in self._half_dropped():
+            self.drop_results([result.id])
         if result.job not in shown_by(self.run_named, result):
             self._write_result(result)
 
@@ -51,20 +59,28 @@ class ResultStore(Engine):
             ``job, kind, label, id, version``, ordered by (job, id); a result of several jobs stands there for
             each.
         """
-        rows = self.run_named("results").dicts()
-        return [row for row in rows if digest is None or row["version"] == digest]
+        return self.run_named("results", version=digest).dicts()
 
     def drop_results(self, ids: Iterable[str]) -> None:
         """Remove results, their supernodes, and jobs that have produced nothing else; harmless when repeated.
+
+        Removes as well what is left of earlier drops that were cut short.
 
         Parameters
         ----------
         ids : iterable of str
             Ids of the nodes, whole or not.
         """
-        wanted = sorted(set(ids))
+        wanted = sorted({*ids, *self._half_dropped()})
         for start in range(0, len(wanted), _DROPPED_TOGETHER):
             self._remove(removals(wanted[start : start + _DROPPED_TOGETHER]))
+
+    def _results_of(self, version: str) -> list[str]:
+        """Return the ids of the results of a version, whole or not."""
+        return [row[0] for row in self.run_named("results_of_version", version=version).rows]
+
+    def _half_dropped(self) -> list[str]:
+        return self._results_of(_NO_VERSION)
 
 
 def shown_by(run: Run, result: GraphResult) -> list[str]:
@@ -83,11 +99,15 @@ def shown_by(run: Run, result: GraphResult) -> list[str]:
 
 
 def removals(ids: Sequence[str]) -> list[Removal]:
-    """Return the steps that remove these results, what joins them to their jobs first."""
+    """Return the steps that remove these results, what joins them to their version and their jobs first.
+
+    Only results marked by the first step are removed: one that is written anew meanwhile stays.
+    """
     if not ids:
         return []
     of_these = {"ids": ids}
     return [
+        ("mark_dropped", of_these),
         ("drop_produced", of_these),
         ("drop_idle_jobs", {}),
         ("drop_supernode_links", of_these),

@@ -153,14 +153,18 @@ class GraphStore(ResultStore):
     def drop_version(self, digest: str) -> None:
         """Remove a version, its labels and its results; an absent one is no error.
 
+        It is ready no more before anything of it goes: one that was half removed is not taken for whole.
+
         Raises `ConflictError` while an ontology has it as CURRENT.
         """
         if self._version(digest) is None:
             return
         self._refuse_current(digest)
         of_version = {"version": digest}
-        results = [row[0] for row in self.run_named("results_of_version", **of_version).rows]
-        self._remove([*removals(results), ("drop_labels", of_version), ("drop_version", of_version)])
+        results = removals([*self._results_of(digest), *self._half_dropped()])
+        self._remove(
+            [("unready", of_version), *results, ("drop_labels", of_version), ("drop_version", of_version)]
+        )
 
     def drop_ontology(self, name: str) -> None:
         """Remove the name of an ontology from the graph; an absent one is no error.

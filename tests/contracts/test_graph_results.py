@@ -28,6 +28,7 @@ from ontology.graph.results import (
     Links,
     check_result,
 )
+from ontology.graph.resultstore import removals
 from ontology.labelgraph import LabelGraph
 from ontology.migrations import migrations_folder
 from tests.contracts.graph_results import digest_of, one_result_of_each_label, summary_of
@@ -265,12 +266,24 @@ class GraphResultsContract:
             else:
                 break
             found = held(store)
-            assert store.results() == [] or found == expected([whole])
+            assert store.results() == store.results(OTHER.digest) == [] or found == expected([whole])
             if found != expected([whole]) and at % 2:
-                store.drop_results([whole.id])
+                store.drop_results([])  # nobody has to know which one it was
                 assert held(store) == expected([])
         assert stops >= 5
         assert held(store) == expected([])
+
+    def test_a_drop_that_slept_takes_nothing_from_a_result_written_anew(self, store: GraphStore) -> None:
+        load(store, OTHER)
+        whole = summary_of(OTHER, 1, target=2)
+        steps = removals([whole.id])
+        for awake in range(1, len(steps)):
+            store.write_result(whole)
+            store._remove(steps[:awake])
+            store.write_result(whole)
+            assert held(store) == expected([whole])
+            store._remove(steps[awake:])
+            assert held(store) == expected([whole])
 
     def test_writers_at_once_make_one_result(self, store: GraphStore) -> None:
         load(store, HOSTILE)
@@ -317,6 +330,30 @@ class GraphResultsContract:
         assert store.read_back(OTHER.digest) == OTHER
         load(store, HOSTILE)
         assert store.results(HOSTILE.digest) == []
+
+    def test_a_version_half_dropped_is_not_ready_and_its_results_go_with_it(self, store: GraphStore) -> None:
+        summary = summary_of(OTHER, 1, target=2)
+        stops = 0
+        for at in range(100):
+            if not store.versions():
+                load(store, OTHER)
+                store.write_result(summary)
+            try:
+                with self.interrupted(store, at):
+                    store.drop_version(OTHER.digest)
+            except StoppedError:
+                stops += 1
+            else:
+                break
+            if [row["state"] for row in store.versions()] == ["ready"]:
+                assert held(store) == expected([summary])
+                assert store.counts(OTHER.digest) == (OTHER.n_labels, OTHER.n_edges)
+                continue
+            store.drop_version(OTHER.digest)
+            assert (store.versions(), store.counts(OTHER.digest)) == ([], (0, 0))
+            assert held(store) == expected([])
+        assert stops >= 5
+        assert store.versions() == []
 
     # ---- refused -------------------------------------------------------------------------------------
 
@@ -410,6 +447,12 @@ class TestNeo4j(GraphResultsContract):
         with pytest.raises(GraphDamagedError, match="joined"):
             store.write_result(cover)
         assert held(store) == expected([])
+        load(store, OTHER)
+        begun = removals([cover.id])[:1]
+        monkeypatch.setattr(store, "_load_links", lambda *args: (write(*args), store._remove(begun)))
+        with pytest.raises(GraphDamagedError, match="joined"):
+            store.write_result(cover)
+        assert store.results() == []
 
 
 # ---- what is refused before a store is asked ------------------------------------------------------------

@@ -534,7 +534,7 @@ class TestBothTogether:
             "parents_of": {"uids": uids},
             "ancestors": {"uid": uids[3]},
             "search": {"version": graph.digest, "text": "1", "folded": "1", "limit": 30},
-            "results": {},
+            "results": {"version": graph.digest},
             "results_of_version": {"version": graph.digest},
             "producers": {"id": one_result_of_each_label(graph)[0].id},
         }

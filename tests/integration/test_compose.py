@@ -108,6 +108,7 @@ def test_ports_are_published_on_loopback_only(name: str) -> None:
 @each_service
 def test_no_password_is_written_down(name: str) -> None:
     required = r"\$\{\w+_PASSWORD:\?[^}]+\}"
+    command = " ".join(SERVICES[name].get("command", []))
     for key, text in SERVICES[name].get("environment", {}).items():
         secret = (
             re.search(r"://[^/@:$]*:(?P<url>.+)@|^\w+[/:](?P<pair>\$.+)$", str(text))
@@ -116,10 +117,24 @@ def test_no_password_is_written_down(name: str) -> None:
         )
         if secret is not None:
             assert re.fullmatch(required, secret["url"] or secret["pair"] or ""), key
+        elif text == f"${{{key}:-}}":  # of one profile alone: what the service starts with asks for it
+            assert re.search(rf"\$\$\{{{key}:\?[^}}]+\}}", command), key
         elif re.search("PASSWORD|AUTH|SECRET|TOKEN", key):
             assert re.fullmatch(required, str(text)), key
     for word in SERVICES[name].get("command", []):
         assert not re.search(r"(requirepass|password)[ =]+(?!\"\$\$)", word)
+
+
+def test_a_password_is_asked_for_where_its_service_runs() -> None:
+    """Compose puts in the values of every service, also of those whose profile does not run."""
+    asked = {name: set(re.findall(r"(?<!\$)\$\{(\w+):\?", json.dumps(SERVICES[name]))) for name in SERVICES}
+    of_core_and_worker = {
+        variable
+        for name, service in SERVICES.items()
+        if {"core", "worker"} & set(service["profiles"])
+        for variable in asked[name]
+    }
+    assert set().union(*asked.values()) == of_core_and_worker
 
 
 @each_service
@@ -278,7 +293,7 @@ class ComposeFlower(ServerProcess):
         pass
 
     def _command(self) -> list[str]:
-        return list(SERVICES["flower"]["command"])
+        return [interpolated(word, {}) for word in SERVICES["flower"]["command"]]
 
     def _popen_options(self) -> dict[str, Any]:
         return {"env": self._env, "cwd": ROOT}
@@ -317,6 +332,18 @@ def test_flower_service(tmp_path: Path, redis_url: str) -> None:
         assert run_health_check("flower", port) == 0
         server.kill()
         assert run_health_check("flower", port) != 0
+
+
+def test_flower_does_not_start_without_a_password() -> None:
+    command = [interpolated(word, {}) for word in SERVICES["flower"]["command"]]
+    for given in ({}, {"FLOWER_PASSWORD": ""}):
+        values = environment("flower", {"REDIS_BROKER_PASSWORD": "unused", **given})
+        path = {"PATH": "/usr/bin:/bin"}
+        ended = subprocess.run(
+            command, env=path | values, check=False, capture_output=True, text=True, timeout=30
+        )
+        assert ended.returncode != 0
+        assert "set FLOWER_PASSWORD in .env" in ended.stderr
 
 
 def tasks_of(server: ComposeFlower) -> list[dict[str, Any]]:

@@ -6,6 +6,8 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import neo4j
 import neo4j.exceptions
@@ -13,8 +15,10 @@ import numpy as np
 import pytest
 
 from ontology.errors import MigrationError, QueryFailedError, ServiceError, SettingsError, TransientError
+from ontology.graph.migrate import migrations
 from ontology.graph.neo4j import EDGES_PER_BATCH, LABELS_PER_BATCH, Neo4jStore
 from ontology.labelgraph import LabelGraph
+from tests.conftest import wipe_neo4j
 from tests.services import Neo4jServer
 
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
@@ -97,6 +101,21 @@ def test_migrations_of_a_newer_labelgrove_and_changed_ones_are_refused(
         session.run("MATCH (m:_Migration {version: '0001'}) SET m.checksum = 'other'").consume()
     with Neo4jStore(neo4j_clean_url) as later, pytest.raises(MigrationError, match="another form"):
         later.migrate()
+
+
+@pytest.mark.services
+def test_processes_that_migrate_one_empty_graph_at_once(neo4j_clean_url: str) -> None:
+    """Schema statements of two sessions deadlock, and whoever comes second finds what the first one made."""
+    steps = migrations("neo4j")
+    for _ in range(4):
+        wipe_neo4j(neo4j_clean_url)
+        with ExitStack() as opened, ThreadPoolExecutor(4) as threads:
+            stores = [opened.enter_context(Neo4jStore(neo4j_clean_url)) for _ in range(4)]
+            for store in stores:
+                store.describe()  # connected: they begin together
+            list(threads.map(Neo4jStore.migrate, stores))
+            assert stores[0].run_named("recorded_migrations").rows == [(m.version, m.checksum) for m in steps]
+            assert [store.migrate() for store in stores] == [[]] * len(stores)
 
 
 @pytest.mark.services

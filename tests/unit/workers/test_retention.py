@@ -140,6 +140,21 @@ def test_a_job_is_kept_to_the_last_second(ledger, finished, forget, clock):
 
 
 @BOTH
+def test_a_job_that_was_asked_for_again_is_kept_as_long_as_a_new_one(ledger, finished, forget, clock):
+    wanted, _ = finished([1]), finished([2])
+    clock.time += KEEP_S
+    ledger.submit(plan_parts([1]))
+    assert ledger.job(wanted.id).state is State.DONE
+    clock.time += 1
+    assert forget() == 1
+    assert ids(ledger) == {wanted.id}
+    clock.time += KEEP_S - 1
+    assert forget() == 0
+    clock.time += 1
+    assert forget() == 1
+
+
+@BOTH
 def test_a_job_stays_while_a_bundle_has_its_result(workspace, ledger, finished, forget, clock):
     add_version(workspace, "trees", TREE)
     job, other = finished([1]), finished([2])

@@ -23,10 +23,12 @@ from ontology import LabelGraph
 from ontology.errors import MigrationError, SettingsError
 from ontology.graph import GraphStore
 from ontology.graph.errors import GraphDamagedError
+from ontology.graph.resultstore import removals
 from ontology.ingest import delete_ontology, empty_graph, register, restore_graph
 from ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
 from ontology.settings import Settings
 from ontology.workspace import Workspace
+from tests.contracts.graph_results import one_result_of_each_label
 from tests.integration.workers_support import UNREACHED_GRAPH
 from workers import client, showing
 from workers.execute import Outcome, execute_unit
@@ -298,6 +300,18 @@ def test_a_graph_that_is_away_is_not_waited_for_and_follows(small: Workspace) ->
     sweep(small, Ledger(small.engine), lambda key, queue: None, window=1)
     assert shown(small.graph) == {job.id, named.id}
     assert Ledger(small.engine).publications() == []
+
+
+def test_what_a_killed_process_left_of_a_drop_goes_and_what_is_wanted_comes_back(small: Workspace) -> None:
+    job, foreign = picked(small, 1), one_result_of_each_label(TREE)[1]
+    small.graph.write_result(foreign)
+    for cut_short, again in ((foreign.id, []), (str(job.result_sha256), [job.id])):
+        small.graph._remove(removals([cut_short])[:3])
+        assert shown(small.graph) == {job.id} - set(again)
+        assert ask(small.graph, "MATCH (r {id: $id}) RETURN count(*)", id=cut_short) == [(1,)]
+        assert reshow(small, Ledger(small.engine)) == again
+        assert shown(small.graph) == {job.id}
+        assert ask(small.graph, "MATCH (r:Cover|Selection) RETURN r.id") == [(job.result_sha256,)]
 
 
 def waiting(workspace: Workspace) -> Job:

@@ -1,6 +1,6 @@
 // Takes results from the jobs that produced them.
 MATCH (j:Job)-[p:PRODUCED]->(r:Locus|Cover|Selection|Summary|Distances|Bundle)
-WHERE r.id IN $ids
+WHERE r.id IN $ids AND r.version = ''
 WITH p LIMIT $limit
 DELETE p
 RETURN count(*) AS removed

@@ -1,6 +1,6 @@
 // Removes the nodes of results.
 MATCH (r:Locus|Cover|Selection|Summary|Distances|Bundle)
-WHERE r.id IN $ids
+WHERE r.id IN $ids AND r.version = ''
 WITH r LIMIT $limit
 DETACH DELETE r
 RETURN count(*) AS removed

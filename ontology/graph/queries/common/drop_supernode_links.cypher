@@ -1,6 +1,6 @@
 // Removes what starts at the supernodes of summaries.
 MATCH (r:Summary)-[:HAS]->(s:Supernode)-[e:CONTAINS|ADJACENT]->()
-WHERE r.id IN $ids
+WHERE r.id IN $ids AND r.version = ''
 WITH e LIMIT $limit
 DELETE e
 RETURN count(*) AS removed

@@ -2,6 +2,6 @@
 MATCH (v:Version {digest: $version, state: 'ready'})
 MATCH (j:Job {id: $job})
 MATCH (r:Locus|Cover|Selection|Summary|Distances|Bundle)
-WHERE r.id = $id
+WHERE r.id = $id AND r.version = $version
 MERGE (j)-[:PRODUCED]->(r)
 RETURN count(*) AS loaded
