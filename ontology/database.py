@@ -27,11 +27,13 @@ from ontology.migrations import migrations_folder
 from ontology.settings import masked
 
 __all__ = [
+    "autocommitting",
     "check_schema",
     "create_engine",
     "describe",
     "metadata",
     "now",
+    "patient",
     "reading",
     "schema_state",
     "upgrade",
@@ -51,6 +53,9 @@ metadata = MetaData(
 """Every table of catalogue and ledger; Alembic compares the migrations with it."""
 
 _BUSY_S = 30.0
+_RESTED_S = 1.0
+"""Seconds without use after which a connection to a server is tried before it is used again."""
+
 _MIGRATION_LOCK = 7_018_153_370  # any fixed number: two upgrades of one PostgreSQL database take turns
 
 
@@ -103,8 +108,9 @@ def create_engine(url: str) -> Engine:
         event.listen(engine, "connect", _set_pragmas)
         event.listen(engine, "begin", _begin_sqlite)
     else:
-        engine = sqlalchemy.create_engine(parsed, pool_pre_ping=True)
+        engine = sqlalchemy.create_engine(parsed)
         event.listen(engine, "do_connect", _connect_postgresql)
+        event.listen(engine, "checkout", _try_rested)
     event.listen(engine, "handle_error", _translate)
     return engine
 
@@ -121,6 +127,32 @@ def reading(engine: Engine) -> Iterator[Connection]:
     """Open a transaction that only reads; on SQLite it takes no write lock."""
     with engine.connect().execution_options(labelgrove_begin="BEGIN") as connection, connection.begin():
         yield connection
+
+
+@contextmanager
+def autocommitting(engine: Engine) -> Iterator[Connection]:
+    """Open a connection on which every statement is a transaction of its own, committed when it returns.
+
+    Spares PostgreSQL the two round trips of BEGIN and COMMIT. Rows must be read to the end before the next.
+    """
+    alone = {"isolation_level": "AUTOCOMMIT"} if engine.dialect.name == "postgresql" else {}
+    with engine.connect().execution_options(labelgrove_begin=None, **alone) as connection:
+        yield connection
+
+
+@contextmanager
+def patient(connection: Connection) -> Iterator[None]:
+    """Let the statements of a block take as long as they need, as those over all units of a job may.
+
+    Elsewhere a PostgreSQL that is silent for so long counts as lost (`ontology.postgresql`).
+    """
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    from ontology.postgresql import unhurried
+
+    with unhurried(connection.connection.driver_connection):
+        yield
 
 
 def describe(engine: Engine) -> dict[str, str | float]:
@@ -160,6 +192,14 @@ def _connect_postgresql(dialect: Any, record: Any, arguments: Any, parameters: d
     return Connection.connect(*arguments, **{**LIMITS, **parameters})
 
 
+def _try_rested(connection: Any, record: Any, proxy: Any) -> None:
+    """Have the pool connect anew, and forget its older connections, where one broke while it rested."""
+    from ontology.postgresql import is_alive
+
+    if not is_alive(connection, rested_s=_RESTED_S):
+        raise sqlalchemy.exc.InvalidatePoolError
+
+
 def _set_pragmas(connection: Any, record: Any) -> None:
     connection.isolation_level = None  # the driver begins nothing by itself; `_begin_sqlite` does
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
@@ -167,7 +207,9 @@ def _set_pragmas(connection: Any, record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    connection.exec_driver_sql(connection.get_execution_options().get("labelgrove_begin", "BEGIN IMMEDIATE"))
+    begin = connection.get_execution_options().get("labelgrove_begin", "BEGIN IMMEDIATE")
+    if begin is not None:
+        connection.exec_driver_sql(begin)
 
 
 _TRANSIENT = re.compile(
@@ -183,10 +225,6 @@ _UNUSABLE = re.compile(
 
 def _translate(context: ExceptionContext) -> None:
     """Raise our own error for faults of the server or the disk; statements at fault keep SQLAlchemy's."""
-    if (
-        context.is_pre_ping
-    ):  # the pool takes a connection that died while it rested for what it is, and connects
-        return
     original, driver = context.original_exception, context.dialect.loaded_dbapi
     if not isinstance(original, driver.DatabaseError) or isinstance(original, driver.IntegrityError):
         return
@@ -247,10 +285,8 @@ def upgrade(engine: Engine, revision: str | None = None) -> str:
     config.set_main_option("script_location", str(migrations_folder() / "sql").replace("%", "%%"))
     with contextlib.ExitStack() as stack:
         connection = stack.enter_context(writing(engine))
+        stack.enter_context(patient(connection))
         if engine.dialect.name == "postgresql":
-            from ontology.postgresql import unhurried
-
-            stack.enter_context(unhurried(connection.connection.driver_connection))
             connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
         config.attributes["connection"] = connection
         alembic.command.upgrade(config, revision or head)

@@ -9,6 +9,7 @@ and the client gives up on an answer of which nothing comes within `ANSWER_S`.
 from __future__ import annotations
 
 import math
+import select
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import Any, Final
 
 import psycopg
 
-__all__ = ["ANSWER_S", "LIMITS", "Connection", "unhurried"]
+__all__ = ["ANSWER_S", "LIMITS", "Connection", "is_alive", "unhurried"]
 
 ANSWER_S = 30.0
 """Seconds without a byte of an answer after which a connection counts as broken."""
@@ -47,9 +48,12 @@ class Connection(psycopg.Connection[Any]):
     ----------
     answer_s : float
         Seconds without a byte after which it is given up.
+    heard_at : float
+        When the last answer came, on the monotonic clock.
     """
 
     answer_s: float = math.nan
+    heard_at: float = -math.inf
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
         """Consume a generator of the driver, which says what it waits for, within the time of an answer."""
@@ -64,7 +68,7 @@ class Connection(psycopg.Connection[Any]):
             while True:
                 ready = yield awaited
                 if ready:
-                    silent_since = time.monotonic()
+                    silent_since = self.heard_at = time.monotonic()
                 elif time.monotonic() - silent_since > seconds:
                     self.pgconn.finish()
                     raise psycopg.OperationalError(
@@ -73,6 +77,25 @@ class Connection(psycopg.Connection[Any]):
                 awaited = gen.send(ready)
         except StopIteration as end:
             return end.value
+
+
+def is_alive(connection: Connection, *, rested_s: float) -> bool:
+    """Whether a connection that nobody uses can be used again; closed where it cannot.
+
+    The server is asked only where the last answer is older than `rested_s`, or where something came unasked
+    since: that is how a server says that it ends. The round trip of asking takes as long as a statement.
+    """
+    try:
+        unasked = select.poll()
+        unasked.register(connection.fileno(), select.POLLIN)
+        if time.monotonic() - connection.heard_at <= rested_s and not unasked.poll(0):
+            return True
+        connection.execute("")
+        connection.rollback()
+    except psycopg.Error:
+        connection.close()
+        return False
+    return True
 
 
 @contextmanager

@@ -37,6 +37,9 @@ __all__ = ["make_app", "run_worker", "send_due"]
 _TO_GIVE_BACK_S = 60
 """What a unit that is out of time has to end in before its process is killed."""
 
+_EVENTS_S = 1.0
+"""Seconds for which events of tasks are gathered."""
+
 _no_fork = threading.RLock()
 """Held during a sweep: a child forked then would inherit locks that its one thread never releases."""
 
@@ -83,7 +86,6 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         worker_soft_shutdown_timeout=20,
         worker_enable_remote_control=False,
         worker_send_task_events=True,  # for who listens, Flower say; nobody can answer
-        task_send_sent_event=True,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
@@ -101,6 +103,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
     task.settings, task.lease_s, task.sweep_s = settings, lease_s, sweep_s
     app.register_task(task)
     app.steps["worker"].update((_Preflight, _Measuring, _Sweeping))
+    app.steps["consumer"].add(_Gathering)
     return app
 
 
@@ -161,6 +164,37 @@ class _Logging(Logging):  # type: ignore[misc]
         if isinstance(logfile, str) and hostname:
             logfile = node_format(logfile, hostname)
         configure_logging(self.app.tasks[TASK].settings.log_format, level=loglevel or "INFO", file=logfile)
+
+
+class _Gathering(bootsteps.StartStopStep):  # type: ignore[misc]
+    """Sends what the main process has to tell of its tasks once a second, not each event by itself.
+
+    Sent singly, they take a third of the processor time of the main process.
+    """
+
+    requires = ("celery.worker.consumer.events:Events",)
+
+    def __init__(self, consumer: Any, **options: Any) -> None:
+        self._timer: Any = None
+        super().__init__(consumer, **options)
+
+    def start(self, consumer: Any) -> None:
+        """Flush what is gathered by the clock; Celery itself does so when there are many."""
+        events = consumer.event_dispatcher
+        events.on_send_buffered = None
+        self._timer = consumer.timer.call_repeatedly(_EVENTS_S, events.flush)
+
+    def stop(self, consumer: Any) -> None:
+        """Leave the dispatcher, which the next start replaces."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def shutdown(self, consumer: Any) -> None:
+        """Send the last of it."""
+        self.stop(consumer)
+        if consumer.event_dispatcher is not None:
+            consumer.event_dispatcher.flush()
 
 
 class _Measuring(bootsteps.StartStopStep):  # type: ignore[misc]

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from adapter.cache import through_cache
-from ontology.database import reading
+from ontology.database import autocommitting
 from ontology.errors import ArtifactError, ConflictError, GroveError, LeaseLostError, NotFoundError
 from workers.kinds import JobKind, Work, find_kind
 from workers.ledger import RESEND_S, Ledger
@@ -129,7 +129,7 @@ def _found(workspace: Workspace, key: str) -> tuple[JobKind | None, dict[str, li
 
     Where nothing is logged, jobs are not asked for.
     """
-    with reading(workspace.engine) as connection:
+    with autocommitting(workspace.engine) as connection:
         named = kind_of(connection, key)
         jobs = {"jobs": holders(connection, key)} if logger.isEnabledFor(logging.INFO) else {}
     return None if named is None else find_kind(*named), jobs

@@ -19,25 +19,26 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ontology.database import now, reading, upsert, writing
-from ontology.errors import ConflictError, NotFoundError
-from workers.plan import PlannedJob, canonical_json
+from ontology.database import autocommitting, now, patient, reading, upsert, writing
+from ontology.errors import ConflictError, InputError, NotFoundError
+from workers.plan import PlannedJob, canonical_json, unit_request
 from workers.records import in_state, read_jobs, read_units
 from workers.statements import (
-    ADVANCE_AFTER,
     DECIDED,
     MISSED,
     WANTED,
     WITNESS_DONE,
     advance,
-    among,
+    advance_after,
     claiming,
+    committing,
+    expiring,
     job_move,
     job_reopened,
-    last_unit,
     marking,
     one_job,
     reopened,
+    settling,
     unit_move,
     units_of,
     wait_again,
@@ -54,6 +55,8 @@ _ERROR_CHARACTERS = 2000
 _BEGINNING = re.compile(r"[0-9a-f]{1,64}")
 _BATCH = 10_000
 """Rows written by one statement."""
+_TOLD = 200
+"""Units of a job from which on PostgreSQL is told how many rows there are."""
 
 _job, _unit, _job_unit, _publication = (
     t.c for t in (job_table, unit_table, job_unit_table, publication_table)
@@ -122,7 +125,7 @@ class Ledger:
         connection.execute(
             upsert(connection, job_table)
             .values(id=plan.id, spec_json=plan.spec_json, created_at=instant, last_unit=last.key, **shared)
-            .on_conflict_do_nothing()
+            .on_conflict_do_update(index_elements=["id"], set_={"asked_again_at": instant})
         )
         insert_unit = upsert(connection, unit_table).values(**shared, **fresh).on_conflict_do_nothing()
         insert_held = upsert(connection, job_unit_table).on_conflict_do_nothing()
@@ -134,7 +137,8 @@ class Ledger:
             connection.execute(insert_held, [{"job_id": plan.id, "unit_key": unit.key} for unit in some])
         connection.execute(advance().where(_unit.key.in_(late), WITNESS_DONE))
         connection.execute(job_reopened("retry").where(_job.id == plan.id))
-        connection.execute(reopened("retry", self._now()).where(_unit.key.in_(units_of(plan.id))))
+        with patient(connection):
+            connection.execute(reopened("retry", self._now()).where(_unit.key.in_(units_of(plan.id))))
         # a name that could not be given belongs to the request that wanted it, not to this one
         unnamed = (_publication.job_id == plan.id, _publication.state == State.FAILED)
         connection.execute(sa.delete(publication_table).where(*unnamed))
@@ -149,13 +153,13 @@ class Ledger:
         if plan.shown:  # once for each job
             shown = {"kind": plan.kind, "target_json": canonical_json({GRAPH: plan.id})}
             connection.execute(insertion.values(**shown, **wish).on_conflict_do_nothing())
-        if len(units) >= _BATCH and connection.dialect.name == "postgresql":
-            # the server would do it within minutes; without it every sweep searches all units until then
+        if len(units) >= _TOLD and connection.dialect.name == "postgresql":
+            # the server would do it within minutes; until then each statement would look at all units
             connection.execute(sa.text("ANALYZE unit, job_unit"))
 
     def recompute(self, job_id: str) -> None:
         """Open a done job again, with all its units: an artifact of it is gone from the store."""
-        with self._writing() as connection:
+        with self._writing() as connection, patient(connection):
             if connection.execute(job_reopened("recompute").where(_job.id == job_id)).rowcount:
                 mine = units_of(job_id)
                 connection.execute(reopened("recompute", self._now()).where(_unit.key.in_(mine)))
@@ -171,7 +175,7 @@ class Ledger:
         ConflictError
             If it did not fail and was not cancelled.
         """
-        with self._writing() as connection:
+        with self._writing() as connection, patient(connection):
             if connection.execute(job_reopened("retry").where(_job.id == job_id)).rowcount:
                 connection.execute(reopened("retry", self._now()).where(_unit.key.in_(units_of(job_id))))
                 return
@@ -188,7 +192,7 @@ class Ledger:
         ConflictError
             If it is done or failed already.
         """
-        with self._writing() as connection:
+        with self._writing() as connection, patient(connection):
             moved = connection.execute(job_move("cancel", finished_at=self._now()).where(_job.id == job_id))
             if moved.rowcount:
                 connection.execute(unit_move("cancel").where(_unit.key.in_(units_of(job_id)), ~WANTED))
@@ -202,12 +206,17 @@ class Ledger:
     def claim(self, key: str, *, lease_s: float) -> Claim | None:
         """Take a unit for `lease_s` seconds; None where it is unknown, taken, finished or not ready."""
         values = self._at({"claimed": key, "lease_s": lease_s})
-        with self._writing() as connection:
+        with self._autocommitting() as connection:
             row = connection.execute(self._claiming, values).one_or_none()
             if row is None:
                 return None
-            spec = json.loads(row.spec_json)
-            inputs, made = spec["inputs"], {}
+            try:
+                parameters, inputs = unit_request(row.spec_json)
+            except InputError as error:  # the next sweep settles its jobs
+                fail = unit_move("fail", error=str(error), ended_at=self._now())
+                connection.execute(fail.where(_unit.key == key, _unit.fence == row.fence))
+                return None
+            made: dict[str, str] = {}
             if inputs:  # all of them stand in each of its jobs: one question, however many they are
                 query = sa.select(_unit.key, _unit.sha256).where(
                     _unit.key.in_(units_of(one_job(key))), _unit.state == State.DONE
@@ -217,16 +226,14 @@ class Ledger:
             if missing is not None:  # opened again for another job, as its artifact was gone
                 again = {"attempts": row.attempts - 1, "next_send_at": self._now()}
                 waits = unit_move("release", waits_for=missing, **again)
-                connection.execute(waits.where(_unit.key == key))
+                connection.execute(waits.where(_unit.key == key, _unit.fence == row.fence))
                 return None
-        return Claim(
-            key, row.fence, row.attempts, spec["parameters"], tuple(made[unit_key] for unit_key in inputs)
-        )
+        return Claim(key, row.fence, row.attempts, parameters, tuple(made[unit_key] for unit_key in inputs))
 
     def heartbeat(self, claim: Claim, *, lease_s: float) -> Beat:
         """Renew the lease; also tells when no job wants the unit any more, or when the claim is lost."""
         renewal = unit_move("renew", lease_until=self._now() + lease_s).where(*self._held(claim))
-        with self._writing() as connection:
+        with self._autocommitting() as connection:
             wanted = connection.execute(renewal.returning(WANTED)).scalar_one_or_none()
         if wanted is None:
             return Beat.LOST
@@ -234,11 +241,11 @@ class Ledger:
 
     def commit(self, claim: Claim, sha256: str, size: int) -> bool:
         """Record the published artifact, always last; False where the claim was lost: nothing changed."""
-        end = unit_move("commit", sha256=sha256, size=size, error=None, ended_at=self._now())
-        with self._writing() as connection:
-            committed = connection.execute(end.where(*self._held(claim))).rowcount == 1
-            if committed:
-                connection.execute(ADVANCE_AFTER, {"ended": claim.key})
+        values = {"ended": claim.key, "held": claim.fence, "made": sha256, "bytes": size}
+        with self._autocommitting() as connection:
+            committed = connection.execute(self._committing, self._at(values)).rowcount == 1
+            if committed:  # which stands: what is lost of this, the next sweep does
+                advance_after(connection, claim.key)
         return committed
 
     def release(self, claim: Claim, error: str, *, delay_s: float) -> bool:
@@ -270,7 +277,8 @@ class Ledger:
             keys = list(connection.execute(lost).scalars())
             connection.execute(reopened("recompute", instant).where(_unit.key.in_(keys)))
             connection.execute(job_reopened("recompute").where(_job.last_unit.in_(keys)))
-            connection.execute(wait_again(sa.select(_unit.key).where(_unit.key.in_(keys))))
+            with patient(connection):
+                connection.execute(wait_again(sa.select(_unit.key).where(_unit.key.in_(keys))))
         return True
 
     def fail(self, claim: Claim, error: str) -> bool:
@@ -288,21 +296,10 @@ class Ledger:
 
         Returns how many moved.
         """
-        instant = self._now()
-        spent = _unit.attempts >= self.max_attempts
-        error = f"the worker was lost {self.max_attempts} times; read its log, then submit the job again"
-        moves = {
-            unit_move("abandon", ended_at=_unit.lease_until): ~WANTED,
-            unit_move("fail", error=error, ended_at=_unit.lease_until): spent,
-            unit_move("release", next_send_at=instant, sends=0, ended_at=_unit.lease_until): ~spent,
-        }
         moved = 0
         with self._writing() as connection:
-            for move, which in moves.items():
-                ended = sa.select(_unit.key).where(
-                    _unit.state == State.RUNNING, _unit.lease_until < instant, which
-                )
-                moved += connection.execute(move.where(among(ended))).rowcount
+            for move in expiring(self._now(), self.max_attempts):
+                moved += connection.execute(move).rowcount
         return moved
 
     def due(
@@ -318,7 +315,7 @@ class Ledger:
         again after `RESEND_S`, a little more at random.
         """
         values = {"window": window, "half": window // 2, "jitter": self._jitter.uniform(1.0, 1.25)}
-        with self._writing() as connection:
+        with self._autocommitting() as connection:
             rows = sorted(connection.execute(self._marking(kinds), self._at(values)).all())
             unwanted = [key for key, _, _, wanted in rows if not wanted]
             if unwanted:  # given back after its job had been cancelled
@@ -340,28 +337,17 @@ class Ledger:
         Asked for the jobs of one unit (`key`) after its end, and for all by every sweep, as two last commits
         may not see each other.
         """
-        instant = self._now()
-        over: sa.ColumnElement[bool] = _job.last_unit.is_not(None)
-        failed: sa.ColumnElement[bool] = _unit.state == State.FAILED
         if key is not None:
-            with reading(self._engine) as connection:  # nearly every unit decides nothing: no lock for that
+            with autocommitting(self._engine) as connection:  # nearly every unit decides nothing
                 if connection.execute(DECIDED, {"ended": key}).first() is None:
                     return []
-            failed, over = failed & (_unit.key == key), _job.last_unit == key
-        held = job_unit_table.join(unit_table, _job_unit.unit_key == _unit.key)
-        broken = sa.select(_job_unit.job_id).select_from(held).where(failed)
-        error = sa.select(_unit.error).select_from(held).where(failed, _job_unit.job_id == _job.id)
-        error = error.order_by(_unit.key).limit(1).correlate(job_table)
-        result = last_unit(_unit.sha256)
-        fail = job_move("fail", finished_at=instant, error=error.scalar_subquery()).where(_job.id.in_(broken))
-        finish = job_move("finish", finished_at=instant, result_sha256=result.scalar_subquery()).where(
-            over, result.exists()
-        )
+        fail, finish = settling(key, self._now())
         with self._writing() as connection:
-            lost = list(connection.execute(fail.returning(_job.id)).scalars())
-            done = list(connection.execute(finish.returning(_job.id)).scalars())
+            lost = list(connection.execute(fail).scalars())
+            done = list(connection.execute(finish).scalars())
             if lost:
-                connection.execute(unit_move("cancel").where(_unit.key.in_(units_of(*lost)), ~WANTED))
+                with patient(connection):
+                    connection.execute(unit_move("cancel").where(_unit.key.in_(units_of(*lost)), ~WANTED))
             if key is None:
                 connection.execute(advance().where(_unit.waits_for > "", WITNESS_DONE))
                 keys = connection.execute(MISSED).scalars().all()
@@ -455,6 +441,16 @@ class Ledger:
         with self._turn, writing(self._engine) as connection:
             yield connection
 
+    @contextmanager
+    def _autocommitting(self) -> Iterator[sa.Connection]:
+        """Do as `_writing`, for statements each right by itself: what a crash lets out, a sweep does.
+
+        PostgreSQL is spared round trips; SQLite, where each commit waits for the disk, makes one of them.
+        """
+        own = writing if self._engine.dialect.name == "sqlite" else autocommitting
+        with self._turn, own(self._engine) as connection:
+            yield connection
+
     def _now(self) -> Any:
         return now() if self.clock is None else self.clock()
 
@@ -469,6 +465,10 @@ class Ledger:
     @cached_property
     def _claiming(self) -> sa.Update:  # made once: making it takes as long as executing it
         return claiming(self._instant, self._free(self._instant))
+
+    @cached_property
+    def _committing(self) -> sa.Update:
+        return committing(self._instant)
 
     def _marking(self, kinds: Collection[tuple[str, int]] | None) -> sa.Update:
         known = None if kinds is None else tuple(kinds)

@@ -19,7 +19,7 @@ from ontology.errors import InputError
 if TYPE_CHECKING:
     from workers.kinds import JobKind
 
-__all__ = ["PlannedJob", "PlannedUnit", "canonical_json", "plan_job"]
+__all__ = ["PlannedJob", "PlannedUnit", "canonical_json", "plan_job", "unit_request"]
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,32 @@ def plan_job(kind: JobKind, parameters: Mapping[str, Any]) -> PlannedJob:
         )
     return PlannedJob(
         _digest(spec_json), kind.name, kind.version, spec_json, tuple(units), shown=kind.show is not None
+    )
+
+
+def unit_request(spec_json: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the parameters of a unit and the keys of its inputs, as `plan_job` wrote them.
+
+    Raises
+    ------
+    InputError
+        For any other text.
+    """
+    try:
+        spec = json.loads(spec_json)
+        parameters, inputs = spec["parameters"], spec["inputs"]
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise _not_planned(spec_json) from error
+    listed = isinstance(inputs, list) and all(isinstance(key, str) for key in inputs)
+    if not (isinstance(parameters, dict) and listed):
+        raise _not_planned(spec_json)
+    return parameters, inputs
+
+
+def _not_planned(spec_json: str) -> InputError:
+    return InputError(
+        f"the ledger says {spec_json:.60} of the unit, expected a JSON object with parameters and inputs; "
+        "somebody edited the database or damaged it: restore a backup"
     )
 
 

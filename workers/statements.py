@@ -10,29 +10,34 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from workers.states import JOB_MOVES, UNIT_MOVES, State
 from workers.tables import job_table, job_unit_table, unit_table
 
 __all__ = [
-    "ADVANCE_AFTER",
     "DECIDED",
     "MISSED",
     "WANTED",
     "WITNESS_DONE",
     "advance",
-    "among",
+    "advance_after",
     "claiming",
+    "committing",
+    "expiring",
     "job_move",
     "job_reopened",
-    "last_unit",
     "marking",
     "one_job",
     "reopened",
+    "settling",
     "unit_move",
     "units_of",
     "wait_again",
 ]
+
+_DAY_S = 86_400
 
 _job, _unit, _job_unit = (t.c for t in (job_table, unit_table, job_unit_table))
 _mine, _other = job_unit_table.alias("mine"), job_unit_table.alias("other")
@@ -87,7 +92,7 @@ def _unfinished_input(*where: sa.ColumnElement[bool]) -> sa.ScalarSelect[str]:
 FIRST_INPUT = _unfinished_input()
 """The first unit that the unit row has to wait for."""
 
-NEXT_INPUT = _unfinished_input(_other.c.unit_key > _unit.waits_for)
+NEXT_INPUT = _unfinished_input(_other.c.unit_key > _unit.waits_for, _input.c.key > _unit.waits_for)
 """The first after the one that it waits for."""
 
 WITNESS_DONE = (
@@ -127,8 +132,31 @@ def advance() -> sa.Update:
     return sa.update(unit_table).values(waits_for=NEXT_INPUT)
 
 
-ADVANCE_AFTER = advance().where(_unit.waits_for == sa.bindparam("ended"))
-"""Lets those that waited for the unit ``ended``, which is done, wait for the next."""
+_ADVANCE_AFTER = advance().where(_unit.waits_for == sa.bindparam("ended"))
+
+_advanced = (
+    advance()
+    .where(_unit.waits_for.in_(sa.bindparam("ended", expanding=True)), WITNESS_DONE)
+    .returning(_unit.waits_for)
+    .cte("advanced")
+)
+
+_ADVANCE_TO = sa.select(_advanced.c.waits_for).where(_advanced.c.waits_for.is_not(None)).distinct()
+# The same after each of ``ended`` that is done, telling what is waited for now: PostgreSQL alone can do that.
+
+
+def advance_after(connection: sa.Connection, ended: str) -> None:
+    """Let those that waited for a unit, which is done, wait for the next, until that one is not done.
+
+    Each statement is to be a transaction of its own. Two commits on PostgreSQL do not see each other before
+    they are over; so who made units wait looks again, and a stage does not wait for the next sweep.
+    """
+    if connection.dialect.name != "postgresql":
+        connection.execute(_ADVANCE_AFTER, {"ended": ended})
+        return
+    awaited = [ended]
+    while awaited:
+        awaited = list(connection.execute(_ADVANCE_TO, {"ended": awaited}).scalars())
 
 
 def wait_again(reopened: sa.Select[Any]) -> sa.Update:
@@ -178,6 +206,14 @@ def claiming(instant: Any, free: sa.ColumnElement[bool]) -> sa.Update:
     )
 
 
+def committing(instant: Any) -> sa.Update:
+    """Return the statement that ends the unit ``ended`` whose fence is ``held``, with what was ``made``."""
+    made = sa.bindparam("made", type_=sa.String)
+    size = sa.bindparam("bytes", type_=sa.BigInteger)
+    move = unit_move("commit", sha256=made, size=size, error=None, ended_at=instant)
+    return move.where(_unit.key == sa.bindparam("ended"), _unit.fence == sa.bindparam("held"))
+
+
 def job_reopened(move: str) -> sa.Update:
     """Return the statement that makes a move of a job that ended."""
     return job_move(move, finished_at=None, result_sha256=None, error=None)
@@ -201,28 +237,60 @@ def marking(instant: Any, kinds: Collection[tuple[str, int]] | None, pauses: Seq
     after ``pauses[n]`` seconds, times ``jitter``.
     """
     pending = _unit.state == State.PENDING
-    out = (
-        sa.select(sa.func.count(_unit.key))
-        .where(pending, _unit.sends > 0, _unit.next_send_at > instant)
-        .correlate(None)
-        .scalar_subquery()
-    )
+    # Asked once: no index serves a clock that moves on. The upper end tells the planner that these are few.
+    asked = sa.select(instant).scalar_subquery()
+    ahead = (_unit.next_send_at > asked, _unit.next_send_at < asked + _DAY_S)
+    out = sa.select(sa.func.count(_unit.key).label("n")).where(pending, _unit.sends > 0, *ahead).subquery()
     half, window = (sa.bindparam(name, type_=sa.Integer) for name in ("half", "window"))
     oldest = (
         sa.select(_unit.key)
-        .where(pending, _unit.next_send_at <= instant, _unit.waits_for.is_(None))
+        .where(pending, _unit.next_send_at <= asked, _unit.waits_for.is_(None))
         .order_by(_unit.next_send_at, _unit.key)
-        .limit(sa.case((out <= half, window - out), else_=0))
+        .limit(sa.select(sa.case((out.c.n <= half, window - out.c.n), else_=0)).scalar_subquery())
     )
     if kinds is not None:
         oldest = oldest.where(sa.tuple_(_unit.kind, _unit.kind_version).in_(kinds))
     pause = sa.case(dict(enumerate(pauses)), value=_unit.sends, else_=pauses[-1])
     again = instant + pause * sa.bindparam("jitter", type_=sa.Double)
-    mark = sa.update(unit_table).values(sends=_unit.sends + 1, next_send_at=again).where(among(oldest))
+    mark = sa.update(unit_table).values(sends=_unit.sends + 1, next_send_at=again).where(_among(oldest))
     return mark.returning(_unit.key, _unit.kind, _unit.kind_version, WANTED.label("wanted"))
 
 
-def last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
+def expiring(instant: Any, max_attempts: int) -> list[sa.Update]:
+    """Return the statements that free the units whose lease has ended, or end them; each unit meets one."""
+    spent = _unit.attempts >= max_attempts
+    error = f"the worker was lost {max_attempts} times; read its log, then submit the job again"
+    moves = {
+        unit_move("abandon", ended_at=_unit.lease_until): ~WANTED,
+        unit_move("fail", error=error, ended_at=_unit.lease_until): spent,
+        unit_move("release", next_send_at=instant, sends=0, ended_at=_unit.lease_until): ~spent,
+    }
+    ended = sa.select(_unit.key).where(_unit.state == State.RUNNING, _unit.lease_until < instant)
+    return [move.where(_among(ended.where(which))) for move, which in moves.items()]
+
+
+def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
+    """Return the statements that fail and finish the jobs which one unit decides, or any unit (None).
+
+    Both return the ids of their jobs.
+    """
+    over: sa.ColumnElement[bool] = _job.last_unit.is_not(None)
+    failed: sa.ColumnElement[bool] = _unit.state == State.FAILED
+    if key is not None:
+        failed, over = failed & (_unit.key == key), _job.last_unit == key
+    held = job_unit_table.join(unit_table, _job_unit.unit_key == _unit.key)
+    broken = sa.select(_job_unit.job_id).select_from(held).where(failed)
+    error = sa.select(_unit.error).select_from(held).where(failed, _job_unit.job_id == _job.id)
+    error = error.order_by(_unit.key).limit(1).correlate(job_table)
+    result = _last_unit(_unit.sha256)
+    fail = job_move("fail", finished_at=instant, error=error.scalar_subquery()).where(_job.id.in_(broken))
+    finish = job_move("finish", finished_at=instant, result_sha256=result.scalar_subquery()).where(
+        over, result.exists()
+    )
+    return fail.returning(_job.id), finish.returning(_job.id)
+
+
+def _last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
     """Select `column` of the last unit, if it is done, of the job row that the statement around it is at."""
     return (
         sa.select(column)
@@ -232,6 +300,25 @@ def last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
     )
 
 
-def among(units: sa.Select[Any]) -> sa.ColumnElement[bool]:
+class _Among(FunctionElement[bool]):
+    """Whether a column is among the rows of a query, few of them, whatever the database expects."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+
+@compiles(_Among)
+def _in_query(element: _Among, compiler: Any, **options: Any) -> str:
+    column, query = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"{column} IN {query}"
+
+
+@compiles(_Among, "postgresql")
+def _in_array(element: _Among, compiler: Any, **options: Any) -> str:
+    column, query = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"{column} = ANY (ARRAY {query})"
+
+
+def _among(units: sa.Select[Any]) -> sa.ColumnElement[bool]:
     """Restrict a statement to those `units` that nobody else is changing; sweepers do not wait in line."""
-    return _unit.key.in_(units.correlate(None).with_for_update(skip_locked=True))
+    return _Among(_unit.key, units.correlate(None).with_for_update(skip_locked=True).scalar_subquery())

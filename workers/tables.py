@@ -34,6 +34,7 @@ job_table = sa.Table(
     sa.Column("result_sha256", sa.String(64)),
     sa.Column("error", sa.Text),
     sa.Column("last_unit", sa.String(64)),  # the unit whose artifact is the result
+    sa.Column("asked_again_at", sa.Double),  # the last time that it was there already
     _one_of(State.PENDING, State.DONE, State.FAILED, State.CANCELLED),
 )
 

@@ -33,7 +33,17 @@ _SHOWN_CHARACTERS = 80
 
 
 class Channel(redis.Channel):  # type: ignore[misc]
-    """A channel on which an entry that cannot be read does not end the worker."""
+    """A channel on which an entry that cannot be read does not end the worker, and that keeps its client."""
+
+    _kept: tuple[Any, Any] | None = None
+
+    def _create_client(self, asynchronous: bool = False) -> Any:
+        """Return one client for all commands of a pool: making one takes longer than what it is for."""
+        if asynchronous:  # it holds a connection
+            return super()._create_client(asynchronous)
+        if self._kept is None or self._kept[0] is not self.pool:
+            self._kept = self.pool, super()._create_client()
+        return self._kept[1]
 
     def _brpop_read(self, **options: Any) -> Any:
         try:

@@ -56,7 +56,10 @@ def test_a_silent_connection_is_an_error_and_the_next_one_works(engine: sa.Engin
     use(engine, "SELECT 3")
 
 
-def test_connections_that_rest_are_all_replaced_after_one_was_silent(engine: sa.Engine, proxy: Proxy):
+def test_connections_that_rest_are_all_replaced_after_one_was_silent(
+    engine: sa.Engine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("ontology.database._RESTED_S", 0.0)
     with reading(engine), reading(engine), reading(engine):
         pass
     proxy.half_open()

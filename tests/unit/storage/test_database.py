@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import pytest
 import sqlalchemy
 from sqlalchemy import Engine, text
 
-from ontology.database import create_engine, now, reading, upsert, writing
+from ontology.database import autocommitting, create_engine, now, reading, upsert, writing
 from ontology.errors import ServiceError, SettingsError, TransientError
 
 TABLE = sqlalchemy.Table(
@@ -68,6 +69,51 @@ def test_a_failed_transaction_leaves_nothing(engine: Engine) -> None:
         fail()
     with reading(engine) as connection:
         assert connection.execute(TABLE.select()).all() == []
+
+
+def test_each_statement_of_autocommitting_stands_by_itself(engine: Engine) -> None:
+    TABLE.create(engine)
+    try:
+        with contextlib.suppress(RuntimeError), autocommitting(engine) as connection:
+            connection.execute(TABLE.insert().values(name="a", value=1).returning(TABLE.c.name)).one()
+            with reading(engine) as other:  # no lock is held, nothing is to be committed
+                assert other.execute(sqlalchemy.select(TABLE.c.value)).scalars().all() == [1]
+            raise RuntimeError
+        with (
+            contextlib.suppress(RuntimeError),
+            writing(engine) as connection,
+        ):  # as ever
+            connection.execute(TABLE.update().values(value=2))
+            raise RuntimeError
+        with autocommitting(engine) as connection:
+            assert connection.execute(sqlalchemy.select(TABLE.c.value)).scalars().all() == [1]
+    finally:
+        TABLE.drop(engine)
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("rested_s", [0.0, 1e6])
+def test_connections_that_the_server_ended_are_replaced(
+    rested_s: float, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tried before use where they rested for long, and even those just used where the server said so."""
+    monkeypatch.setattr("ontology.database._RESTED_S", rested_s)
+    engine, other = create_engine(postgres_url), create_engine(postgres_url)
+    backend = text("SELECT pg_backend_pid()")
+    try:
+        for _ in range(5):
+            with reading(engine) as connection:
+                pid = connection.execute(backend).scalar_one()
+            with reading(engine) as connection:
+                assert connection.execute(backend).scalar_one() == pid, "a connection in order was replaced"
+            with reading(other) as connection:  # which waits until the process has ended
+                ended = text("SELECT pg_terminate_backend(:pid, 10000)")
+                assert connection.execute(ended, {"pid": pid}).scalar_one()
+            with reading(engine) as connection:
+                assert connection.execute(backend).scalar_one() != pid
+    finally:
+        engine.dispose()
+        other.dispose()
 
 
 def test_upsert_does_nothing_or_updates(engine: Engine) -> None:

@@ -6,9 +6,11 @@ import itertools
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from adapter.bundle import Bundle
 from ontology import LabelGraph
+from ontology.database import writing
 from ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
 from ontology.workspace import Workspace
 from tests.integration.workers_support import GATED, PARTS, add_version, notes, registered, settings_in
@@ -18,6 +20,7 @@ from workers.ledger import Ledger
 from workers.plan import plan_job
 from workers.pool import Pool
 from workers.states import State
+from workers.tables import unit_table
 
 CORNERS = ["0,0", "0,8", "8,0", "8,8"]
 
@@ -55,6 +58,20 @@ def test_what_a_crash_left_is_finished(workspace):
     assert dead is not None
     assert client.wait(workspace, plan.id, timeout_s=60).state is State.DONE
     assert not ledger.commit(dead, "a" * 64, 1)
+
+
+@pytest.mark.parametrize(
+    "row", ["", "{", "[]", '{"inputs":[]}', '{"inputs":[],"parameters":3}', '{"inputs":[{}],"parameters":{}}']
+)
+def test_a_unit_whose_row_was_damaged_fails_and_the_worker_goes_on(workspace, row):
+    damaged, sound = (client.submit(workspace, "parts", {"numbers": [n]}, wait=False) for n in (1, 2))
+    key = Ledger(workspace.engine).units(damaged.id)[0]
+    with writing(workspace.engine) as connection:
+        connection.execute(sa.update(unit_table).where(unit_table.c.key == key).values(spec_json=row))
+    job = client.wait(workspace, damaged.id, timeout_s=60)
+    assert (job.state, job.units) == (State.FAILED, {"failed": 1, "cancelled": 1})
+    assert f"the ledger says {row} of the unit" in str(job.error)
+    assert client.wait(workspace, sound.id, timeout_s=60).state is State.DONE
 
 
 def test_many_units_pass_through_a_small_window(workspace):
