@@ -306,6 +306,10 @@ class _Among(FunctionElement[bool]):
     type = sa.Boolean()
     inherit_cache = True
 
+    def self_group(self, against: Any = None) -> _Among:
+        """Stand in a condition as it is: with the ``= 1`` of other booleans SQLite would scan all units."""
+        return self
+
 
 @compiles(_Among)
 def _in_query(element: _Among, compiler: Any, **options: Any) -> str:

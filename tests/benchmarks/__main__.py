@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.bench_overhead import CHILDREN
 from tests.benchmarks.pages import MEASURED, PAGE, PARTS, render
 from tests.services import Neo4jServer, PostgresServer, RedisServer
 
@@ -79,7 +80,8 @@ def ledger() -> list[dict[str, Any]]:
 def overhead() -> list[dict[str, Any]]:
     """Measure both deployments."""
     with PostgresServer() as postgres, RedisServer(appendonly=True) as redis:
-        return [measured("bench_overhead", "--celery", redis.url, postgres.create_database())]
+        databases = [postgres.create_database() for _ in CHILDREN]
+        return [measured("bench_overhead", "--celery", redis.url, *databases)]
 
 
 def measure(part: str) -> list[dict[str, Any]]:

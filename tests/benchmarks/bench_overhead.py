@@ -1,6 +1,6 @@
 """Units per second that compute nothing: what ledger, artifact store and carrier take for themselves.
 
-    python -m tests.benchmarks.bench_overhead [--units 2000] [--celery REDIS_URL POSTGRES_URL]
+    python -m tests.benchmarks.bench_overhead [--units 2000] [--celery REDIS_URL POSTGRES_URL POSTGRES_URL]
 
 End to end, from the request to the finished job: every unit is sent, claimed, executed, its artifact
 published and read back by nobody, committed, and its jobs settled; one unit at the end waits for all.
@@ -33,8 +33,11 @@ from workers.pool import Pool
 from workers.states import State
 
 SEED = 0
-CHILDREN = 2
-"""Units at the same time, of either executor."""
+THREADS = 2
+"""Units at the same time, embedded."""
+
+CHILDREN = (2, 4)
+"""Units at the same time, through Celery: half of what such a unit takes is waiting, for disk and answers."""
 
 
 def fsync_ms(folder: Path) -> float:
@@ -77,18 +80,18 @@ def embedded(home: Path, n_units: int) -> dict[str, Any]:
         ledger, plan = Ledger(workspace.engine), plan_nothing(n_units)
         begin, worked = time.perf_counter(), time.process_time()
         ledger.submit(plan)
-        with Pool(workspace, threads=CHILDREN) as pool:
+        with Pool(workspace, threads=THREADS) as pool:
             pool.run_until(lambda: ledger.job(plan.id).finished)
         return outcome(ledger, plan, time.perf_counter() - begin, time.process_time() - worked)
 
 
-def celery(home: Path, n_units: int, redis_url: str, postgres_url: str) -> dict[str, Any]:
-    """Run one job through a worker with two children; the worker is ready when the clock starts."""
+def celery(home: Path, n_units: int, children: int, redis_url: str, postgres_url: str) -> dict[str, Any]:
+    """Run one job through one worker, which is ready when the clock starts; the database is empty."""
     settings: Settings = settings_in(home, broker_url=redis_url, database_url=postgres_url)
     engine = create_engine(postgres_url)
     upgrade(engine)
     engine.dispose()
-    worker = CeleryWorker(settings, home / "worker.log", app="tests.benchmarks.nothing_app", slots=CHILDREN)
+    worker = CeleryWorker(settings, home / "worker.log", app="tests.benchmarks.nothing_app", slots=children)
     with worker, registered(NOTHING), Workspace.open(settings) as workspace:
         ledger, plan = Ledger(workspace.engine), plan_nothing(n_units)
         begin, worked = time.perf_counter(), seconds_of(worker.pid)
@@ -111,15 +114,19 @@ def main() -> None:
     """Run both deployments and print the document."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--units", type=int, default=2000)
-    parser.add_argument("--celery", nargs=2, metavar=("REDIS_URL", "POSTGRES_URL"))
+    parser.add_argument("--celery", nargs=1 + len(CHILDREN), metavar="URL")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         runs = {"embedded, SQLite": embedded(home / "embedded", options.units)}
-        if options.celery:
-            (home / "celery").mkdir()
-            runs["Celery, Redis, PostgreSQL"] = celery(home / "celery", options.units, *options.celery)
-        print_document("overhead", SEED, children=CHILDREN, fsync_ms=round(fsync_ms(home), 3), runs=runs)
+        redis_url, *databases = options.celery or [None]
+        for children, postgres_url in zip(CHILDREN, databases, strict=False):
+            folder_of_run = home / f"{children} children"
+            folder_of_run.mkdir()
+            runs[f"Celery, Redis, PostgreSQL, {children} children"] = celery(
+                folder_of_run, options.units, children, redis_url, postgres_url
+            )
+        print_document("overhead", SEED, fsync_ms=round(fsync_ms(home), 3), runs=runs)
 
 
 if __name__ == "__main__":
