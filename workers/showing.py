@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 _PATIENCE_S = 1.0
 """A graph that takes longer to fail is not merely away: it keeps everything else in this process waiting."""
 
-_REST_S = 60.0
+_REST_S = 20.0
 """Seconds for which such a graph is left alone."""
 
 _resting: dict[Settings, tuple[float, str]] = {}

@@ -60,7 +60,7 @@ def sweep(workspace: Workspace, ledger: Ledger, send: Send, *, window: int) -> i
     ledger.settle()
     fire_due(workspace, ledger, Timetable(workspace.engine, clock=ledger.clock))
     dispatch(ledger, send, window=window)
-    publish_results(workspace, ledger)  # after the sending: a graph that falls silent takes a minute
+    publish_results(workspace, ledger)  # after the sending: a graph that is silent takes its time
     reshow_once(workspace, ledger)
     tidy(workspace, clock=ledger.clock)
     return expired
