@@ -81,6 +81,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         # Without a limit of the transport's: it counts a message whose acknowledgement met a dead broker as
         # taken for ever, and a worker stops asking for messages once as many as it has slots were lost so.
         worker_prefetch_multiplier=0,
+        worker_pool="workers.children:TaskPool",
         worker_max_tasks_per_child=200,
         worker_max_memory_per_child=2_000_000,  # KiB, looked at after each unit
         worker_soft_shutdown_timeout=20,

@@ -73,7 +73,12 @@ def ingest() -> list[dict[str, Any]]:
 def ledger() -> list[dict[str, Any]]:
     """Measure both databases."""
     with PostgresServer() as server:
-        postgres = ["--postgres", server.create_database(), "--units", *map(str, (10**3, 10**4, 10**5, 10**6))]
+        postgres = [
+            "--postgres",
+            server.create_database(),
+            "--units",
+            *map(str, (10**3, 10**4, 10**5, 10**6)),
+        ]
         return [measured("bench_ledger"), measured("bench_ledger", *postgres)]
 
 

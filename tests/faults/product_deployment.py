@@ -31,6 +31,7 @@ from workers.request import plan_request
 __all__ = ["ProductDeployment"]
 
 _DIGEST = re.compile(r'"([0-9a-f]{64})"')
+_ALL = 10_000  # results that stay in the graph: more than any run has
 _FREED_SOON = "?options=-c%20idle_in_transaction_session_timeout%3D{:.0f}"
 _RESULTS = "MATCH (r:Locus|Cover|Selection|Summary|Distances|Bundle) RETURN r.id AS id ORDER BY id"
 
@@ -73,7 +74,7 @@ class ProductDeployment(Deployment):
             conditions=conditions,
             appendonly=appendonly,
         )
-        self.settings = replace(self.settings, graph_url=graph_url)
+        self.settings = replace(self.settings, graph_url=graph_url, keep_results=_ALL)
         self._counts = (nodes, slots)
         self._spoiled = spoiled
         self._patience = patience or Patience()

@@ -29,6 +29,7 @@ def environment(settings: Settings) -> dict[str, str]:
         "GROVE_ARTIFACTS_URL": settings.artifacts_url,
         "GROVE_BROKER_URL": settings.broker_url,
         "GROVE_CACHE_URL": settings.cache_url,
+        "GROVE_KEEP_RESULTS": settings.keep_results,
         "GROVE_LOG_FORMAT": settings.log_format,
         "GROVE_METRICS_PORT": settings.metrics_port,
     }
