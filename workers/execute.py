@@ -82,7 +82,8 @@ def execute_unit(
     Raises
     ------
     ServiceError
-        If the ledger does not answer: the lease ends by itself and the unit is sent again.
+        If the ledger does not answer: the lease ends by itself and the unit is sent again; where the commit
+        stood already, the next sweep does the rest.
     """
     kind, jobs = _found(workspace, key)
     if kind is None:

@@ -39,6 +39,7 @@ from workers.statements import (
     one_job,
     reopened,
     settling,
+    tell_how_many,
     unit_move,
     units_of,
     wait_again,
@@ -55,8 +56,6 @@ _ERROR_CHARACTERS = 2000
 _BEGINNING = re.compile(r"[0-9a-f]{1,64}")
 _BATCH = 10_000
 """Rows written by one statement."""
-_TOLD = 200
-"""Units of a job from which on PostgreSQL is told how many rows there are."""
 
 _job, _unit, _job_unit, _publication = (
     t.c for t in (job_table, unit_table, job_unit_table, publication_table)
@@ -122,11 +121,12 @@ class Ledger:
         }
         late = [unit.key for unit in units if first[unit.stage] is not None]
         last = max(units, key=lambda unit: unit.stage)
-        connection.execute(
+        recorded = connection.execute(
             upsert(connection, job_table)
             .values(id=plan.id, spec_json=plan.spec_json, created_at=instant, last_unit=last.key, **shared)
-            .on_conflict_do_update(index_elements=["id"], set_={"asked_again_at": instant})
-        )
+            .on_conflict_do_nothing()
+            .returning(_job.id)
+        ).first()
         insert_unit = upsert(connection, unit_table).values(**shared, **fresh).on_conflict_do_nothing()
         insert_held = upsert(connection, job_unit_table).on_conflict_do_nothing()
         for begin in range(0, len(units), _BATCH):
@@ -136,6 +136,8 @@ class Ledger:
             connection.execute(insert_unit, [dict(zip(columns, row, strict=True)) for row in rows])
             connection.execute(insert_held, [{"job_id": plan.id, "unit_key": unit.key} for unit in some])
         connection.execute(advance().where(_unit.key.in_(late), WITNESS_DONE))
+        if recorded is None:  # not before: its row is locked from here on
+            connection.execute(sa.update(job_table).values(asked_again_at=instant).where(_job.id == plan.id))
         connection.execute(job_reopened("retry").where(_job.id == plan.id))
         with patient(connection):
             connection.execute(reopened("retry", self._now()).where(_unit.key.in_(units_of(plan.id))))
@@ -153,9 +155,7 @@ class Ledger:
         if plan.shown:  # once for each job
             shown = {"kind": plan.kind, "target_json": canonical_json({GRAPH: plan.id})}
             connection.execute(insertion.values(**shown, **wish).on_conflict_do_nothing())
-        if len(units) >= _TOLD and connection.dialect.name == "postgresql":
-            # the server would do it within minutes; until then each statement would look at all units
-            connection.execute(sa.text("ANALYZE unit, job_unit"))
+        tell_how_many(connection, len(units))
 
     def recompute(self, job_id: str) -> None:
         """Open a done job again, with all its units: an artifact of it is gone from the store."""

@@ -81,8 +81,8 @@ TEMPORARY_S = 3_600.0
 
 _JOBS_PER_TURN = 1_000
 _ARTIFACTS_PER_TURN = 5_000
-_BATCH = 200
-"""Jobs forgotten in one transaction."""
+_BATCH = 20
+"""Jobs forgotten in one transaction, which keeps whoever asks for a job waiting."""
 
 _DELETED_TOGETHER = 2_000
 """Artifacts deleted between two readings of the references, which take 0.4 s for each 100,000 units.
@@ -189,7 +189,9 @@ def _forget_units(engine: sa.Engine) -> None:
     unheld = (_unit.state.in_(_ENDS), ~_HELD)
     while True:
         with reading(engine) as connection:
-            found = list(connection.execute(sa.select(_unit.key).where(*unheld).limit(10 * _BATCH)).scalars())
+            found = list(
+                connection.execute(sa.select(_unit.key).where(*unheld).limit(_DELETED_TOGETHER)).scalars()
+            )
         if not found:
             return
         with writing(engine) as connection:

@@ -131,8 +131,9 @@ class Timetable:
                     next_at=cron.after(instant),
                 )
                 .on_conflict_do_nothing()
-            )
-            if not added.rowcount:
+                .returning(_schedule.name)
+            ).first()  # PostgreSQL's driver counts no rows here
+            if added is None:
                 raise ConflictError(
                     f"schedule name {name!r} is taken; choose another, or first run: "
                     f"grove jobs schedule remove {name}"
@@ -197,8 +198,9 @@ class Timetable:
                 upsert(connection, firing_table)
                 .values(fired_at=instant, error=error and error[:_ERROR_CHARACTERS], **row)
                 .on_conflict_do_nothing()
-            )
-            if not answered.rowcount:  # the clock was set back: this due time was answered before
+                .returning(_firing.due_at)
+            ).first()
+            if answered is None:  # the clock was set back: this due time was answered before
                 return False
             if record is not None:
                 record(connection)

@@ -32,12 +32,14 @@ __all__ = [
     "one_job",
     "reopened",
     "settling",
+    "tell_how_many",
     "unit_move",
     "units_of",
     "wait_again",
 ]
 
 _DAY_S = 86_400
+_MANY = 200
 
 _job, _unit, _job_unit = (t.c for t in (job_table, unit_table, job_unit_table))
 _mine, _other = job_unit_table.alias("mine"), job_unit_table.alias("other")
@@ -326,3 +328,12 @@ def _in_array(element: _Among, compiler: Any, **options: Any) -> str:
 def _among(units: sa.Select[Any]) -> sa.ColumnElement[bool]:
     """Restrict a statement to those `units` that nobody else is changing; sweepers do not wait in line."""
     return _Among(_unit.key, units.correlate(None).with_for_update(skip_locked=True).scalar_subquery())
+
+
+def tell_how_many(connection: sa.Connection, added: int) -> None:
+    """Tell PostgreSQL how many rows there are after many were `added`; not while others lock the tables.
+
+    The server would find out within minutes; until then each statement would look at all units.
+    """
+    if added >= _MANY and connection.dialect.name == "postgresql":
+        connection.execute(sa.text("ANALYZE (SKIP_LOCKED) unit, job_unit"))

@@ -187,7 +187,7 @@ class Neo4jServer(ServerProcess):
         self._java = find_program("java", package="openjdk-17-jdk-headless")
         java_version = _require_java(self._java)
         self._jars = fetch_jars()
-        self._jvm_options.append(self._class_sharing(java_version))
+        self._jvm_options += self._class_sharing(java_version)
         for folder in ("conf", "data", "logs", "run", "import", "plugins"):
             (self.home / folder).mkdir(exist_ok=True)
         settings = {
@@ -223,10 +223,11 @@ class Neo4jServer(ServerProcess):
             env={**os.environ, "NEO4J_HOME": str(self.home), "NEO4J_CONF": str(self.home / "conf")},
         )
 
-    def _class_sharing(self, java_version: str) -> str:
+    def _class_sharing(self, java_version: str) -> list[str]:
         """Return the option that maps the classes a server loads, recorded once by one that ran and ended.
 
-        That halves the work of a start. An archive of another JVM is not used, with a line in the log.
+        That halves the work of a start. An archive of another JVM is not used, with a line in the log; a JVM
+        that records none does without.
         """
         archive = self._jars.with_name(f"{self._jars.name}-java-{java_version}.jsa")
         with _taking_turns(archive.with_suffix(".lock")):
@@ -235,8 +236,10 @@ class Neo4jServer(ServerProcess):
                 partial.unlink(missing_ok=True)
                 with _Recorder(partial) as server:
                     server.stop()
+                if not partial.exists():
+                    return []
                 partial.rename(archive)
-        return f"-XX:SharedArchiveFile={archive}"
+        return [f"-XX:SharedArchiveFile={archive}"]
 
     def _command(self) -> list[str]:
         return [
@@ -265,8 +268,8 @@ class _Recorder(Neo4jServer):
         super().__init__(auth=False)
         self._path = path
 
-    def _class_sharing(self, java_version: str) -> str:
-        return f"-XX:ArchiveClassesAtExit={self._path}"
+    def _class_sharing(self, java_version: str) -> list[str]:
+        return [f"-XX:ArchiveClassesAtExit={self._path}"]
 
 
 def _require_java(java: Path) -> str:

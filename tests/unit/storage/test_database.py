@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, event, text
 
 from ontology.database import autocommitting, create_engine, now, reading, upsert, writing
 from ontology.errors import ServiceError, SettingsError, TransientError
@@ -111,6 +112,24 @@ def test_connections_that_the_server_ended_are_replaced(
                 assert connection.execute(ended, {"pid": pid}).scalar_one()
             with reading(engine) as connection:
                 assert connection.execute(backend).scalar_one() != pid
+    finally:
+        engine.dispose()
+        other.dispose()
+
+
+@pytest.mark.services
+def test_connections_that_end_as_they_begin_are_a_service_error(postgres_url: str) -> None:
+    engine, other = create_engine(postgres_url), create_engine(postgres_url)
+
+    def end(connection: Any, record: Any) -> None:
+        with reading(other) as direct:
+            ended = text("SELECT pg_terminate_backend(:pid, 10000)")
+            direct.execute(ended, {"pid": connection.info.backend_pid})
+
+    event.listen(engine, "connect", end)
+    try:
+        with pytest.raises(ServiceError), reading(engine) as connection:
+            connection.execute(text("SELECT 1"))
     finally:
         engine.dispose()
         other.dispose()

@@ -201,6 +201,7 @@ def test_many_sweepers_at_once_fire_once(workspace, clock, timetable, ledger):
     assert len(ledger.jobs()) == 3
 
 
+@BOTH
 def test_a_sweeper_that_slept_fires_no_missed_time(add, fire, clock, timetable, ledger):
     add()
     clock.time = 101 * HOUR
@@ -357,6 +358,7 @@ def test_removing_keeps_the_jobs_and_frees_the_name(add, fire, clock, timetable,
     assert fire() == 0  # the due time that its namesake answered is not its own
 
 
+@BOTH
 def test_what_breaks_a_rule_is_refused_and_nothing_is_recorded(workspace, add, timetable):
     add_version(workspace, "trees", TREE)
     bundle = {"ontology": "trees", "observed": ["oak"]}

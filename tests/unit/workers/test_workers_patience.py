@@ -23,8 +23,7 @@ SILENCE_S = 0.5
 
 
 @pytest.fixture
-def engine(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[sa.Engine]:
-    monkeypatch.setattr(ontology.postgresql, "ANSWER_S", SILENCE_S)
+def engine(postgres_url: str) -> Iterator[sa.Engine]:
     engine = create_engine(postgres_url)
     metadata.create_all(engine)
     yield engine
@@ -66,14 +65,18 @@ BULK: dict[str, tuple[Callable[[Ledger, PlannedJob, sa.Engine], object], Callabl
 
 
 @pytest.mark.parametrize("name", BULK)
-def test_a_statement_over_all_units_of_a_job_is_waited_for(name: str, engine: sa.Engine) -> None:
+def test_a_statement_over_all_units_of_a_job_is_waited_for(
+    name: str, engine: sa.Engine, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prepare, act = BULK[name]
     ledger, plan = Ledger(engine), plan_parts([1, 2])
     ledger.submit(plan)
     prepare(ledger, plan, engine)
     one = plan.units[1].key
     done: list[object] = []
-    thread = threading.Thread(target=lambda: done.append(act(ledger, plan, engine)))
+    monkeypatch.setattr(ontology.postgresql, "ANSWER_S", SILENCE_S)
+    hurried = create_engine(postgres_url)
+    thread = threading.Thread(target=lambda: done.append(act(Ledger(hurried), plan, hurried)))
     with writing(engine) as other:  # what makes a statement slow here is that it waits for a row
         for table, column in ((unit_table, "key"), (job_unit_table, "unit_key")):
             other.execute(sa.select(table).where(table.c[column] == one).with_for_update())
@@ -82,3 +85,4 @@ def test_a_statement_over_all_units_of_a_job_is_waited_for(name: str, engine: sa
         assert thread.is_alive()
     thread.join(60)
     assert len(done) == 1
+    hurried.dispose()
