@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adapter.binding import bind, find_labels
     from adapter.bundle import Bundle, build_bundle
+    from adapter.candidates import Subtree
     from adapter.evaluation import Evaluation, evaluate
+    from adapter.outputs import SparseOutputs
     from adapter.scorer import Adapter, Ranking
     from adapter.source import open_bundle
 
@@ -20,6 +22,8 @@ __all__ = [
     "Bundle",
     "Evaluation",
     "Ranking",
+    "SparseOutputs",
+    "Subtree",
     "bind",
     "build_bundle",
     "evaluate",
@@ -32,6 +36,8 @@ _HOMES = {
     "Bundle": "adapter.bundle",
     "Evaluation": "adapter.evaluation",
     "Ranking": "adapter.scorer",
+    "SparseOutputs": "adapter.outputs",
+    "Subtree": "adapter.candidates",
     "bind": "adapter.binding",
     "build_bundle": "adapter.bundle",
     "evaluate": "adapter.evaluation",

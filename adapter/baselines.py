@@ -3,7 +3,7 @@
 ====================  =====================================================================================
 ``argmax``            the observed label with the largest probability; the first of them in canonical order
 ``constant``          one label for every sample: the Fréchet mean of the training labels
-``observed_only``     the Fréchet mean among the observed labels
+``observed_only``     the Fréchet mean among the observed labels, with the exponent of the adapter
 ``crm``               the observed label with the smallest expected distance (not squared)
 ``nearest_observed``  an oracle: the observed label nearest to the truth; no rule that answers with observed
                       labels only can do better
@@ -15,8 +15,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from adapter.outputs import OutputRows
 from adapter.scorer import Adapter
 from ontology.errors import InputError
 from ontology.geometry import TIE_RELATIVE, DenseScorer, MetricSpace, frechet_mean, frechet_variance
@@ -62,7 +63,10 @@ class Baselines:
             )
         if len(inside):
             rows = adapter.distances(self.label[inside])
-            self._scorers = {"observed_only": DenseScorer(rows), "crm": DenseScorer(rows, beta=1)}
+            self._scorers = {
+                "observed_only": DenseScorer(rows, beta=adapter.beta),
+                "crm": DenseScorer(rows, beta=1),
+            }
 
     def columns(self, weights: NDArray[np.float64]) -> dict[str, NDArray[np.int64]]:
         """Return the column that each rule chooses for each row of weights."""
@@ -73,7 +77,7 @@ class Baselines:
 
 
 def answers_and_distances(
-    adapter: Adapter, baselines: Baselines, P: ArrayLike, truths: NDArray[np.int64]
+    adapter: Adapter, baselines: Baselines, P: OutputRows, truths: NDArray[np.int64]
 ) -> tuple[dict[str, NDArray[np.int64]], dict[str, NDArray[np.float64]]]:
     """Return what each rule answers, and how far it is from the truth where that is an observed label.
 
@@ -81,7 +85,8 @@ def answers_and_distances(
     ----------
     adapter, baselines
         What answers.
-    P : array_like of shape (n_samples, n_observed)
+    P : OutputRows
+        What ``adapter.rows`` returned.
     truths : ndarray of shape (n_samples,), dtype=int64
         Allowed label of each sample.
 

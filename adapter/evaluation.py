@@ -12,11 +12,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from adapter.baselines import Baselines, answers_and_distances, constant_label
 from adapter.bundle import build_bundle
 from adapter.bundlechecks import UNIT
+from adapter.outputs import Outputs
 from adapter.scorer import Adapter
 from ontology.errors import InputError, SpaceError, UnknownLabelError
 from ontology.geometry import MatrixSpace, MetricSpace
@@ -156,7 +157,7 @@ class Evaluation:
 
 def evaluate(
     source: Adapter | MetricSpace,
-    P: ArrayLike,
+    P: Outputs,
     truth: Iterable[str],
     *,
     observed: Iterable[str] | None = None,
@@ -170,7 +171,8 @@ def evaluate(
     source : Adapter or MetricSpace
         What answers. A space is given a bundle with the `observed` labels first.
     P : array_like of shape (n_samples, n_observed)
-        Probabilities; columns as in ``adapter.observed``, or `observed` where a space is given.
+        What the model emits (see `Adapter`), columns as in ``adapter.observed``; probabilities, columns as in
+        `observed`, where a space is given.
     truth : iterable of str, length n_samples
         Key of each sample's label; it must be an allowed label.
     observed : iterable of str, optional
@@ -211,7 +213,7 @@ def evaluate(
     >>> result["loki"].all.mean_squared_distance, result["argmax"].all.mean_squared_distance
     (0.0, 0.5)
     """
-    adapter, space = _resolved(source, observed, space)
+    adapter, space = _resolved(source.pinned() if isinstance(source, Adapter) else source, observed, space)
     rows = adapter.rows(P)
     truths = _truth_indices(adapter, space, _listed("truth", truth), len(rows))
     training = None if train_truth is None else _listed("train_truth", train_truth)

@@ -1,71 +1,45 @@
-"""Adapter: the probabilities of K observed labels in, answers among all N allowed labels out."""
+"""Adapter: the outputs of a model for K observed labels in, answers among all N allowed labels out."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from adapter.binding import By, bind
-from adapter.bundle import Bundle, build_bundle
+from adapter.answers import BackedOff, Ranking
+from adapter.backoff import back_off, needed_tree
+from adapter.batches import one_set, ranked, room_for_variances, variances
+from adapter.binding import By
+from adapter.bundle import build_bundle
+from adapter.candidates import Candidates, OneSet
+from adapter.explanation import Explanation, explain
+from adapter.holder import Holder
+from adapter.labelsets import label_sets
+from adapter.outputs import OutputKind, Outputs
 from adapter.source import open_bundle
 from ontology.errors import InputError, WeightError
-from ontology.geometry import (
-    DenseScorer,
-    FrechetResult,
-    GraphScorer,
-    MetricSpace,
-    Scorer,
-    check_weights,
-    make_scorer,
-)
-from ontology.geometry.scoring.densescorer import Rows, RowsOnDemand
-from ontology.keys import Keys, Texts
+from ontology.geometry.arguments import nonnegative_number
 from ontology.labelgraph import LabelGraph
 
 __all__ = ["MAX_VALUES", "Adapter", "Ranking"]
 
 MAX_VALUES = 1 << 27
-"""Most numbers that `Adapter.decision_function` returns in one call: 1 GiB of float64."""
-
-_CHUNK_ROWS = 4096
+"""Most numbers that `Adapter.decision_function` makes room for in one call: 1 GiB of float64."""
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """The best labels of each sample, best first.
-
-    Attributes
-    ----------
-    keys : tuple of n_samples tuples of k keys
-    indices : ndarray of shape (n_samples, k), dtype=int64
-        The same labels as indices into `Adapter.keys`.
-    values : ndarray of shape (n_samples, k), dtype=float64
-        Fréchet variance at each, in squared edge-weight units times the sum of the row: for rows that sum to
-        one, the expected squared distance.
-    n_tied : ndarray of shape (n_samples,), dtype=int64
-        Number of labels tied with the best, itself included.
-    """
-
-    keys: tuple[tuple[str, ...], ...]
-    indices: NDArray[np.int64]
-    values: NDArray[np.float64]
-    n_tied: NDArray[np.int64]
-
-
-class Adapter:
+class Adapter(Holder):
     """Lets a classifier of n_observed classes answer with any of n_labels labels.
 
     The answer to a row p of probabilities is the Fréchet mean: the allowed label y with the smallest
-    ``sum_i p_i d(y, l_i)^2``. Sums are taken in float64 from `p` as given; labels within a relative 1e-12 of
-    the smallest are tied and the first of them in canonical order wins.
+    ``sum_i p_i d(y, l_i)^beta``. Sums are taken in float64 from `p` as given; labels within a relative 1e-12
+    of the smallest are tied and the first of them in canonical order wins.
 
-    An adapter is immutable once made; threads may share it.
+    Threads may share an adapter. What it answers from is replaced as a whole by `refresh`, or never: each
+    call answers from what was there when it began.
 
     Parameters
     ----------
@@ -76,11 +50,23 @@ class Adapter:
         the bundle's observed labels, in the order in which it was built.
     by : {"auto", "key", "name", "position"}, default="auto"
         How `columns` are read.
+    outputs : {"probabilities", "log_probabilities", "logits"}, default="probabilities"
+        What the model emits. Probabilities are taken as they are and rows need not sum to one; the other two
+        go through the softmax of each row.
+    temperature : float, default=1
+        What logits and log-probabilities are divided by before the softmax.
+    beta : float, default=2
+        Exponent of the distances. For any other than 2 a tree with every label allowed scores the vertices
+        on paths between observed labels, where one answer is asked for; with some labels allowed, several
+        answers or candidates it measures the distances of all of them again for each batch of about a
+        thousand rows.
 
     Raises
     ------
     BindingError
         For columns that are unknown, ambiguous, repeated or missing, all listed.
+    InputError
+        For `outputs`, `temperature` and `beta` that break a rule.
 
     Examples
     --------
@@ -91,25 +77,9 @@ class Adapter:
     ['tree', 'moss']
     >>> adapter.top_k([0.5, 0.5, 0.0], 2).values
     array([[1., 2.]])
+    >>> adapter.predict([0.5, 0.5, 0.0], candidates="leaves")
+    ['elm']
     """
-
-    def __init__(self, bundle: Bundle, columns: Iterable[str] | None = None, *, by: By = "auto") -> None:
-        self.bundle = bundle
-        self._order: NDArray[np.int64] | None = None
-        self.observed: tuple[str, ...] = bundle.observed_keys
-        if columns is not None:
-            order = bind(columns, bundle.observed_keys, bundle.observed_names, by=by)
-            if (order != np.arange(len(order))).any():
-                self._order = order
-                self.observed = tuple(bundle.observed_keys[i] for i in np.argsort(order))
-        self._space: MetricSpace | None = None
-        if bundle.distances is not None:
-            self._distances: Rows = bundle.distances
-            self._scorer: Scorer = GraphScorer(bundle.distances)
-        else:
-            self._space = bundle.space()
-            self._distances = RowsOnDemand(self._space, bundle.observed)
-            self._scorer = make_scorer(self._space, bundle.observed_keys)
 
     @classmethod
     def load(
@@ -118,10 +88,16 @@ class Adapter:
         columns: Iterable[str] | None = None,
         *,
         by: By = "auto",
+        outputs: OutputKind = "probabilities",
+        temperature: float = 1.0,
+        beta: float = 2,
         artifacts_url: str | None = None,
-    ) -> Adapter:
+    ) -> Self:
         """Open the bundle at `uri` (see `open_bundle`) and bind the columns of a model to it."""
-        return cls(open_bundle(uri, artifacts_url=artifacts_url), columns, by=by)
+        bundle = open_bundle(uri, artifacts_url=artifacts_url)
+        made = cls(bundle, columns, by=by, outputs=outputs, temperature=temperature, beta=beta)
+        made._source = (uri, artifacts_url)
+        return made
 
     @classmethod
     def from_graph(
@@ -131,218 +107,296 @@ class Adapter:
         *,
         metric: Literal["auto", "tree", "graph"] = "auto",
         labels: str | Iterable[str] = "all",
-    ) -> Adapter:
+        outputs: OutputKind = "probabilities",
+        temperature: float = 1.0,
+        beta: float = 2,
+    ) -> Self:
         """Build the bundle of `graph` in memory (see `build_bundle`); columns are `observed`, in order."""
-        return cls(build_bundle(graph, observed, metric=metric, labels=labels))
-
-    # ---- what it holds -----------------------------------------------------------------------------
-
-    @cached_property
-    def keys(self) -> Keys:
-        """Keys of the allowed labels, in canonical order; every index refers to it."""
-        if self._space is not None:
-            return self._space.keys
-        bundle = self.bundle
-        whole = bundle.n_labels == bundle.n_points
-        return bundle.points if whole else Keys.from_strings(bundle.points.take(bundle.allowed))
-
-    @cached_property
-    def names(self) -> Texts:
-        """Names of the allowed labels, in the same order."""
-        bundle = self.bundle
-        whole = bundle.n_labels == bundle.n_points
-        return bundle.names if whole else Texts.from_strings(bundle.names.take(bundle.allowed))
-
-    @property
-    def space(self) -> MetricSpace | None:
-        """The metric space of a tree or complete bundle; None for a block, which holds no other distances."""
-        return self._space
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels that may be answered."""
-        return self.bundle.n_labels
-
-    @property
-    def n_observed(self) -> int:
-        """Number of observed labels: the columns of P."""
-        return self.bundle.n_observed
-
-    @property
-    def digest(self) -> str:
-        """Digest of the bundle."""
-        return self.bundle.digest
-
-    # ---- what evaluation builds on -----------------------------------------------------------------
-
-    def distances(self, indices: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the distances of allowed labels to the observed ones, columns in the order of the bundle."""
-        return self._distances[indices]
-
-    def rows(self, P: ArrayLike) -> NDArray[Any]:
-        """Return P as an array of shape (n_samples, n_observed) whose values are not yet checked."""
-        try:
-            given = np.atleast_2d(np.asarray(P))
-        except ValueError as error:
-            raise WeightError(
-                f"P: rows of different lengths ({error}); give {self.n_observed} numbers each"
-            ) from None
-        if given.ndim != 2 or given.shape[1] != self.n_observed:
-            raise WeightError(
-                f"P: shape {np.shape(P)} given, expected (n_samples, {self.n_observed}); one column for each "
-                f"observed label, in the order of adapter.observed: {', '.join(self.observed[:3])}, ..."
-            )
-        return given
-
-    def chunks(self, P: ArrayLike) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the first row and the checked weights of each chunk of P, columns in the order of the bundle.
-
-        Raises
-        ------
-        WeightError
-            As for `predict`; rows are counted over the whole of P.
-        """
-        given = self.rows(P)
-        for start in range(0, len(given), _CHUNK_ROWS):
-            chunk = given[start : start + _CHUNK_ROWS]
-            try:
-                checked = check_weights(chunk, self.n_observed)
-            except WeightError:
-                self._refuse(given)
-                raise
-            yield start, checked if self._order is None else checked[:, self._order]
-
-    def score(self, weights: NDArray[np.float64], k: int = 1) -> FrechetResult:
-        """Score weights that `chunks` gave; index and value have shape (n_samples, k) for every k."""
-        found = self._scorer.score(weights, top=k)
-        return FrechetResult(found.index.reshape(-1, k), found.value.reshape(-1, k), found.n_tied)
+        bundle = build_bundle(graph, observed, metric=metric, labels=labels)
+        return cls(bundle, outputs=outputs, temperature=temperature, beta=beta)
 
     # ---- answers -----------------------------------------------------------------------------------
 
-    def predict(self, P: ArrayLike) -> list[str]:
+    def predict(self, P: Outputs, *, candidates: Candidates | None = None) -> list[str]:
         """Return the key of the Fréchet mean of each sample.
 
         Parameters
         ----------
-        P : array_like of shape (n_samples, n_observed) or (n_observed,)
-            Probabilities, votes or other non-negative numbers, columns as in `observed`; any real dtype and
-            memory order. Rows need not sum to one.
+        P : array_like of shape (n_samples, n_observed) or (n_observed,), SparseOutputs or scipy.sparse matrix
+            What the model emits, columns as in `observed`; any integer or floating dtype and memory order.
+        candidates : optional
+            The labels that take part, all by default:
+
+            - ``"leaves"``, labels without children in a tree bundle; ``"observed"``; ``"locus"``, those that
+              some weights make best (see `ontology.geometry.locus`);
+            - ``Subtree(key)``: a label of a tree and all below it;
+            - keys, in any order;
+            - a list with one of ``Subtree``, keys or None (all) for each row.
+
+            The scorers of the 16 sets used last are kept.
 
         Raises
         ------
         WeightError
             For a wrong number of columns, and for rows with NaN, infinity, a negative value or zeros alone;
             the rows are named.
+        InputError, UnknownLabelError, SpaceError
+            For candidates that are unknown, none, or need the tree that a block bundle lacks.
 
         Notes
         -----
         Trees: O(n_samples * n_observed) time. Blocks: O(n_samples * n_observed * n_labels). Rows are taken in
         chunks, so memory beyond P stays at a few hundred megabytes at most.
         """
-        return self._decoded(self.predict_indices(P))
+        state = self._state
+        return state.decoded(ranked(state, self._reader, self.rows(P), 1, candidates).index[:, 0])
 
-    def predict_indices(self, P: ArrayLike) -> NDArray[np.int64]:
+    def predict_indices(self, P: Outputs, *, candidates: Candidates | None = None) -> NDArray[np.int64]:
         """Return what `predict` does as indices into `keys`; shape (n_samples,), dtype=int64."""
-        return self._scored(P, 1).index[:, 0]
+        return ranked(self._state, self._reader, self.rows(P), 1, candidates).index[:, 0]
 
-    def top_k(self, P: ArrayLike, k: int) -> Ranking:
+    def top_k(self, P: Outputs, k: int, *, candidates: Candidates | None = None) -> Ranking:
         """Return the `k` best labels of each sample.
 
         Parameters
         ----------
-        P
+        P, candidates
             As for `predict`.
         k : int
-            Between 1 and `n_labels`.
+            Between 1 and the number of candidates.
 
         Raises
         ------
         WeightError, InputError
             As for `predict`, and for a `k` out of range.
         """
-        found = self._scored(P, k)
-        flat = self._decoded(found.index.ravel())
+        state = self._state
+        found = ranked(state, self._reader, self.rows(P), k, candidates)
+        flat = state.decoded(found.index.ravel())
         keys = tuple(tuple(flat[i : i + k]) for i in range(0, len(flat), k))
         return Ranking(keys, found.index, found.value, found.n_tied)
 
     def decision_function(
-        self, P: ArrayLike, *, candidates: Iterable[str] | None = None
-    ) -> NDArray[np.float64]:
+        self, P: Outputs, *, candidates: OneSet | None = None, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
         """Return the negative Fréchet variance of every label: the larger, the better.
 
         Parameters
         ----------
         P
             As for `predict`.
-        candidates : iterable of str, optional
-            Keys of the labels to score, in the order of the columns to return; all labels by default.
+        candidates : optional
+            One set as for `predict`; keys keep their order as the columns to return.
+        out : ndarray of shape (n_samples, n_labels) or (n_samples, n_candidates), optional
+            Where to write, in float64 or float32: a memory map for instance.
 
         Returns
         -------
-        decision : ndarray of shape (n_samples, n_labels) or (n_samples, n_candidates), dtype=float64
+        decision : ndarray of the same shape, dtype=float64, or `out`
 
         Raises
         ------
         InputError
-            For more than `MAX_VALUES` numbers; take fewer rows at a time, or name candidates.
+            For more than `MAX_VALUES` numbers without `out`; take fewer rows at a time, or name candidates.
         WeightError, UnknownLabelError
             As for `predict`; for a candidate that is not allowed.
         """
-        P = self.rows(P)
-        chosen = None if candidates is None else self._candidates(candidates)
-        width = self.n_labels if chosen is None else len(chosen)
-        if len(P) * width > MAX_VALUES:
-            raise InputError(
-                f"decision_function: {len(P)} rows x {width} labels exceed {MAX_VALUES} numbers; pass at "
-                f"most {max(1, MAX_VALUES // width)} rows at a time, or name the labels: candidates=[...]"
-            )
-        scorer = self._scorer if chosen is None else DenseScorer(self._distances[chosen])
-        out = np.empty((len(P), width))
-        for start, chunk in self.chunks(P):
-            out[start : start + len(chunk)] = scorer.variance(chunk)
-        return np.subtract(0.0, out, out=out)  # 0 - x has no negative zero
+        state = self._state
+        rows = self.rows(P)
+        labels, out = room_for_variances("decision_function", state, len(rows), candidates, out, MAX_VALUES)
+        for of, _, variance in variances(state, self._reader, rows, labels):
+            np.subtract(0.0, variance, out=variance)  # 0 - x has no negative zero
+            out[of] = variance
+        return out
 
-    # ---- shared ------------------------------------------------------------------------------------
+    def predict_proba(
+        self,
+        P: Outputs,
+        *,
+        candidates: OneSet | None = None,
+        scale: float = 1.0,
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return a softmax over labels: ``exp(-V / scale)``, divided by its sum over the columns.
 
-    def _scored(self, P: ArrayLike, k: int) -> FrechetResult:
-        """Score in chunks; index and value have shape (n_samples, k) for every k."""
-        P = self.rows(P)
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= self.n_labels:
-            raise InputError(
-                f"k: {k!r} given, expected a whole number from 1 to {self.n_labels}, the number of labels"
-            )
-        index = np.empty((len(P), k), dtype=np.int64)
-        value = np.empty((len(P), k))
-        n_tied = np.empty(len(P), dtype=np.int64)
-        for start, chunk in self.chunks(P):
-            rows = slice(start, start + len(chunk))
-            found = self.score(chunk, int(k))
-            index[rows], value[rows], n_tied[rows] = found.index, found.value, found.n_tied
-        return FrechetResult(index, value, n_tied)
+        V is the Fréchet variance of the row divided by its sum. These are scores between 0 and 1 that sum to
+        one and rank labels as `decision_function` does. They are not calibrated: nothing makes the truth
+        `scale` edges away rarer by the factor that stands here.
 
-    def _refuse(self, P: NDArray[Any]) -> None:
-        """Raise for the whole of P, so that all its bad rows are counted."""
-        try:
-            check_weights(P, self.n_observed)
-        except WeightError as error:
-            hint = ""
-            if P.dtype.kind in "if" and (P < 0).any():
-                hint = "; if these are logits, apply the softmax to each row first"
-            raise WeightError(f"P: {error}{hint}") from None
+        Parameters
+        ----------
+        P, candidates, out
+            As for `decision_function`; the sum runs over the candidates alone.
+        scale : float, default=1
+            Positive, in edge-weight units to the power of beta: how much larger V makes a label less probable
+            by a factor of e.
 
-    def _candidates(self, candidates: Iterable[str]) -> NDArray[np.int64]:
-        if isinstance(candidates, str):
-            raise InputError(f"candidates: {candidates!r} is one text; give a sequence of keys")
-        chosen = self.keys.indices(candidates)
-        if not len(chosen):
-            raise InputError("candidates: no label given; name at least one")
-        return chosen
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_labels) or (n_samples, n_candidates), or `out`
 
-    def _decoded(self, indices: NDArray[np.int64]) -> list[str]:
-        """Return the keys at `indices`, each distinct one decoded once."""
-        distinct, inverse = np.unique(indices, return_inverse=True)
-        keys = np.array(self.keys.take(distinct), dtype=object)
-        return list(keys[inverse])
+        Raises
+        ------
+        InputError, WeightError, UnknownLabelError
+            As for `decision_function`, and for a `scale` that is not positive.
 
-    def __repr__(self) -> str:
-        return f"Adapter(n_labels={self.n_labels}, n_observed={self.n_observed}, digest={self.digest[:12]})"
+        Examples
+        --------
+        >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
+        >>> Adapter.from_graph(graph, ["oak", "elm"]).predict_proba([[1.0, 1.0]]).round(3)
+        array([[0.576, 0.212, 0.212]])
+        """
+        if not nonnegative_number("scale", scale):
+            raise InputError("scale: 0 given; it is positive, and 1 by default")
+        state = self._state
+        rows = self.rows(P)
+        labels, out = room_for_variances("predict_proba", state, len(rows), candidates, out, MAX_VALUES)
+        for of, weights, variance in variances(state, self._reader, rows, labels):
+            variance /= weights.sum(axis=1, keepdims=True)
+            np.subtract(variance.min(axis=1, keepdims=True), variance, out=variance)
+            variance /= scale
+            np.exp(variance, out=variance)
+            variance /= variance.sum(axis=1, keepdims=True)
+            out[of] = variance
+        return out
+
+    def back_off(self, P: Outputs, margin: float, *, candidates: OneSet | None = None) -> BackedOff:
+        """Return the lowest label of the tree that covers the best answer and all that are nearly as good.
+
+        A label is nearly as good where its Fréchet variance is at most the smallest plus `margin` times the
+        sum of the row, ties included. With `margin` 0 that is the best label, or the ancestor shared by those
+        tied with it.
+
+        Parameters
+        ----------
+        P, candidates
+            As for `predict`; one set of candidates.
+        margin : float
+            Not negative, in edge-weight units to the power of beta. From 1 on, a row that is certain of a
+            label on a tree of unit edges has its parent within the margin.
+
+        Raises
+        ------
+        SpaceError
+            For a bundle that holds no tree.
+        WeightError, InputError, UnknownLabelError
+            As for `predict`.
+
+        Notes
+        -----
+        As `top_k` with k the number of labels within the margin.
+
+        Examples
+        --------
+        >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+        >>> graph = LabelGraph.from_edges(pairs)
+        >>> adapter = Adapter.from_graph(graph, ["oak", "elm"], labels="leaves")
+        >>> adapter.back_off([[0.45, 0.55], [0.0, 1.0]], margin=0.5).keys
+        ('tree', 'elm')
+        """
+        state = self._state
+        needed_tree(state, "back_off")
+        among = one_set(state, candidates)
+        empty = np.zeros((0, self.n_observed))
+        chunks = self._reader.chunks(self.rows(P), state.order)
+        parts = [back_off(state, among, weights, margin) for _, weights in chunks]
+        parts = parts or [back_off(state, among, empty, margin)]
+        return BackedOff(
+            tuple(chain.from_iterable(part.keys for part in parts)),
+            *(np.concatenate([getattr(p, n) for p in parts]) for n in ("points", "best", "n_within")),
+        )
+
+    def predict_sets(
+        self,
+        P: Outputs,
+        *,
+        threshold: float = 0.5,
+        within: float = 2.0,
+        candidates: OneSet | None = None,
+    ) -> list[tuple[str, ...]]:
+        """Return the keys of several labels for each row of independent probabilities.
+
+        For models of several labels: every column is a probability of its own, so that rows need not sum to
+        one, and logits go through the logistic function in place of the softmax. Observed labels of at least
+        `threshold` are active; active labels at most `within` apart are linked, and each group that hangs
+        together is answered by the Fréchet mean of its own probabilities. A row without an active label gets
+        an empty tuple. This is a rule of thumb, no estimate of the most probable set.
+
+        Parameters
+        ----------
+        P, candidates
+            As for `predict`; one set of candidates.
+        threshold : float, default=0.5
+            Above 0, at most 1.
+        within : float, default=2
+            In edge-weight units: on a tree of unit edges 2 links siblings; 0 answers each label by itself.
+
+        Returns
+        -------
+        sets : list of n_samples tuples of str
+            In canonical order, each key once.
+
+        Raises
+        ------
+        WeightError
+            For probabilities outside 0..1.
+        InputError, SpaceError
+            For a `threshold` or `within` out of range; for active labels whose distances a block lacks.
+
+        Examples
+        --------
+        >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+        >>> graph = LabelGraph.from_edges(pairs)
+        >>> Adapter.from_graph(graph, ["oak", "elm", "moss"]).predict_sets([[0.9, 0.8, 0.7], [0.1, 0.6, 0.0]])
+        [('moss', 'tree'), ('elm',)]
+        """
+        least, near = nonnegative_number("threshold", threshold), nonnegative_number("within", within)
+        if not 0 < least <= 1:
+            raise InputError(f"threshold: {threshold!r} given; it is above 0 and at most 1")
+        state = self._state
+        among = one_set(state, candidates)
+        found: list[tuple[int, ...]] = []
+        for _, weights in self._reader.chunks(self.rows(P), state.order, independent=True):
+            found += label_sets(state, among, weights, least, near)
+        return [state.keys.take(labels) for labels in found]
+
+    def explain(self, row: Outputs, *, candidates: OneSet | None = None) -> Explanation:
+        """Return why one row is answered as it is.
+
+        Parameters
+        ----------
+        row
+            One row of outputs, as for `predict`.
+        candidates : optional
+            One set as for `predict`.
+
+        Returns
+        -------
+        explanation : Explanation
+            The answer, the runner-up and the margin between them, the argmax label and the path from there,
+            and what each observed label adds to the variance; ``print`` shows it.
+
+        Raises
+        ------
+        WeightError
+            As for `predict`, and for more or less than one row.
+
+        Examples
+        --------
+        >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+        >>> graph = LabelGraph.from_edges(pairs)
+        >>> print(Adapter.from_graph(graph, ["oak", "elm"]).explain([0.6, 0.4]))
+        answer 'tree': variance 1
+        argmax 'oak': variance 1.6
+        runner-up 'oak': variance 1.6, margin 0.6
+        path oak - tree
+        observed label  weight  distance  pull  pull at argmax
+        elm  0.4  1  0.4  1.6
+        oak  0.6  1  0.6  0
+        """
+        state = self._state
+        rows = self.rows(row)
+        if len(rows) != 1:
+            raise WeightError(f"row: {len(rows)} rows given; explain one at a time: adapter.explain(P[0])")
+        ((_, weights),) = self._reader.chunks(rows, state.order)
+        return explain(state, one_set(state, candidates), weights)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ontology.geometry.scoring.densescorer import DenseScorer
     from ontology.geometry.scoring.euclideanscorer import EuclideanScorer
     from ontology.geometry.scoring.graphscorer import GraphScorer
+    from ontology.geometry.scoring.hullscorer import HullScorer
     from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
     from ontology.geometry.scoring.treescorer import TreeScorer
     from ontology.geometry.selections.selection import Selection, select_classes, select_next
@@ -63,6 +64,7 @@ __all__ = [
     "GeneralLocus",
     "GraphScorer",
     "GraphSpace",
+    "HullScorer",
     "Locus",
     "MatrixSpace",
     "MetricSpace",
@@ -162,6 +164,7 @@ _HOMES = {
     "ontology.geometry.scoring.densescorer": ("DenseScorer",),
     "ontology.geometry.scoring.euclideanscorer": ("EuclideanScorer",),
     "ontology.geometry.scoring.graphscorer": ("GraphScorer",),
+    "ontology.geometry.scoring.hullscorer": ("HullScorer",),
     "ontology.geometry.scoring.restrictedscorer": ("RestrictedTreeScorer",),
     "ontology.geometry.scoring.treescorer": ("TreeScorer",),
     "ontology.geometry.selections.selection": (

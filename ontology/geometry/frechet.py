@@ -14,6 +14,7 @@ from ontology.geometry.observed import observed_points
 from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
 from ontology.geometry.scoring.euclideanscorer import EuclideanScorer
 from ontology.geometry.scoring.graphscorer import GraphScorer
+from ontology.geometry.scoring.hullscorer import HullScorer
 from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
 from ontology.geometry.scoring.treescorer import TreeScorer
 from ontology.geometry.spaces import GraphSpace, MatrixSpace, MetricSpace, TreeSpace
@@ -59,11 +60,11 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
 
     Returns
     -------
-    scorer : TreeScorer, RestrictedTreeScorer, EuclideanScorer, GraphScorer or DenseScorer
+    scorer : TreeScorer, RestrictedTreeScorer, HullScorer, EuclideanScorer, GraphScorer or DenseScorer
         With `beta` 2 a tree takes an algorithm of its own, one where every label is allowed and one where
         some are, vectors one that needs no matrix, and a graph or matrix a `GraphScorer` over distances
-        measured once. Otherwise dense scoring, over rows measured as they are needed (trees, complete graphs,
-        vectors) or measured once.
+        measured once. With any other `beta` a tree takes a `HullScorer`. Otherwise dense scoring, over rows
+        measured as they are needed (complete graphs, vectors) or measured once.
 
     Raises
     ------
@@ -76,6 +77,8 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
     points = observed_points(space, listed("observed", observed, ordered=True))
     if isinstance(space, TreeSpace) and beta == 2:
         return TreeScorer(space, points) if space.allowed is None else RestrictedTreeScorer(space, points)
+    if isinstance(space, TreeSpace):
+        return HullScorer(space, points, beta=beta)
     if isinstance(space, EuclideanSpace) and beta == 2:
         return EuclideanScorer(space, points)
     if isinstance(space, GraphSpace | MatrixSpace):

@@ -29,6 +29,7 @@ __all__ = [
     "plain_sums",
     "powers",
     "refuse_bad_rows",
+    "row_faults",
     "shaped_weights",
     "tied",
 ]
@@ -111,17 +112,25 @@ def refuse_bad_rows(rows: NDArray[Any], total: NDArray[np.float64], first: int =
         raise WeightError(_complaint(rows.astype(np.float64), first))
 
 
-def _complaint(rows: NDArray[np.float64], first: int) -> str:
+def row_faults(rows: NDArray[np.float64]) -> tuple[tuple[str, NDArray[Any]], ...]:
+    """Return each rule of `check_weights` that a row may break, and the rows that break it.
+
+    >>> [(fault, found.tolist()) for fault, found in row_faults(np.array([[0.0, 0.0], [1.0, 0.0]]))][2]
+    ('are all zero', [True, False])
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum(axis=1)
-    faults = (
-        ("hold NaN or infinity", ~np.isfinite(rows).all(axis=1)),
-        ("hold a negative value", (rows < 0).any(axis=1)),
-        ("are all zero", ~(rows != 0).any(axis=1)),
+    return (
+        ("hold NaN or infinity", ~np.all(np.isfinite(rows), axis=1)),
+        ("hold a negative value", np.any(rows < 0, axis=1)),
+        ("are all zero", ~np.any(rows != 0, axis=1)),
         ("sum to less than 1e-150; scale them", total < _SMALLEST_TOTAL),
         ("sum to more than 1e150; scale them", total > _LARGEST_TOTAL),
     )
-    reason, bad = next(fault for fault in faults if fault[1].any())
+
+
+def _complaint(rows: NDArray[np.float64], first: int) -> str:
+    reason, bad = next(fault for fault in row_faults(rows) if fault[1].any())
     found = np.flatnonzero(bad) + first
     shown = ", ".join(map(str, found[:5].tolist())) + (", ..." if len(found) > 5 else "")
     return (

@@ -124,6 +124,28 @@ def test_building_from_a_tree_needs_numpy_alone():
     assert fresh(code, DRIVERS + OPTIONAL) == "['tree']\n"
 
 
+def test_every_way_to_read_outputs_and_to_answer_needs_numpy_alone():
+    code = f"""
+    import numpy as np
+    from adapter import Adapter, SparseOutputs, Subtree
+    from ontology import LabelGraph
+    graph = LabelGraph.from_edges({PAIRS!r})
+    P = np.array([[0.5, 0.4, 0.1], [0.05, 0.05, 0.9]])
+    for options in ({{}}, {{"beta": 1}}, {{"outputs": "log_probabilities"}}):
+        adapter = Adapter.from_graph(graph, ["oak", "elm", "moss"], **options)
+        given = np.log(P) if options.get("outputs") else P
+        for candidates in (None, "leaves", "observed", Subtree("tree"), ["oak", "moss"], [["oak"], None]):
+            print(adapter.top_k(given, 1, candidates=candidates).keys)
+        print(adapter.back_off(given, 0.2).keys, adapter.predict_sets(given, threshold=0.3))
+        print(adapter.predict(SparseOutputs([[0, 1, 2]] * 2, given)), adapter.explain(given[0]).answer)
+        print(adapter.predict_proba(given).argmax(axis=1).tolist())
+    print(Adapter.from_graph(graph, ["oak", "elm"]).predict([[1, 2]], candidates="locus"))
+    """
+    alone, with_all = fresh(code, DRIVERS + OPTIONAL), fresh(code, DRIVERS)
+    assert alone == with_all
+    assert alone.startswith("(('tree',), ('moss',))\n")
+
+
 def test_a_missing_package_is_named_with_the_extra_that_brings_it():
     code = """
     from adapter import build_bundle

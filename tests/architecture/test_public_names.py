@@ -15,6 +15,7 @@ MODULES = sorted(
     for path in (ROOT / room).rglob("*.py")
     if path.name != "__main__.py"
 )
+MODULES = [pytest.param(m, marks=pytest.mark.torch) if m == "adapter.torch" else m for m in MODULES]
 
 
 def _in_order(name: str) -> tuple[int, str]:

@@ -21,7 +21,8 @@ def modules():
         yield package.__name__
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not found.name.endswith("__main__"):
-                yield found.name
+                needs = pytest.mark.torch if found.name == "adapter.torch" else ()
+                yield pytest.param(found.name, marks=needs)
 
 
 @pytest.mark.parametrize("name", list(modules()))

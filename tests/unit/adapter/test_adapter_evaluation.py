@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from adapter import Adapter, evaluate
 from adapter import baselines as baselines_module
 from adapter import evaluation as evaluation_module
-from adapter import scorer as scorer_module
+from adapter import outputs as outputs_module
 from adapter.bundle import build_bundle
 from adapter.evaluation import RULES
 from ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
@@ -122,7 +122,7 @@ def test_working_in_small_pieces_changes_nothing(metric, monkeypatch):
     whole = evaluate(space, weights, truth, observed=observed)
     monkeypatch.setattr(evaluation_module, "_SOURCES_AT_ONCE", 2)
     monkeypatch.setattr(baselines_module, "_SOURCES_AT_ONCE", 3)
-    monkeypatch.setattr(scorer_module, "_CHUNK_ROWS", 7)
+    monkeypatch.setattr(outputs_module, "_CHUNK_ROWS", 7)
     assert evaluate(space, weights, truth, observed=observed) == whole
 
 

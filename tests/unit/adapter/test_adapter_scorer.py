@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter import Adapter
+from adapter import outputs as outputs_module
 from adapter import scorer as scorer_module
 from adapter.bundle import build_bundle
 from ontology.errors import BindingError, InputError, UnknownLabelError, WeightError
@@ -104,7 +105,7 @@ def test_columns_bind_by_name():
         Adapter(build_bundle(graph, ["n1", "n2"]), ["elm"])
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32, np.uint8, bool])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32, np.uint8, ">f4"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_dtype_and_memory_order_do_not_matter(dtype, order):
     P = np.asarray(
@@ -135,7 +136,7 @@ def test_chunks_change_nothing(monkeypatch):
     P = np.random.default_rng(2).random((25, 3))
     adapter = Adapter.from_graph(TREE, ["oak", "elm", "moss"])
     whole = adapter.top_k(P, 2), adapter.decision_function(P)
-    monkeypatch.setattr(scorer_module, "_CHUNK_ROWS", 4)
+    monkeypatch.setattr(outputs_module, "_CHUNK_ROWS", 4)
     parts = adapter.top_k(P, 2), adapter.decision_function(P)
     assert parts[0].keys == whole[0].keys
     assert (parts[0].values == whole[0].values).all()
@@ -193,7 +194,7 @@ def test_k_out_of_range_is_refused(k):
     [
         (np.nan, r"2 rows hold NaN or infinity \(rows 7, 5001\)"),
         (np.inf, "hold NaN or infinity"),
-        (-0.5, r"2 rows hold a negative value \(rows 7, 5001\).*softmax"),
+        (-0.5, r"2 rows hold a negative value \(rows 7, 5001\).*outputs='logits'"),
     ],
 )
 @pytest.mark.parametrize("columns", [None, ["moss", "oak"]])
@@ -225,7 +226,7 @@ def test_another_number_of_columns_is_refused(P, columns):
         adapter.predict(P)
 
 
-@pytest.mark.parametrize("P", [[["a", "b"]], [[1j, 2]], np.array([[None, 1]], dtype=object)])
+@pytest.mark.parametrize("P", [[["a", "b"]], [[1j, 2]], [[True, False]], np.array([[None, 1]], dtype=object)])
 def test_what_is_no_number_is_refused(P):
     with pytest.raises(WeightError):
         Adapter.from_graph(TREE, ["oak", "moss"]).predict(P)

@@ -1,0 +1,224 @@
+"""ArrayAdapter: the adapter's decision on the arrays of any library of the Python array API standard.
+
+NumPy, CuPy, JAX, PyTorch and array-api-strict are told apart by array-api-compat; answers come in the library
+and on the device of the probabilities given. Sums are taken in float64 where the library has it on that
+device. Where it has float32 alone (JAX as it starts), a label may be answered whose Fréchet variance exceeds
+the smallest by up to ``(n_observed + 16) * 2**-22`` of it, and never by more; the labels answered are those
+of `Adapter` wherever the runner-up is farther away, and wherever all sums are whole numbers below 2^24. That
+holds for depths and distances that float32 holds exactly, whole numbers above all; others are rounded to it
+first, and the answer is one for the rounded tree or matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adapter.scorer import MAX_VALUES, Adapter
+from adapter.tables import Table, blocks, converted, decide, table_of
+from ontology.errors import InputError, MissingExtraError, WeightError
+
+__all__ = ["ArrayAdapter", "predict_rows"]
+
+_ROW_ENTRIES = 1 << 24
+_PAIR_ENTRIES = 1 << 22
+_LIMITS = {8: (1e-150, 1e150), 4: (1e-20, 1e20)}
+
+
+class ArrayAdapter:
+    """An adapter for arrays that stay in their library and on their device.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        Label space, observed labels, the order of the model's columns and what the model gives
+        (probabilities, log-probabilities or logits, with their temperature). A later refresh of it does not
+        reach this object.
+
+    Raises
+    ------
+    MissingExtraError
+        Without the package array-api-compat.
+    InputError
+        For an exponent of the distances other than 2.
+
+    Notes
+    -----
+    The constants are moved to a device when it is first seen: O(n_labels + n_observed log n_observed) numbers
+    for trees and complete spaces, the matrix of distances for blocks.
+
+    Examples
+    --------
+    >>> from ontology.labelgraph import LabelGraph
+    >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+    >>> graph = LabelGraph.from_edges(pairs)
+    >>> adapter = ArrayAdapter(Adapter.from_graph(graph, ["oak", "elm", "moss"]))
+    >>> adapter.keys.take(adapter.predict_indices(np.array([[0.5, 0.5, 0.0], [0.1, 0.0, 0.9]])))
+    ('tree', 'moss')
+    """
+
+    def __init__(self, adapter: Adapter) -> None:
+        _compat()
+        adapter = adapter.pinned()
+        self.keys = adapter.keys
+        self.observed = adapter.observed
+        self._outputs, self._temperature = adapter.outputs, adapter.temperature
+        self._table = table_of(adapter)
+        self._moved: dict[tuple[str, str], Table] = {}
+
+    def predict_indices(self, P: Any) -> Any:
+        """Return the Fréchet mean of each row as indices into `keys`.
+
+        Parameters
+        ----------
+        P : array of shape (n_samples, n_observed) or (n_observed,)
+            What the model gives, in any real dtype, columns as in `observed`; probabilities need not sum to
+            one.
+
+        Returns
+        -------
+        indices : array of shape (n_samples,)
+            Integers of the same library, on the same device.
+
+        Raises
+        ------
+        WeightError
+            For a wrong shape, and for rows with NaN, infinity, a negative probability or zeros alone.
+
+        Notes
+        -----
+        Rows are taken in batches, so that memory beyond P stays below about a gigabyte.
+        """
+        xp, table, P = self._ready(P)
+        return predict_rows(xp, table, P, lambda rows: self._weights(xp, table, rows))
+
+    def decision_function(self, P: Any) -> Any:
+        """Return the negative Fréchet variance of every label; shape (n_samples, n_labels).
+
+        Raises
+        ------
+        InputError
+            For more than `adapter.scorer.MAX_VALUES` numbers.
+        WeightError
+            As for `predict_indices`.
+        """
+        xp, table, P = self._ready(P)
+        if P.shape[0] * len(self.keys) > MAX_VALUES:
+            raise InputError(
+                f"decision_function: {P.shape[0]} rows x {len(self.keys)} labels exceed {MAX_VALUES} "
+                f"numbers; pass at most {max(1, MAX_VALUES // len(self.keys))} rows at a time"
+            )
+        weights = self._weights(xp, table, P)
+        _refuse_bad(xp, weights, 0)
+        return xp.matrix_transpose(-table.variance(xp, weights))
+
+    def _weights(self, xp: Any, table: Table, rows: Any) -> Any:
+        rows = xp.astype(rows, _real(xp, rows))
+        if self._outputs != "probabilities":
+            rows = xp.exp((rows - xp.max(rows, axis=1, keepdims=True)) / self._temperature)
+            rows = rows / xp.sum(rows, axis=1, keepdims=True)
+        return xp.take(xp.matrix_transpose(rows), table.columns, axis=0)
+
+    def _ready(self, P: Any) -> tuple[Any, Table, Any]:
+        xp = _namespace(P)
+        if P.ndim == 1:
+            P = xp.expand_dims(P, axis=0)
+        if P.ndim != 2 or P.shape[1] != len(self.observed):
+            raise WeightError(
+                f"P: shape {tuple(P.shape)} given, expected (n_samples, {len(self.observed)}): a column "
+                f"for each observed label, in the order of `observed`: {', '.join(self.observed[:3])}, ..."
+            )
+        if not xp.isdtype(P.dtype, ("bool", "integral", "real floating")):
+            raise WeightError(f"P: dtype {P.dtype} given; weights are real numbers")
+        device = _compat().device(P)
+        known = (xp.__name__, f"{device} {_real(xp, P)}")
+        if known not in self._moved:
+            real, whole = _real(xp, P), _whole(xp, device)
+
+            def moved(array: Any) -> Any:
+                if array is None:
+                    return None
+                dtype = whole if array.dtype.kind == "i" else real if array.dtype.kind == "f" else None
+                if array.dtype == np.uint16:  # not every library computes with it
+                    array, dtype = array.astype(np.int32), xp.int32
+                return xp.asarray(np.ascontiguousarray(array), dtype=dtype, device=device)
+
+            self._moved[known] = converted(self._table, moved)
+        return xp, self._moved[known], P
+
+
+def _namespace(P: Any) -> Any:
+    """Return the array API namespace of an array, or raise `InputError`."""
+    compat = _compat()
+    if not compat.is_array_api_obj(P):
+        raise InputError(
+            f"P: {type(P).__name__} given; give an array of NumPy, CuPy, JAX, PyTorch or another library of "
+            "the Python array API standard (Adapter.predict_indices takes lists)"
+        )
+    return compat.array_namespace(P)
+
+
+def predict_rows(xp: Any, table: Table, P: Any, weights_of: Callable[[Any], Any]) -> Any:
+    """Return the index of the Fréchet mean of each row of P, in batches.
+
+    `weights_of` turns some rows of P into weights as `decide` takes them; they are checked here.
+    """
+    if not P.shape[0]:
+        return xp.zeros((0,), dtype=table.columns.dtype, device=_compat().device(P))
+    step = max(1, _ROW_ENTRIES // table.width)
+    found = []
+    for rows in blocks(P.shape[0], step):
+        weights = weights_of(P[rows, :])
+        _refuse_bad(xp, weights, rows.start)
+        unit = float(xp.finfo(weights.dtype).eps) / 2
+        found.append(decide(xp, table, weights, unit, lambda *pairs: _totals(table, *pairs)))
+    return found[0] if len(found) == 1 else xp.concat(found)
+
+
+def _totals(table: Table, xp: Any, weights: Any, sample: Any, candidate: Any) -> Any:
+    """Return ``table.totals``, a block of pairs at a time."""
+    step = max(1, _PAIR_ENTRIES // weights.shape[0])
+    if sample.shape[0] <= step:
+        return table.totals(xp, weights, sample, candidate)
+    pairs = blocks(sample.shape[0], step)
+    return xp.concat([table.totals(xp, weights, sample[some], candidate[some]) for some in pairs])
+
+
+def _refuse_bad(xp: Any, weights: Any, first: int) -> None:
+    """Raise `WeightError` for samples that are no weights; `first` is the number of the first row."""
+    total = xp.sum(weights, axis=0)
+    smallest, largest = _LIMITS[xp.finfo(weights.dtype).bits // 8]
+    # NaN and infinity would show in the sum
+    fair = (total >= smallest) & (total <= largest) & xp.all(weights >= 0, axis=0)
+    if bool(xp.all(fair)):
+        return
+    bad = xp.nonzero(~fair)[0]
+    shown = ", ".join(str(first + int(bad[i])) for i in range(min(5, bad.shape[0])))
+    more = ", ..." if bad.shape[0] > 5 else ""
+    raise WeightError(
+        f"P: {bad.shape[0]} rows hold NaN, infinity or a negative value, or sum to less than {smallest:g} or "
+        f"more than {largest:g} (rows {shown}{more}); a row holds finite, non-negative numbers, at least one "
+        "of them positive; if these are logits, make the adapter with outputs='logits'"
+    )
+
+
+def _real(xp: Any, P: Any) -> Any:
+    """Return float64, or float32 where the library has no float64 on the device of P."""
+    info = xp.__array_namespace_info__()
+    known = info.dtypes(device=_compat().device(P), kind="real floating")
+    return xp.float64 if "float64" in known else xp.float32
+
+
+def _whole(xp: Any, device: Any) -> Any:
+    """Return the dtype of indices."""
+    return xp.__array_namespace_info__().default_dtypes(device=device)["indexing"]
+
+
+def _compat() -> Any:
+    try:
+        import array_api_compat
+    except ImportError as error:
+        raise MissingExtraError.of("array-api-compat", "arrays", "scoring arrays of any library") from error
+    return array_api_compat

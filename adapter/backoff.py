@@ -1,0 +1,75 @@
+"""Back-off: where labels are nearly as good as the best, answer with the ancestor that they share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.answers import BackedOff
+from adapter.state import CandidateSet, State
+from ontology.errors import SpaceError
+from ontology.geometry.arguments import nonnegative_number
+from ontology.geometry.rootedtree import RootedTree
+from ontology.geometry.ties import TIE_RELATIVE
+
+__all__ = ["back_off", "common_ancestors", "needed_tree"]
+
+_ENTRIES_AT_ONCE = 1 << 20
+
+
+def needed_tree(state: State, what: str) -> RootedTree:
+    """Return the tree of a tree bundle, or raise `SpaceError`."""
+    if state.tree is None:
+        raise SpaceError(
+            f"{what}: a {state.bundle.kind} bundle does not hold whose parent is who; build a tree bundle "
+            "with build_bundle(graph, observed, metric='tree')"
+        )
+    return state.tree.tree
+
+
+def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], margin: float) -> BackedOff:
+    """Answer each row of checked weights with what covers all labels within the margin.
+
+    Notes
+    -----
+    The ranking is asked for twice as many labels until one is beyond the margin; a row all of whose
+    labels are within it costs O(n_labels).
+    """
+    tree = needed_tree(state, "back_off")
+    margin = nonnegative_number("margin", margin)
+    n_rows, n_labels = len(weights), among.n_labels
+    at = tree.position[state.bundle.allowed]
+    low, high = np.full(n_rows, len(tree)), np.full(n_rows, -1)
+    best, n_within = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
+    waiting, k = np.arange(n_rows), min(4, n_labels)
+    while len(waiting):
+        beyond = []
+        step = max(1, _ENTRIES_AT_ONCE // k)
+        for start in range(0, len(waiting), step):
+            rows = waiting[start : start + step]
+            found = among.score(weights[rows], k)
+            smallest = found.value.min(axis=1, keepdims=True)
+            room = margin * weights[rows].sum(axis=1, keepdims=True)
+            within = found.value <= (smallest + room) * (1 + TIE_RELATIVE)
+            low[rows] = np.where(within, at[found.index], len(tree)).min(axis=1)
+            high[rows] = np.where(within, at[found.index], -1).max(axis=1)
+            best[rows], n_within[rows] = found.index[:, 0], within.sum(axis=1)
+            beyond.append(rows[within.all(axis=1)])
+        if k == n_labels:
+            break
+        waiting, k = np.concatenate(beyond), min(2 * k, n_labels)
+    points = tree.order[common_ancestors(tree, low, high)]
+    return BackedOff(state.bundle.points.take(points), points, best, n_within)
+
+
+def common_ancestors(tree: RootedTree, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the lowest vertex with both `low` and `high` at or below it, all as positions, ``low <= high``.
+
+    What holds the first and the last of some vertices in preorder holds them all. O(depth) time.
+    """
+    ancestor = low.copy()
+    outside = np.flatnonzero(tree.end[ancestor] <= high)
+    while len(outside):
+        ancestor[outside] = tree.parent[ancestor[outside]]
+        outside = outside[tree.end[ancestor[outside]] <= high[outside]]
+    return ancestor

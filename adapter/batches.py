@@ -1,0 +1,142 @@
+"""From outputs to answers for any number of rows: a chunk at a time, whichever labels take part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.candidates import Candidates, Chosen, OneSet, read_candidates, read_set
+from adapter.outputs import OutputReader, OutputRows
+from adapter.state import CandidateSet, State
+from ontology.errors import InputError
+from ontology.geometry import FrechetResult
+from ontology.geometry.scoring.ranking import ranked as best_of_pairs
+
+__all__ = ["one_set", "ranked", "room_for_variances", "variances"]
+
+_VALUES_AT_ONCE = 1 << 24
+_FEW = 256  # keys of a row that are scored one by one, sooner than a search over all is set up
+
+
+def ranked(
+    state: State, reader: OutputReader, rows: OutputRows, k: int, candidates: Candidates | None
+) -> FrechetResult:
+    """Return the best `k` candidates of each row; index and value have shape (n_samples, k) for every k."""
+    asked = None if candidates is None else read_candidates(candidates, len(rows))
+    if isinstance(asked, list):
+        return _ranked_each(state, reader, rows, k, asked)
+    among = state.every if asked is None else state.candidates(asked)
+    _check_k(k, among.n_labels, "labels" if asked is None else "candidates")
+    result = _room(len(rows), k)
+    for start, chunk in reader.chunks(rows, state.order):
+        _write(result, slice(start, start + len(chunk)), among.score(chunk, k))
+    return result
+
+
+def _ranked_each(
+    state: State, reader: OutputReader, rows: OutputRows, k: int, asked: list[Chosen | None]
+) -> FrechetResult:
+    """Rank for rows that each have candidates of their own."""
+    _check_k(k, state.bundle.n_labels, "labels")
+    result = _room(len(rows), k)
+    for start, chunk in reader.chunks(rows, state.order):
+        same: dict[Chosen | None, list[int]] = {}
+        few: dict[int, tuple[str, ...]] = {}
+        for i, chosen in enumerate(asked[start : start + len(chunk)]):
+            if isinstance(chosen, tuple) and len(chosen) <= _FEW:
+                few[i] = chosen
+            else:
+                same.setdefault(chosen, []).append(i)
+        if few:
+            at = np.array(list(few))
+            _write(result, start + at, _ranked_pairs(state, chunk[at], k, list(few.values()), start + at))
+        for chosen, members in same.items():
+            among = state.every if chosen is None else state.candidates(chosen)
+            _check_k(k, among.n_labels, f"candidates of row {start + members[0]}")
+            at = np.array(members)
+            _write(result, start + at, among.score(chunk[at], k))
+    return result
+
+
+def _ranked_pairs(
+    state: State,
+    weights: NDArray[np.float64],
+    k: int,
+    listed: list[tuple[str, ...]],
+    number: NDArray[np.int64],
+) -> FrechetResult:
+    """Rank the few keys listed for each row by the sums of these pairs alone; `number` counts rows."""
+    n = state.bundle.n_labels
+    row = np.repeat(np.arange(len(listed)), [len(keys) for keys in listed])
+    pairs = np.unique(row * n + state.keys.indices(chain.from_iterable(listed)))
+    sample, label = np.divmod(pairs, n)
+    count = np.bincount(sample)
+    least = int(count.argmin())
+    _check_k(k, int(count[least]), f"candidates of row {number[least]}")
+    total = state.pairs_scorer.totals(weights, sample, label)
+    return FrechetResult(*best_of_pairs(sample, label, total, k))
+
+
+def one_set(state: State, candidates: OneSet | None) -> CandidateSet:
+    """Return the candidates of a method that takes one set for all rows."""
+    return state.every if candidates is None else state.candidates(read_set(candidates))
+
+
+def room_for_variances(
+    name: str, state: State, n_rows: int, candidates: OneSet | None, out: NDArray[Any] | None, most: int
+) -> tuple[NDArray[np.int64] | None, NDArray[Any]]:
+    """Return the labels whose variances are wanted (None: all), and an array for them, `out` if given.
+
+    Raises
+    ------
+    InputError
+        For an array of more than `most` numbers, and for an `out` that does not fit.
+    """
+    labels = None if candidates is None else state.labels(read_set(candidates))
+    width = state.bundle.n_labels if labels is None else len(labels)
+    if out is None:
+        if n_rows * width > most:
+            raise InputError(
+                f"{name}: {n_rows} rows x {width} labels exceed {most} numbers; pass at most "
+                f"{max(1, most // width)} rows at a time, name the labels: candidates=[...], or write into a "
+                "memory map: out=np.memmap(...)"
+            )
+        return labels, np.empty((n_rows, width))
+    fair = isinstance(out, np.ndarray) and out.dtype in (np.float64, np.float32)
+    if not (fair and out.shape == (n_rows, width) and out.flags.writeable):
+        given = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise InputError(
+            f"out: {given} given; give a writable float64 or float32 array of shape {(n_rows, width)}"
+        )
+    return labels, out
+
+
+def variances(
+    state: State, reader: OutputReader, rows: OutputRows, labels: NDArray[np.int64] | None
+) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield the slice, the weights and the variances of a few rows after the other."""
+    scorer = state.scorer if labels is None else state.rows_scorer(labels)
+    width = state.bundle.n_labels if labels is None else len(labels)
+    step = max(1, _VALUES_AT_ONCE // width)
+    for start, chunk in reader.chunks(rows, state.order):
+        for first in range(0, len(chunk), step):
+            some = chunk[first : first + step]
+            yield slice(start + first, start + first + len(some)), some, scorer.variance(some)
+
+
+def _check_k(k: int, n: int, what: str) -> None:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= n:
+        raise InputError(f"k: {k!r} given, expected a whole number from 1 to {n}, the number of {what}")
+
+
+def _room(n_rows: int, k: int) -> FrechetResult:
+    n_tied = np.empty(n_rows, dtype=np.int64)
+    return FrechetResult(np.empty((n_rows, k), dtype=np.int64), np.empty((n_rows, k)), n_tied)
+
+
+def _write(result: FrechetResult, at: slice | NDArray[np.int64], found: FrechetResult) -> None:
+    result.index[at], result.value[at], result.n_tied[at] = found.index, found.value, found.n_tied

@@ -1,0 +1,213 @@
+"""Which labels take part in an answer: all of them, a rule, a subtree, a given set, or a set for each row."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Generic, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.bundle import Bundle
+from ontology.errors import InputError, SpaceError, UnknownLabelError
+from ontology.geometry import TreeSpace
+from ontology.keys import Keys
+
+__all__ = [
+    "Candidates",
+    "Chosen",
+    "LeastRecentlyUsed",
+    "OneSet",
+    "Subtree",
+    "chosen_labels",
+    "read_candidates",
+    "read_set",
+]
+
+_RULES = ("leaves", "locus", "observed")
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Subtree:
+    """A label of a tree and everything below it; `key` need not be an allowed label itself."""
+
+    key: str
+
+
+OneSet = Literal["leaves", "locus", "observed"] | Subtree | Iterable[str]
+"""What one set of candidates may be named by."""
+
+Candidates = OneSet | Sequence[OneSet | None]
+"""One set for all rows, or a list with one for each row (None: every label)."""
+
+Chosen = str | Subtree | tuple[str, ...]
+"""A set of candidates as it was asked for, hashable."""
+
+
+class LeastRecentlyUsed(Generic[Value]):
+    """At most `size` values by key, the one used longest ago dropped first; threads may share it.
+
+    Two threads that miss the same key both make its value, and one of the two is kept: making one takes long,
+    and nobody waits for another meanwhile.
+
+    >>> kept = LeastRecentlyUsed[int](2)
+    >>> [kept.get(key, lambda: made) for key, made in [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("b", 5)]]
+    [1, 2, 1, 4, 5]
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Return the value of `key`, made now where it is not there."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+        value = make()
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._size:
+                self._values.popitem(last=False)
+        return value
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def read_set(candidates: OneSet) -> Chosen:
+    """Return one set of candidates, hashable; any other form raises `InputError`.
+
+    >>> read_set(["oak", "elm"])
+    ('oak', 'elm')
+    """
+    return _one(candidates, "candidates")
+
+
+def read_candidates(candidates: Candidates, n_rows: int) -> Chosen | list[Chosen | None]:
+    """Return one set of candidates, or a list with one for each row, each hashable.
+
+    A list of texts is one set of keys; a list of anything else has one entry for each row.
+
+    Raises
+    ------
+    InputError
+        For a text that names no rule, an empty set, and a list of sets of another length than the rows.
+
+    Examples
+    --------
+    >>> read_candidates([["oak"], None], 2)
+    [('oak',), None]
+    """
+    if isinstance(candidates, str | Subtree) or not isinstance(candidates, Iterable):
+        return _one(candidates, "candidates")
+    listed = list(candidates)
+    if all(isinstance(entry, str) for entry in listed):
+        return _one(listed, "candidates")
+    if len(listed) != n_rows:
+        raise InputError(
+            f"candidates: {len(listed)} sets for {n_rows} rows; give one for each row, None for all labels"
+        )
+    for row, entry in enumerate(listed):
+        if isinstance(entry, str):
+            raise InputError(
+                f"candidates: row {row} has the text {entry!r} among sets; give a list of keys: [{entry!r}]"
+            )
+    names = (f"candidates of row {row}" for row in range(n_rows))
+    return [None if entry is None else _one(entry, name) for entry, name in zip(listed, names, strict=True)]
+
+
+def _one(given: object, name: str) -> Chosen:
+    if isinstance(given, str):
+        if given not in _RULES:
+            raise InputError(
+                f"{name}: {given!r} is one text and no rule; give {', '.join(map(repr, _RULES))}, or a list "
+                f"of keys: [{given!r}]"
+            )
+        return given
+    if isinstance(given, Subtree) and isinstance(given.key, str):
+        return given
+    keys = tuple(given) if isinstance(given, Iterable) else (given,)
+    if not all(isinstance(key, str) for key in keys):
+        raise InputError(
+            f"{name}: {given!r} given; one set is {', '.join(map(repr, _RULES))}, a Subtree of one key, or a "
+            "list of keys"
+        )
+    if not keys:
+        raise InputError(f"{name}: no label given; name at least one")
+    return keys
+
+
+def chosen_labels(
+    chosen: Chosen, bundle: Bundle, keys: Keys, tree: TreeSpace | None, locus: Callable[[], NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Return the allowed labels that a set of candidates means; keys in the order given, else ascending.
+
+    Parameters
+    ----------
+    chosen : Chosen
+        What `read_candidates` returned.
+    bundle, keys
+        The label space, and the keys of its allowed labels.
+    tree : TreeSpace or None
+        The space of a tree bundle.
+    locus : callable
+        Computes the locus of the observed labels.
+
+    Raises
+    ------
+    UnknownLabelError
+        For a key that is no allowed label, or that is nowhere in the tree.
+    InputError, SpaceError
+        Where no allowed label is left, and for rules that need a tree without one.
+    """
+    if isinstance(chosen, tuple):
+        return keys.indices(chosen)
+    if isinstance(chosen, Subtree):
+        labels = _below(chosen, bundle, _needed(tree, f"Subtree({chosen.key!r})"))
+        if not len(labels):
+            raise InputError(f"candidates: no allowed label at or below {chosen.key!r}; name another label")
+        return labels
+    if chosen == "locus":
+        return locus()
+    if chosen == "observed":
+        labels = np.flatnonzero(np.isin(bundle.allowed, bundle.observed))
+    elif bundle.labels == "leaves":
+        return np.arange(bundle.n_labels)
+    else:
+        has_child = np.zeros(bundle.n_points, dtype=bool)
+        parent = _needed(tree, "'leaves'").parent
+        has_child[parent[parent >= 0]] = True
+        labels = np.flatnonzero(~has_child[bundle.allowed])
+    if not len(labels):
+        raise InputError(
+            f"candidates: {chosen!r} leaves no allowed label; allow more when building the bundle"
+        )
+    return labels
+
+
+def _below(chosen: Subtree, bundle: Bundle, space: TreeSpace) -> NDArray[np.int64]:
+    point = space.points.find(chosen.key)
+    if point < 0:
+        raise UnknownLabelError(f"candidates: Subtree({chosen.key!r}): no label of the tree has this key")
+    tree = space.tree
+    first = tree.position[point]
+    at = tree.position[bundle.allowed]
+    return np.flatnonzero((at >= first) & (at < tree.end[first]))
+
+
+def _needed(tree: TreeSpace | None, what: str) -> TreeSpace:
+    if tree is None:
+        raise SpaceError(
+            f"candidates: {what} asks who is whose parent, which only a tree bundle holds; build one with "
+            "metric='tree', or list the keys"
+        )
+    return tree

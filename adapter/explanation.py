@@ -1,0 +1,187 @@
+"""Why this answer: which observed labels pulled it where, what came second, and how far it is from argmax."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.backoff import common_ancestors
+from adapter.state import CandidateSet, State
+from ontology.geometry.ties import TIE_RELATIVE, plain_sums, powers
+
+__all__ = ["Contribution", "Explanation", "explain"]
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one observed label adds to the Fréchet variance.
+
+    Attributes
+    ----------
+    key : str
+        The observed label.
+    weight : float
+        Its weight in the row.
+    distance : float
+        From the answer to it, in edge-weight units.
+    pull : float
+        ``weight * distance ** beta``: its share of the variance at the answer.
+    pull_at_argmax : float or None
+        The same at the argmax label; None where the bundle has no distances from that.
+    """
+
+    key: str
+    weight: float
+    distance: float
+    pull: float
+    pull_at_argmax: float | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How the answer to one row came about; ``str()`` shows it.
+
+    Attributes
+    ----------
+    answer : str
+        Key of the answer.
+    value : float
+        Fréchet variance there.
+    n_tied : int
+        Number of labels tied with it, itself included.
+    argmax : str
+        Observed label with the largest weight, the first in canonical order of those tied.
+    argmax_value : float or None
+        Fréchet variance there; None where the bundle has no distances from that label.
+    runner_up : str or None
+        The second label of the ranking; None where there is a single candidate.
+    runner_up_value : float or None
+    margin : float or None
+        By how much the runner-up is worse for each unit of weight: ``(runner_up_value - value) / sum(row)``.
+    path : tuple of str
+        Keys of the labels from the argmax label to the answer, both included; trees only, else empty.
+    names : dict of str to str
+        Name of every key above and below, where the ontology has one that differs.
+    contributions : tuple of Contribution
+        Of the observed labels with a positive weight, the largest pull at the answer or at argmax first.
+    """
+
+    answer: str
+    value: float
+    n_tied: int
+    argmax: str
+    argmax_value: float | None
+    runner_up: str | None
+    runner_up_value: float | None
+    margin: float | None
+    path: tuple[str, ...]
+    names: dict[str, str]
+    contributions: tuple[Contribution, ...]
+
+    def _shown(self, key: str) -> str:
+        return f"{key!r} ({self.names[key]})" if key in self.names else repr(key)
+
+    def __str__(self) -> str:
+        at_argmax = "unknown" if self.argmax_value is None else f"{self.argmax_value:.6g}"
+        lines = [
+            f"answer {self._shown(self.answer)}: variance {self.value:.6g}"
+            + (f", tied with {self.n_tied - 1} more" if self.n_tied > 1 else ""),
+            f"argmax {self._shown(self.argmax)}: variance {at_argmax}",
+        ]
+        if self.runner_up is not None:
+            lines.append(
+                f"runner-up {self._shown(self.runner_up)}: variance {self.runner_up_value:.6g}, "
+                f"margin {self.margin:.6g}"
+            )
+        if len(self.path) > 1:
+            lines.append(f"path {' - '.join(self.names.get(key, key) for key in self.path)}")
+        lines.append("observed label  weight  distance  pull  pull at argmax")
+        for part in self.contributions[:_SHOWN]:
+            there = "-" if part.pull_at_argmax is None else f"{part.pull_at_argmax:.4g}"
+            name = self.names.get(part.key, part.key)
+            lines.append(f"{name}  {part.weight:.4g}  {part.distance:g}  {part.pull:.4g}  {there}")
+        if len(self.contributions) > _SHOWN:
+            lines.append(f"and {len(self.contributions) - _SHOWN} more")
+        return "\n".join(lines)
+
+
+def explain(state: State, among: CandidateSet, weights: NDArray[np.float64]) -> Explanation:
+    """Explain the answer to one row of checked weights, of shape (1, n_observed)."""
+    bundle, row = state.bundle, weights[0]
+    found = among.score(weights, min(2, among.n_labels))
+    index, value = found.index[0].tolist(), found.value[0].tolist()
+    canonical = np.argsort(bundle.observed)
+    best = row[canonical] >= row.max() * (1 - TIE_RELATIVE)
+    column = int(canonical[best.argmax()])
+    positive = np.flatnonzero(row > 0)
+    distances = state.distances[np.array(index[:1])][0]
+    pull = row * powers(distances, state.beta)
+    pull_there, argmax_value = _at_argmax(state, column, row)
+    largest = pull if pull_there is None else np.maximum(pull, pull_there)
+    ranked = positive[np.argsort(-largest[positive], kind="stable")].tolist()
+    second = index[1] if len(index) > 1 else None
+    path = _path(state, int(bundle.observed[column]), int(bundle.allowed[index[0]]))
+    points = [*bundle.allowed[index].tolist(), *bundle.observed[ranked].tolist(), *path]
+    keys = dict(zip(points, bundle.points.take(points), strict=True))
+    named = {keys[point]: name for point, name in zip(points, bundle.names.take(points), strict=True)}
+    return Explanation(
+        answer=keys[points[0]],
+        value=value[0],
+        n_tied=int(found.n_tied[0]),
+        argmax=bundle.observed_keys[column],
+        argmax_value=argmax_value,
+        runner_up=None if second is None else keys[points[1]],
+        runner_up_value=None if second is None else value[1],
+        margin=None if second is None else (value[1] - value[0]) / float(row.sum()),
+        path=tuple(keys[point] for point in path),
+        names={key: name for key, name in named.items() if name != key},
+        contributions=tuple(
+            Contribution(
+                key=keys[int(bundle.observed[i])],
+                weight=float(row[i]),
+                distance=float(distances[i]),
+                pull=float(pull[i]),
+                pull_at_argmax=None if pull_there is None else float(pull_there[i]),
+            )
+            for i in ranked
+        ),
+    )
+
+
+def _at_argmax(
+    state: State, column: int, row: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, float | None]:
+    """Return each observed label's share of the variance at one observed label, and the variance."""
+    bundle = state.bundle
+    point = bundle.observed[column]
+    if state.tree is not None:
+        at = state.tree.tree.position
+        distances = state.tree.tree.distances(at[[point]], at[bundle.observed])
+    else:
+        label = int(np.searchsorted(bundle.allowed, point))
+        if label == bundle.n_labels or bundle.allowed[label] != point:
+            return None, None
+        distances = state.distances[np.array([label])]
+    powered = powers(distances, state.beta)
+    return row * powered[0], float(plain_sums(row[:, None], powered.T, np.zeros(1, dtype=np.int64))[0])
+
+
+def _path(state: State, start: int, end: int) -> list[int]:
+    """Return the points from one to another over the tree; nothing where there is none."""
+    if state.tree is None:
+        return []
+    tree = state.tree.tree
+    a, b = int(tree.position[start]), int(tree.position[end])
+    meet = int(common_ancestors(tree, np.array([min(a, b)]), np.array([max(a, b)]))[0])
+    sides = []
+    for vertex in (a, b):
+        side = []
+        while vertex != meet:
+            side.append(vertex)
+            vertex = int(tree.parent[vertex])
+        sides.append(side)
+    return [int(tree.order[vertex]) for vertex in (*sides[0], meet, *reversed(sides[1]))]

@@ -1,0 +1,344 @@
+"""export_onnx: the adapter's decision as an ONNX graph, alone or appended to a model.
+
+The graph is `adapter.tables.decide` written down: the functions run once on values that note every operation
+instead of carrying it out. Only operators of the standard domain occur, from opset 18 on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.scorer import Adapter
+from adapter.tables import converted, decide, table_of
+from ontology.errors import BindingError, InputError, MissingExtraError
+
+try:
+    import onnx
+    from onnx import TensorProto, checker, helper, numpy_helper, version_converter
+except ImportError as error:
+    raise MissingExtraError.of("onnx", "onnx", "export_onnx") from error
+
+__all__ = ["OPSET", "decision_model", "export_onnx"]
+
+OPSET = 18
+"""Version of the ONNX operators that the graph needs; a model's newer one is kept."""
+
+_IR_VERSION = 8
+_PREFIX = "labelgrove/"
+_MOST_BYTES = 1_900_000_000
+
+
+def export_onnx(
+    adapter: Adapter,
+    path: str | os.PathLike[str],
+    *,
+    model: str | os.PathLike[str] | onnx.ModelProto | None = None,
+    output: str | None = None,
+    dtype: Literal["float64", "float32"] = "float64",
+) -> None:
+    """Write what `decision_model` returns for the same arguments to the file `path`."""
+    onnx.save(decision_model(adapter, model=model, output=output, dtype=dtype), os.fspath(path))
+
+
+def decision_model(
+    adapter: Adapter,
+    *,
+    model: str | os.PathLike[str] | onnx.ModelProto | None = None,
+    output: str | None = None,
+    dtype: Literal["float64", "float32"] = "float64",
+) -> onnx.ModelProto:
+    """Return the decision as an ONNX model with the outputs ``frechet_index`` and ``frechet_label``.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        Label space, observed labels, the order of the model's columns and what the model gives
+        (probabilities, log-probabilities or logits, with their temperature).
+    model : str, path or onnx.ModelProto, optional
+        Model to append the decision to; it keeps its own outputs. By default the graph stands alone, with
+        one input, named like `Adapter.outputs`, of shape (n_samples, n_observed).
+    output : str, optional
+        The model's output that feeds the decision; by default the only one that has n_observed columns.
+    dtype : {"float64", "float32"}, default="float64"
+        In which sums are taken. With float64 the labels are those of `Adapter`; with float32 they are within
+        the band that `adapter.arrays` states.
+
+    Raises
+    ------
+    BindingError
+        Where no output of the model fits, or more than one does.
+    InputError
+        For an argument that breaks a rule, a model that cannot be brought to opset 18, and a file beyond
+        2 GB.
+
+    Notes
+    -----
+    ``frechet_index`` (int64) refers to `Adapter.keys`, ``frechet_label`` (string) is the key; both have shape
+    (n_samples,). The graph checks nothing: rows are finite, non-negative and not all zero. Metadata name the
+    bundle, the ontology and the observed labels. A block's matrix is stored in its own dtype and widened when
+    the model runs: n_labels * n_observed numbers of `dtype`.
+
+    Examples
+    --------
+    >>> from ontology.labelgraph import LabelGraph
+    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
+    >>> model = decision_model(Adapter.from_graph(graph, ["oak", "elm"]))
+    >>> [value.name for value in model.graph.output]
+    ['frechet_index', 'frechet_label']
+    """
+    if dtype not in ("float64", "float32"):
+        raise InputError(f"dtype: {dtype!r} given; choose float64 or float32")
+    adapter = adapter.pinned()
+    real = np.dtype(dtype)
+    fed: int
+    source: str
+    whole = None if model is None else _loaded(model)
+    if whole is None:
+        source, fed = adapter.outputs, helper.np_dtype_to_tensor_dtype(real)
+    else:
+        source, fed = _feeding(whole, output, adapter.n_observed)
+    graph = _Graph()
+    given = graph.operation(
+        "Cast", real, _Value(graph, source, real), to=helper.np_dtype_to_tensor_dtype(real)
+    )
+    if adapter.outputs != "probabilities":
+        given = graph.operation("Softmax", real, given * (1 / adapter.temperature), axis=-1)
+    index = _decision(graph, adapter, given)
+    graph.named("Identity", "frechet_index", index.name)
+    labels = graph.constant(np.array(list(adapter.keys), dtype=object))
+    graph.named("Gather", "frechet_label", labels.name, "frechet_index")
+    finished = _finished(graph, whole, source, fed, adapter)
+    if finished.ByteSize() > _MOST_BYTES:
+        raise InputError(
+            f"the model takes {finished.ByteSize()} bytes and an ONNX file holds 2 GB; allow fewer labels"
+        )
+    checker.check_model(finished)
+    return finished
+
+
+def _decision(graph: _Graph, adapter: Adapter, given: _Value) -> _Value:
+    def constant(array: NDArray[Any] | None) -> _Value | None:
+        if array is None:
+            return None
+        kind = array.dtype.kind
+        dtype = given.dtype if kind == "f" else np.dtype(np.int64) if kind == "i" else array.dtype
+        return graph.constant(np.ascontiguousarray(array, dtype=dtype))
+
+    table = converted(table_of(adapter), constant)
+    xp = _Namespace(graph)
+    weights = xp.take(xp.matrix_transpose(given), table.columns, axis=0)
+    index: _Value = decide(xp, table, weights, float(np.finfo(given.dtype).eps) / 2)
+    return index
+
+
+def _loaded(model: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
+    """Return the model with opset 18 or later."""
+    loaded = model if isinstance(model, onnx.ModelProto) else onnx.load(os.fspath(model))
+    version = max((o.version for o in loaded.opset_import if o.domain in ("", "ai.onnx")), default=OPSET)
+    if version >= OPSET:
+        copy = onnx.ModelProto()
+        copy.CopyFrom(loaded)
+        return copy
+    try:
+        return version_converter.convert_version(loaded, OPSET)
+    except (RuntimeError, ValueError) as error:
+        raise InputError(
+            f"model: opset {version}, and it cannot be brought to {OPSET} ({error}); export it with opset "
+            f"{OPSET} or later"
+        ) from error
+
+
+def _feeding(model: onnx.ModelProto, output: str | None, n_observed: int) -> tuple[str, int]:
+    """Return name and element type of the output that feeds the decision."""
+    shown, fitting = [], []
+    for value in model.graph.output:
+        shape = [d.dim_value or d.dim_param or "?" for d in value.type.tensor_type.shape.dim]
+        shown.append(f"{value.name} {shape}")
+        if len(shape) == 2 and shape[1] == n_observed and output in (None, value.name):
+            fitting.append((value.name, value.type.tensor_type.elem_type))
+    if len(fitting) != 1:
+        raise BindingError(
+            f"output: {output!r} given; the model's outputs are {', '.join(shown)}, and {len(fitting)} of "
+            f"them fit; name one of shape (n_samples, {n_observed}): a column for each observed label"
+        )
+    return fitting[0]
+
+
+def _finished(
+    graph: _Graph, model: onnx.ModelProto | None, source: str, fed: int, adapter: Adapter
+) -> onnx.ModelProto:
+    """Return the whole model, with metadata."""
+    read = {name for node in graph.nodes for name in node.input}
+    constants = [constant for constant in graph.constants if constant.name in read]
+    outputs = [
+        helper.make_tensor_value_info("frechet_index", TensorProto.INT64, [None]),
+        helper.make_tensor_value_info("frechet_label", TensorProto.STRING, [None]),
+    ]
+    if model is None:
+        entry = helper.make_tensor_value_info(source, fed, [None, adapter.n_observed])
+        body = helper.make_graph(graph.nodes, "labelgrove", [entry], outputs, constants)
+        model = helper.make_model(
+            body, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=_IR_VERSION
+        )
+    else:
+        taken = {name for node in model.graph.node for name in node.output} & {o.name for o in outputs}
+        if taken:
+            raise InputError(f"model: it has values named {sorted(taken)} already; rename them")
+        model.graph.node.extend(graph.nodes)
+        model.graph.initializer.extend(constants)
+        model.graph.output.extend(outputs)
+        model.ir_version = max(model.ir_version, _IR_VERSION)
+    bundle = adapter.bundle
+    for key, value in (
+        ("bundle", bundle.digest),
+        ("ontology", bundle.ontology),
+        ("ontology_digest", bundle.ontology_digest),
+        ("observed", json.dumps(adapter.observed, ensure_ascii=False)),
+    ):
+        entry = model.metadata_props.add()
+        entry.key, entry.value = f"labelgrove.{key}", value
+    return model
+
+
+class _Graph:
+    """Nodes and constants as they are noted."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def constant(self, array: Any) -> _Value:
+        """Note a constant."""
+        array = np.asarray(array)
+        name = f"{_PREFIX}constant_{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(array, name))
+        return _Value(self, name, array.dtype, array.shape)
+
+    def operation(self, kind: str, dtype: Any, *inputs: _Value, **attributes: Any) -> _Value:
+        """Note an operation and return its result."""
+        name = f"{_PREFIX}{kind}_{len(self.nodes)}"
+        self.named(kind, name, *(value.name for value in inputs), **attributes)
+        return _Value(self, name, np.dtype(dtype))
+
+    def named(self, kind: str, result: str, *inputs: str, **attributes: Any) -> None:
+        """Note an operation whose result has a name of its own."""
+        self.nodes.append(helper.make_node(kind, list(inputs), [result], name=result, **attributes))
+
+
+class _Value:
+    """What an operation will give; `shape` is known for constants, and the value itself elsewhere."""
+
+    def __init__(self, graph: _Graph, name: str, dtype: np.dtype[Any], shape: Any = None) -> None:
+        self.graph, self.name, self.dtype = graph, name, dtype
+        self.shape = self if shape is None else shape
+
+    def _with(self, kind: str, other: Any, dtype: Any = None, swapped: bool = False) -> _Value:
+        if not isinstance(other, _Value):
+            other = self.graph.constant(np.array(other, dtype=self.dtype))
+        pair = (other, self) if swapped else (self, other)
+        return self.graph.operation(kind, dtype or self.dtype, *pair)
+
+    def __add__(self, other: Any) -> _Value:
+        return self._with("Add", other)
+
+    def __sub__(self, other: Any) -> _Value:
+        return self._with("Sub", other)
+
+    def __mul__(self, other: Any) -> _Value:
+        return self._with("Mul", other)
+
+    def __rmul__(self, other: Any) -> _Value:
+        return self._with("Mul", other, swapped=True)
+
+    def __and__(self, other: Any) -> _Value:
+        return self._with("And", other)
+
+    def __lt__(self, other: Any) -> _Value:
+        return self._with("Less", other, bool)
+
+    def __le__(self, other: Any) -> _Value:
+        return self._with("LessOrEqual", other, bool)
+
+    def __ge__(self, other: Any) -> _Value:
+        return self._with("GreaterOrEqual", other, bool)
+
+    def __getitem__(self, key: tuple[slice, slice]) -> _Value:
+        """Rows of a constant."""
+        ends = (self.graph.constant(np.array([end])) for end in (key[0].start, key[0].stop, 0))
+        return self.graph.operation("Slice", self.dtype, self, *ends)
+
+
+class _Namespace:
+    """The part of the array API that `adapter.tables` uses."""
+
+    int32 = np.dtype(np.int32)
+
+    def __init__(self, graph: _Graph) -> None:
+        self._graph = graph
+
+    def _axis(self, axis: int) -> _Value:
+        return self._graph.constant(np.array([axis]))
+
+    def take(self, x: _Value, indices: _Value, *, axis: int) -> _Value:
+        return self._graph.operation("Gather", x.dtype, x, indices, axis=axis)
+
+    def cumulative_sum(self, x: _Value, *, axis: int) -> _Value:
+        return self._graph.operation("CumSum", x.dtype, x, self._graph.constant(np.array(axis)))
+
+    def sum(self, x: _Value, *, axis: int, keepdims: bool = False) -> _Value:
+        return self._graph.operation("ReduceSum", x.dtype, x, self._axis(axis), keepdims=int(keepdims))
+
+    def min(self, x: _Value, *, axis: int, keepdims: bool = False) -> _Value:
+        return self._graph.operation("ReduceMin", x.dtype, x, self._axis(axis), keepdims=int(keepdims))
+
+    def argmax(self, x: _Value, *, axis: int) -> _Value:
+        return self._graph.operation("ArgMax", np.int64, x, axis=axis, keepdims=0)
+
+    def where(self, condition: _Value, x: _Value, y: _Value) -> _Value:
+        return self._graph.operation("Where", x.dtype, condition, x, y)
+
+    def minimum(self, x: _Value, y: _Value) -> _Value:
+        return self._graph.operation("Min", x.dtype, x, y)
+
+    def nonzero(self, x: _Value) -> tuple[_Value, _Value]:
+        places = self._graph.operation("NonZero", np.int64, x)
+        sample, candidate = (self.take(places, self._graph.constant(np.array(i)), axis=0) for i in (0, 1))
+        return sample, candidate
+
+    def astype(self, x: _Value, dtype: Any) -> _Value:
+        return self._graph.operation("Cast", dtype, x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+    def reshape(self, x: _Value, shape: Any) -> _Value:
+        if isinstance(shape, _Value):
+            wanted = self._graph.operation("Shape", np.int64, shape)
+        else:
+            wanted = self._graph.constant(np.array(shape))
+        return self._graph.operation("Reshape", x.dtype, x, wanted)
+
+    def expand_dims(self, x: _Value, *, axis: int) -> _Value:
+        return self._graph.operation("Unsqueeze", x.dtype, x, self._axis(axis))
+
+    def full_like(self, x: _Value, value: float) -> _Value:
+        """As large as `x` where that is known; else one number, which broadcasts."""
+        shape = () if isinstance(x.shape, _Value) else x.shape
+        return self._graph.constant(np.full(shape, value, dtype=x.dtype))
+
+    def ones_like(self, x: _Value) -> _Value:
+        return self.full_like(x, 1)
+
+    def zeros_like(self, x: _Value) -> _Value:
+        return self.full_like(x, 0)
+
+    def matmul(self, x: _Value, y: _Value) -> _Value:
+        return self._graph.operation("MatMul", x.dtype, x, y)
+
+    def matrix_transpose(self, x: _Value) -> _Value:
+        return self._graph.operation("Transpose", x.dtype, x, perm=[1, 0])
+
+    def concat(self, arrays: list[_Value], *, axis: int) -> _Value:
+        return self._graph.operation("Concat", arrays[0].dtype, *arrays, axis=axis)

@@ -1,0 +1,340 @@
+"""What a model emits, read into checked weights a chunk at a time, columns in the order of the bundle.
+
+Dense arrays of any real dtype and memory order, and sparse outputs (`SparseOutputs`, scipy.sparse matrices),
+give the same weights to the last bit: a sparse chunk is written out before anything is computed from it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ontology.errors import InputError, WeightError
+from ontology.geometry.ties import refuse_bad_rows, row_faults
+
+__all__ = ["OutputKind", "OutputReader", "OutputRows", "Outputs", "SparseOutputs"]
+
+OutputKind = Literal["probabilities", "log_probabilities", "logits"]
+"""What the numbers of a model are."""
+
+_KINDS = ("probabilities", "log_probabilities", "logits")
+_CHUNK_ROWS = 4096
+_CHUNK_VALUES = 1 << 22
+_LARGEST_LOG = 0.01  # what rounding in float16 may leave above zero
+
+Faults = tuple[tuple[str, NDArray[Any]], ...]
+
+
+class OutputRows(Protocol):
+    """Outputs of known shape whose values are not yet checked."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        ...
+
+    def part(self, of: slice, order: NDArray[np.int64] | None, absent: float) -> NDArray[Any]:
+        """Return some rows in full, columns in `order`; what a sparse row does not list is `absent`."""
+        ...
+
+
+@dataclass(frozen=True)
+class SparseOutputs:
+    """The few outputs of each row that a large model lists, such as its best 100 classes.
+
+    Attributes
+    ----------
+    indices : array_like of shape (n_samples, m), dtype=int
+        Columns of the model, in any order, each once in a row; -1 lists nothing, whatever its value.
+    values : array_like of shape (n_samples, m)
+        What the model says of them: probabilities, log-probabilities or logits. A column that is not listed
+        has probability 0.
+
+    Examples
+    --------
+    >>> from adapter import Adapter
+    >>> from ontology.labelgraph import LabelGraph
+    >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+    >>> graph = LabelGraph.from_edges(pairs)
+    >>> adapter = Adapter.from_graph(graph, ["oak", "elm", "moss"])
+    >>> adapter.predict(SparseOutputs([[1, 0], [2, -1]], [[0.5, 0.5], [0.9, 0.0]]))
+    ['tree', 'moss']
+    """
+
+    indices: ArrayLike
+    values: ArrayLike
+
+
+Outputs = ArrayLike | SparseOutputs
+"""What every method of an adapter takes; a scipy.sparse matrix does as well."""
+
+
+@dataclass(frozen=True)
+class _DenseRows:
+    values: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def part(self, of: slice, order: NDArray[np.int64] | None, absent: float) -> NDArray[Any]:
+        return self.values[of] if order is None else self.values[of].take(order, axis=1)
+
+
+@dataclass(frozen=True)
+class _SparseRows:
+    """Row r lists ``column[begin[r]:begin[r + 1]]``."""
+
+    begin: NDArray[Any]
+    column: NDArray[Any]
+    value: NDArray[Any]
+    n_columns: int
+
+    def __len__(self) -> int:
+        return len(self.begin) - 1
+
+    def part(self, of: slice, order: NDArray[np.int64] | None, absent: float) -> NDArray[Any]:
+        begin = self.begin[of.start : of.stop + 1].astype(np.int64)
+        column, value = self.column[begin[0] : begin[-1]], self.value[begin[0] : begin[-1]]
+        row = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+        listed = column != -1
+        if not listed.all():
+            row, column, value = row[listed], column[listed], value[listed]
+        if len(column) and not (column.min() >= 0 and column.max() < self.n_columns):
+            at = int(np.flatnonzero((column < 0) | (column >= self.n_columns))[0])
+            raise WeightError(
+                f"P: row {row[at] + of.start} lists column {column[at]}; a column is within "
+                f"0..{self.n_columns - 1}, or -1 for none"
+            )
+        if order is not None:
+            column = np.argsort(order)[column]
+        out = np.full((len(begin) - 1, self.n_columns), absent)
+        seen = np.zeros(out.shape, dtype=bool)
+        seen[row, column] = True
+        if np.count_nonzero(seen) < len(column):
+            again = np.flatnonzero(np.bincount(row, minlength=len(out)) > seen.sum(axis=1))[0]
+            raise WeightError(
+                f"P: row {again + of.start} lists a column twice; list each once (a scipy matrix: call "
+                "P.sum_duplicates() where values of one column add up)"
+            )
+        out[row, column] = value
+        return out
+
+
+class OutputReader:
+    """Reads the outputs of one kind of model.
+
+    Parameters
+    ----------
+    kind : {"probabilities", "log_probabilities", "logits"}
+        ``"probabilities"`` are taken as they are, rows need not sum to one; the others go through the softmax
+        of each row divided by `temperature`.
+    temperature : float
+        Positive; above 1 flattens, below 1 sharpens.
+    n_columns : int
+        Number of columns of the model.
+
+    Examples
+    --------
+    >>> reader = OutputReader("logits", 2.0, 3)
+    >>> ((start, weights),) = reader.chunks(reader.rows([[0.0, 0.0, -np.inf]]))
+    >>> start, weights.tolist()
+    (0, [[0.5, 0.5, 0.0]])
+    """
+
+    def __init__(self, kind: OutputKind, temperature: float, n_columns: int) -> None:
+        if kind not in _KINDS:
+            raise InputError(f"outputs: {kind!r} given; choose {', '.join(map(repr, _KINDS))}")
+        number = isinstance(temperature, int | float | np.integer | np.floating)
+        if not number or isinstance(temperature, bool) or not 0 < temperature <= sys.float_info.max:
+            raise InputError(f"temperature: {temperature!r} given; it is a positive finite number")
+        if kind == "probabilities" and temperature != 1:
+            raise InputError(
+                f"temperature: {temperature!r} given with outputs='probabilities'; a temperature divides "
+                "logits: give those with outputs='logits', or np.log of the probabilities with "
+                "outputs='log_probabilities'"
+            )
+        self.kind, self.temperature, self.n_columns = kind, float(temperature), n_columns
+        self._absent = 0.0 if kind == "probabilities" else -np.inf
+
+    def rows(self, P: Any, columns: tuple[str, ...] = ()) -> OutputRows:
+        """Return outputs as rows; `columns` are named where their number is wrong.
+
+        Raises
+        ------
+        WeightError
+            For another shape, and a dtype that holds no real numbers.
+        """
+        if isinstance(P, _DenseRows | _SparseRows):
+            return P
+        if isinstance(P, SparseOutputs):
+            return self._listed(P)
+        sparse = sys.modules.get("scipy.sparse")
+        if sparse is not None and sparse.issparse(P):
+            if P.ndim != 2 or P.shape[1] != self.n_columns:
+                raise self._wrong_shape(P.shape, columns)
+            _refuse_dtype("P", P.dtype)
+            csr = P.tocsr()
+            return _SparseRows(csr.indptr, csr.indices, csr.data, self.n_columns)
+        given = np.atleast_2d(_array("P", P))
+        if given.ndim != 2 or given.shape[1] != self.n_columns:
+            raise self._wrong_shape(np.shape(P), columns)
+        return _DenseRows(given)
+
+    def chunks(
+        self, rows: OutputRows, order: NDArray[np.int64] | None = None, *, independent: bool = False
+    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield the first row and the weights of each chunk; column i is ``order[i]`` of the model.
+
+        Parameters
+        ----------
+        rows : OutputRows
+            What `rows` returned.
+        order : ndarray of shape (n_columns,), dtype=int64, optional
+            The model's own order by default.
+        independent : bool, default=False
+            Whether each number is a probability of its own, as in a model of several labels for a row: logits
+            then go through the logistic function, nothing is above 1, and a row may be all zero.
+
+        Raises
+        ------
+        WeightError
+            For rows that break a rule, counted over all of them.
+        """
+        # without conversion, values are only moved: rounding does not depend on the order of columns
+        step = max(1, min(_CHUNK_ROWS, _CHUNK_VALUES // self.n_columns))
+        for start in range(0, len(rows), step):
+            part = self._part(rows, slice(start, min(start + step, len(rows))), order)
+            if independent:
+                if any(bad.any() for _, bad in self._independent_faults(part)):
+                    self._refuse(rows, step, self._independent_faults)
+                yield start, self._chances(part)
+            elif self.kind == "probabilities":
+                with np.errstate(over="ignore", invalid="ignore"):
+                    total = part.sum(axis=1)
+                try:
+                    refuse_bad_rows(part, total)
+                except WeightError:
+                    self._refuse(rows, step, row_faults)
+                yield start, part
+            else:
+                yield start, self._softmax(part, rows, step)
+
+    def _part(self, rows: OutputRows, of: slice, order: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        return rows.part(of, order, self._absent).astype(np.float64, order="C")
+
+    def _softmax(self, part: NDArray[np.float64], rows: OutputRows, step: int) -> NDArray[np.float64]:
+        largest = part.max(axis=1, keepdims=True)
+        fair = np.isfinite(largest).all() and (self.kind == "logits" or largest.max() <= _LARGEST_LOG)
+        if not fair:
+            self._refuse(rows, step, self._log_faults)
+        with np.errstate(over="ignore"):  # what is too far below the largest is minus infinity
+            part -= largest
+            part /= self.temperature
+        np.exp(part, out=part)
+        part /= part.sum(axis=1, keepdims=True)
+        return part
+
+    def _chances(self, part: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.kind == "probabilities":
+            return part
+        if self.kind == "log_probabilities":
+            np.minimum(part, 0.0, out=part)
+        with np.errstate(over="ignore"):
+            part /= self.temperature
+        if self.kind == "log_probabilities":
+            return np.exp(part, out=part)
+        part *= 0.5  # the logistic function as a hyperbolic tangent never overflows
+        np.tanh(part, out=part)
+        part += 1.0
+        part *= 0.5
+        return part
+
+    def _log_faults(self, rows: NDArray[np.float64]) -> Faults:
+        above = np.any(rows > _LARGEST_LOG, axis=1) & (self.kind == "log_probabilities")
+        return (
+            ("hold NaN or plus infinity", np.any(np.isnan(rows) | (rows == np.inf), axis=1)),
+            ("hold a value above 0, which no log-probability is", above),
+            ("are minus infinity alone", np.all(rows == -np.inf, axis=1)),
+        )
+
+    def _independent_faults(self, rows: NDArray[np.float64]) -> Faults:
+        if self.kind != "probabilities":
+            return self._log_faults(rows)[:2]
+        return (
+            ("hold NaN or infinity", ~np.all(np.isfinite(rows), axis=1)),
+            ("hold a negative value", np.any(rows < 0, axis=1)),
+            ("hold a value above 1", np.any(rows > 1, axis=1)),
+        )
+
+    def _refuse(
+        self, rows: OutputRows, step: int, faults_of: Callable[[NDArray[np.float64]], Faults]
+    ) -> None:
+        """Raise for the first rule that any row breaks, with all rows that break it counted."""
+        found: dict[str, list[int]] = {}
+        for start in range(0, len(rows), step):
+            part = self._part(rows, slice(start, min(start + step, len(rows))), None)
+            for fault, bad in faults_of(part):
+                found.setdefault(fault, []).extend((np.flatnonzero(bad) + start).tolist())
+        fault, bad_rows = next((fault, at) for fault, at in found.items() if at)
+        shown = ", ".join(map(str, bad_rows[:5])) + (", ..." if len(bad_rows) > 5 else "")
+        raise WeightError(f"P: {len(bad_rows)} rows {fault} (rows {shown}); {self._advice(fault)}")
+
+    def _advice(self, fault: str) -> str:
+        if self.kind == "log_probabilities" and "above 0" in fault:
+            return "if these are logits, make the adapter with outputs='logits'"
+        if self.kind != "probabilities":
+            return "a row holds finite numbers, or minus infinity where the probability is 0"
+        rule = "a row holds finite, non-negative numbers, at least one of them positive"
+        if "negative" in fault or "above 1" in fault:
+            return (
+                f"{rule}; if these are logits, make the adapter with outputs='logits', which applies the "
+                "softmax, if log-probabilities with outputs='log_probabilities'"
+            )
+        return rule
+
+    def _listed(self, given: SparseOutputs) -> _SparseRows:
+        indices = np.atleast_2d(_array("indices", given.indices, "iu"))
+        values = np.atleast_2d(_array("values", given.values))
+        if indices.ndim != 2 or indices.shape != values.shape:
+            raise WeightError(
+                f"P: indices of shape {indices.shape} and values of shape {values.shape}; both are "
+                "(n_samples, m)"
+            )
+        begin = np.arange(len(indices) + 1) * indices.shape[1]
+        column = indices.ravel() if indices.dtype.kind == "i" else indices.ravel().astype(np.int64)
+        return _SparseRows(begin, column, values.ravel(), self.n_columns)
+
+    def _wrong_shape(self, shape: tuple[int, ...], columns: tuple[str, ...]) -> WeightError:
+        named = f", in the order of adapter.observed: {', '.join(columns[:3])}, ..." if columns else ""
+        return WeightError(
+            f"P: shape {shape} given, expected (n_samples, {self.n_columns}); one column for each observed "
+            f"label{named}"
+        )
+
+
+def _array(name: str, given: Any, kinds: str = "iuf") -> NDArray[Any]:
+    if isinstance(given, np.ma.MaskedArray):
+        raise WeightError(f"{name}: a masked array has no number where it is masked; fill it first")
+    try:
+        array = np.asarray(given)
+    except ValueError as error:
+        raise WeightError(f"{name}: rows of different lengths ({error}); give rows of one length") from None
+    except (TypeError, RuntimeError) as error:  # what tensors on a device and with gradients raise
+        raise WeightError(
+            f"{name}: of type {type(given).__name__}, which numpy cannot read ({error}); give "
+            "numbers in the memory of this machine, without gradients"
+        ) from None
+    if array.size or array.dtype.kind not in "f":  # an empty list has dtype float64
+        _refuse_dtype(name, array.dtype, kinds)
+    return array
+
+
+def _refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
+    if dtype.kind not in kinds:
+        advice = "convert it with .astype(float) if its values are meant" if dtype.kind == "b" else ""
+        wanted = "whole numbers" if kinds == "iu" else "real numbers"
+        raise WeightError(f"{name}: dtype {dtype} given; give {wanted}{'; ' if advice else ''}{advice}")

@@ -1,0 +1,198 @@
+"""State: one bundle bound to the columns of one model, with its scorers; never changed once made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.binding import By, bind
+from adapter.bundle import Bundle
+from adapter.candidates import Chosen, LeastRecentlyUsed, chosen_labels
+from ontology.errors import InputError
+from ontology.geometry import (
+    DenseScorer,
+    FrechetResult,
+    GraphScorer,
+    MetricSpace,
+    RestrictedTreeScorer,
+    Scorer,
+    TreeSpace,
+    make_scorer,
+)
+from ontology.geometry.scoring.densescorer import Rows, RowsOnDemand
+from ontology.geometry.ties import check_beta
+from ontology.keys import Keys, Texts
+
+__all__ = ["CandidateSet", "State"]
+
+_SETS_KEPT = 16
+_SMALL_ENTRIES = 1 << 17  # distances that are measured faster than a tree is searched for their labels
+_COPIED_ENTRIES = 1 << 24
+
+
+class _Picked:
+    """Some rows of others, read when they are asked for."""
+
+    def __init__(self, rows: Rows, labels: NDArray[np.int64]) -> None:
+        self._rows, self._labels = rows, labels
+        self.shape = (len(labels), rows.shape[1])
+
+    def __getitem__(self, rows: slice | NDArray[np.int64], /) -> NDArray[Any]:
+        return self._rows[self._labels[rows]]
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateSet:
+    """Labels that take part in an answer: how many, and a scorer of these alone.
+
+    Attributes
+    ----------
+    n_labels : int
+    scorer : Scorer
+    labels : ndarray of shape (n_labels,), dtype=int64, or None
+        The allowed labels they are, ascending; None where they are all of them.
+    """
+
+    n_labels: int
+    scorer: Scorer
+    labels: NDArray[np.int64] | None = None
+
+    def score(self, weights: NDArray[np.float64], k: int) -> FrechetResult:
+        """Return the best `k` of them, as allowed labels, in arrays of shape (n_samples, k)."""
+        found = self.scorer.score(weights, top=k)
+        index = found.index if self.labels is None else self.labels[found.index]
+        return FrechetResult(index.reshape(-1, k), found.value.reshape(-1, k), found.n_tied)
+
+
+class State:
+    """What an adapter answers from.
+
+    Parameters
+    ----------
+    bundle : Bundle
+        Label space and observed labels.
+    columns : iterable of str or None
+        What the model calls its columns; the bundle's observed labels by default.
+    by : {"auto", "key", "name", "position"}
+        How columns are read.
+    beta : float
+        Exponent of the distances.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_observed,), dtype=int64, or None
+        Column of the model for each observed label of the bundle; None where they are the same.
+    observed : tuple of str
+        Keys of the observed labels in the order of the model's columns.
+    space : MetricSpace or None
+        None for a block, which holds no distances but those to observed labels.
+    distances : Rows
+        From allowed labels to observed ones.
+    scorer : Scorer
+        Of all allowed labels.
+    """
+
+    def __init__(self, bundle: Bundle, columns: Iterable[str] | None, by: By, beta: float) -> None:
+        self.bundle, self.beta = bundle, check_beta(beta)
+        self.order: NDArray[np.int64] | None = None
+        self.observed = bundle.observed_keys
+        if columns is not None:
+            order = bind(columns, bundle.observed_keys, bundle.observed_names, by=by)
+            if (order != np.arange(len(order))).any():
+                self.order = order
+                self.observed = tuple(bundle.observed_keys[i] for i in np.argsort(order))
+        self.space: MetricSpace | None = None
+        if bundle.distances is not None:
+            self.distances: Rows = bundle.distances
+            self.scorer: Scorer = self._of_rows(bundle.distances)
+        else:
+            self.space = bundle.space()
+            self.distances = RowsOnDemand(self.space, bundle.observed)
+            self.scorer = make_scorer(self.space, bundle.observed_keys, beta=beta)
+        self._sets = LeastRecentlyUsed[CandidateSet](_SETS_KEPT)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Keys of the allowed labels."""
+        if self.space is not None:
+            return self.space.keys
+        bundle = self.bundle
+        whole = bundle.n_labels == bundle.n_points
+        return bundle.points if whole else Keys.from_strings(bundle.points.take(bundle.allowed))
+
+    @cached_property
+    def names(self) -> Texts:
+        """Names of the allowed labels."""
+        bundle = self.bundle
+        whole = bundle.n_labels == bundle.n_points
+        return bundle.names if whole else Texts.from_strings(bundle.names.take(bundle.allowed))
+
+    @property
+    def tree(self) -> TreeSpace | None:
+        """The space of a tree bundle."""
+        return self.space if isinstance(self.space, TreeSpace) else None
+
+    @cached_property
+    def every(self) -> CandidateSet:
+        """All allowed labels."""
+        return CandidateSet(self.bundle.n_labels, self.scorer)
+
+    @cached_property
+    def pairs_scorer(self) -> DenseScorer:
+        """What sums up single pairs of a row and a label."""
+        return DenseScorer(self.distances, beta=self.beta)
+
+    def candidates(self, chosen: Chosen) -> CandidateSet:
+        """Return a set of candidates with its scorer, kept for the next call."""
+        return self._sets.get(chosen, lambda: self._prepared(np.unique(self.labels(chosen))))
+
+    def labels(self, chosen: Chosen) -> NDArray[np.int64]:
+        """Return the allowed labels that `chosen` means, keys in the order given."""
+        return chosen_labels(chosen, self.bundle, self.keys, self.tree, self._locus)
+
+    def rows_scorer(self, labels: NDArray[np.int64]) -> DenseScorer:
+        """Return a scorer of `labels` in their order; where they are many, it measures when asked."""
+        few = len(labels) * self.bundle.n_observed <= _COPIED_ENTRIES
+        rows = self.distances[labels] if few else _Picked(self.distances, labels)
+        return DenseScorer(rows, beta=self.beta)
+
+    def decoded(self, indices: NDArray[np.int64]) -> list[str]:
+        """Return the keys at `indices`, each distinct one decoded once."""
+        if len(indices) == 1:
+            return [self.keys[int(indices[0])]]
+        distinct, inverse = np.unique(indices, return_inverse=True)
+        keys = np.array(self.keys.take(distinct), dtype=object)
+        return list(keys[inverse])
+
+    def _prepared(self, labels: NDArray[np.int64]) -> CandidateSet:
+        entries = len(labels) * self.bundle.n_observed
+        if len(labels) == self.bundle.n_labels:
+            return self.every
+        if entries <= _SMALL_ENTRIES:
+            return CandidateSet(len(labels), DenseScorer(self.distances[labels], beta=self.beta), labels)
+        if self.tree is not None and self.beta == 2:
+            within = TreeSpace(self.tree.points, self.tree.tree, self.bundle.allowed[labels])
+            return CandidateSet(len(labels), RestrictedTreeScorer(within, self.bundle.observed), labels)
+        if entries <= _COPIED_ENTRIES:
+            return CandidateSet(len(labels), self._of_rows(self.distances[labels]), labels)
+        return CandidateSet(len(labels), self.rows_scorer(labels), labels)
+
+    def _of_rows(self, rows: NDArray[Any]) -> Scorer:
+        return GraphScorer(rows) if self.beta == 2 else DenseScorer(rows, beta=self.beta)
+
+    def _locus(self) -> NDArray[np.int64]:
+        if self.beta != 2:
+            raise InputError(
+                f"candidates: 'locus' is of beta 2, and this adapter has beta {self.beta:g}; list keys"
+            )
+        from ontology.geometry.loci.locus import locus_index
+
+        if self.space is not None:
+            return locus_index(self.space, self.bundle.observed).index
+        space = self.bundle.space()
+        return locus_index(space, np.arange(self.bundle.n_observed)).index

@@ -1,0 +1,414 @@
+"""The decision as plain arrays and a few array operations, for engines that run none of our kernels.
+
+What `adapter.arrays`, `adapter.torch` and `adapter.onnx` share: the constants of an adapter (`TreeTable`,
+`DenseTable`) and the arithmetic over them, written once against the Python array API standard, without loops
+over samples or labels and without a shape that depends on values, but for the finalists.
+
+**Trees.** Let v be a node of the skeleton (observed labels, and vertices where ways between them meet), D
+its depth below the first node, m0 and m1 weight and moment of the observed labels below it: differences of
+running sums in preorder. With W, A1 and A2 the sums of ``w``, ``w D`` and ``w D^2`` over all observed labels,
+and P1 and P2 the sums of ``length * m0`` and ``(D^2 - Dp^2) m0 - length * m1`` over the edges down to v::
+
+    S(v) = W D + A1 - 2 P1                            first moment
+    F(v) = W D^2 + 2 D A1 + A2 - 4 D P1 + 4 P2        Fréchet variance
+
+Sums over ways down are running sums over the nodes in preorder: an edge counts from its node on, until the
+subtree of that node ends. A label that hangs at height h on a vertex t below p, on the edge to its child c,
+has ``F(p) + 2 (t + h) S(p) + (t + h)^2 W - 4 t (B + h m0)``, with B the moment about p of what lies below c.
+A complete space is a star whose legs are one half long and whose hub is no answer.
+
+**Blocks.** The product of weights and squared distances.
+
+Either only filters, within a proven bound of its rounding: finalists are decided by the plain sum and the tie
+rule of `ontology.geometry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.scorer import Adapter
+from ontology.errors import InputError
+from ontology.geometry import TreeSpace
+from ontology.geometry.rootedtree import RootedTree
+from ontology.geometry.scoring.hanging import Hanging
+from ontology.geometry.scoring.treesearch import Observed
+from ontology.geometry.ties import TIE_RELATIVE
+
+__all__ = ["DenseTable", "Table", "TreeTable", "arrays_of", "blocks", "converted", "decide", "table_of"]
+
+_SAFETY = 10.0
+_BLOCK_ENTRIES = 1 << 22
+
+
+@dataclass(frozen=True)
+class TreeTable:
+    """Constants of a decision on a tree: O(n_labels + n_observed log n_observed) numbers.
+
+    A field is an array of the engine's; in this list, indices stand for the shapes.
+
+    Attributes
+    ----------
+    columns : (n_observed,)
+        The model's columns in preorder of their labels; what follows is in that order.
+    label_depth : (n_observed,)
+        Depth below the hull's first vertex.
+    low, last : (n_nodes,)
+        First and last of the observed labels below a node of the skeleton.
+    parent, depth, length, squares : (n_nodes,)
+        The node above (the first has itself), D, the length of the edge to it, and ``D^2 - Dp^2``.
+    by_end, n_ended : (n_nodes,)
+        Nodes by the end of their subtrees, and how many have ended before each node.
+    group_on, group_offset, group_height : (n_groups,)
+        Each group of labels with the same distances: the node below the vertex on which it hangs, how far
+        that vertex is from the node's parent, and the height.
+    group : (n_labels,)
+        Group of each label.
+    on, offset, height, spread : (n_candidates,)
+        The same of the groups that can win, by their first label, and the unit of rounding error,
+        ``(reach + height)^2``.
+    label : (n_candidates,)
+        First label of each.
+    point_depth, meet : (n_candidates,)
+        Depth in the whole tree of the candidate and of the vertex where its way to the hull turns.
+    observed_depth : (n_observed,)
+        Depth in the whole tree.
+    lowest : (n_levels * n_observed,)
+        Least depth at which 2^level + 1 neighbouring observed labels meet, row by row.
+    power, level_start : (n_observed + 1,)
+        Largest power of two up to a number of gaps, and where its row of `lowest` starts.
+    """
+
+    columns: Any
+    label_depth: Any
+    low: Any
+    last: Any
+    parent: Any
+    depth: Any
+    length: Any
+    squares: Any
+    by_end: Any
+    n_ended: Any
+    group_on: Any
+    group_offset: Any
+    group_height: Any
+    group: Any
+    on: Any
+    offset: Any
+    height: Any
+    spread: Any
+    label: Any
+    point_depth: Any
+    meet: Any
+    observed_depth: Any
+    lowest: Any
+    power: Any
+    level_start: Any
+
+    @classmethod
+    def of(cls, tree: RootedTree, observed: NDArray[np.int64], allowed: NDArray[np.int64]) -> TreeTable:
+        """Build the table of a tree; `observed` and `allowed` are positions, `allowed` by index."""
+        known = Observed.of(tree, observed)
+        hull, skeleton, reach = known.hull, known.skeleton, known.skeleton.reach
+        hanging = Hanging.of(tree, hull, allowed, np.arange(len(allowed)))
+        n_hull, n_observed, n_groups = len(hull.vertex), len(observed), len(hanging.height)
+        on = np.repeat(np.arange(n_hull), np.diff(hanging.begin))
+        group = np.empty(len(allowed), dtype=np.int64)
+        group[hanging.label] = np.repeat(np.arange(n_groups), hanging.count)
+        wins = np.flatnonzero(_can_win(hanging, on, reach))
+        wins = wins[np.argsort(hanging.label[hanging.first[wins]])]
+        n_nodes = len(skeleton.depth)
+        parent = np.zeros(n_nodes, dtype=np.int64)
+        parent[skeleton.child] = np.repeat(np.arange(n_nodes), np.diff(skeleton.begin))
+        nodes = skeleton.chain[skeleton.chain_last]
+        end = np.searchsorted(nodes, tree.end[nodes])
+        by_end = np.argsort(end, kind="stable")
+        node = np.searchsorted(skeleton.chain_last, on)  # whose edge holds the vertex
+        offset = hull.depth[on] - skeleton.depth[parent[node]]
+        lowest, power, level_start = _range_minima(known.gap, n_observed)
+        return cls(
+            columns=known.by_preorder,
+            label_depth=known.skeleton.label_depth,
+            low=skeleton.low,
+            last=skeleton.high - 1,
+            parent=parent,
+            depth=skeleton.depth,
+            length=skeleton.length,
+            squares=skeleton.depth**2 - skeleton.depth[parent] ** 2,
+            by_end=by_end,
+            n_ended=np.searchsorted(end[by_end], np.arange(n_nodes), side="right"),
+            group_on=node,
+            group_offset=offset,
+            group_height=hanging.height,
+            group=group,
+            on=node[wins],
+            offset=offset[wins],
+            height=hanging.height[wins],
+            spread=(reach + hanging.height[wins]) ** 2,
+            label=hanging.label[hanging.first[wins]],
+            point_depth=tree.depth[hanging.position[wins]],
+            meet=hanging.meet[wins],
+            observed_depth=known.label_depth,
+            lowest=lowest,
+            power=power,
+            level_start=level_start,
+        )
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of labels among which every answer is."""
+        return int(self.label.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Numbers that a row of weights takes while it is decided."""
+        return 4 * max(self.n_candidates, self.n_terms)
+
+    @property
+    def n_terms(self) -> int:
+        """Number of additions on the way to a value, for the bound of its rounding."""
+        return int(self.columns.shape[0]) + int(self.low.shape[0])
+
+    def variance(self, xp: Any, weights: Any) -> Any:
+        """Return the Fréchet variance of every label; shape (n_labels, n_samples)."""
+        value, _ = self._values(xp, weights, self.group_on, self.group_offset, self.group_height)
+        return xp.take(value, self.group, axis=0)
+
+    def near(self, xp: Any, weights: Any, unit: float) -> Any:
+        """Return which candidates may be tied with the best; `unit` is the rounding unit of the dtype."""
+        value, total = self._values(xp, weights, self.on, self.offset, self.height)
+        # running sums carry n_terms units of W or W * reach; 32 covers what F and h make of them
+        error = total * xp.expand_dims(self.spread * (32 * (self.n_terms + 8) * unit), axis=1)
+        limit = xp.min(value + error, axis=0, keepdims=True)
+        return value - error <= limit * (1 + _SAFETY * TIE_RELATIVE)
+
+    def totals(self, xp: Any, weights: Any, sample: Any, candidate: Any) -> Any:
+        """Return the plain sum of each (sample, candidate) pair, from distances made on the fly."""
+        on = xp.take(self.on, candidate, axis=0)
+        low, last = xp.take(self.low, on, axis=0), xp.take(self.last, on, axis=0)
+        every = xp.expand_dims(xp.cumulative_sum(xp.ones_like(self.columns), axis=0) - 1, axis=1)
+        before = every < low
+        below = (every >= low) & (every <= last)
+        # beyond what hangs below the vertex, two labels meet at the least depth among the gaps between them
+        first = xp.where(before, every, last)
+        n_gaps = xp.where(before, low, every) - first
+        n_gaps = xp.where(below, xp.ones_like(n_gaps), n_gaps)
+        start = xp.where(below, xp.zeros_like(first), _lookup(xp, self.level_start, n_gaps) + first)
+        apart = n_gaps - _lookup(xp, self.power, n_gaps)
+        beyond = xp.minimum(_lookup(xp, self.lowest, start), _lookup(xp, self.lowest, start + apart))
+        meet = xp.where(below, xp.take(self.meet, candidate, axis=0), beyond)
+        depth = xp.take(self.point_depth, candidate, axis=0)
+        distance = (depth - meet) + (xp.expand_dims(self.observed_depth, axis=1) - meet)
+        return xp.sum(xp.take(weights, sample, axis=1) * (distance * distance), axis=0)
+
+    def _values(self, xp: Any, weights: Any, on: Any, offset: Any, height: Any) -> tuple[Any, Any]:
+        """Return F of labels that hang at these heights, `offset` beyond the parents of nodes, and W."""
+        depth, length = xp.expand_dims(self.depth, axis=1), xp.expand_dims(self.length, axis=1)
+        moments = weights * xp.expand_dims(self.label_depth, axis=1)
+        total = xp.sum(weights, axis=0, keepdims=True)
+        first = xp.sum(moments, axis=0, keepdims=True)
+        second = xp.sum(moments * xp.expand_dims(self.label_depth, axis=1), axis=0, keepdims=True)
+        m0, m1 = self._below(xp, weights), self._below(xp, moments)
+        p1 = self._down(xp, length * m0)
+        p2 = self._down(xp, xp.expand_dims(self.squares, axis=1) * m0 - length * m1)
+        s = depth * total + first - 2 * p1
+        f = depth * (depth * total + 2 * first - 4 * p1) + second + 4 * p2
+        # from the parent p of a node c: F + t (2 S - 4 B) + h (2 S - 4 t m0) + (t + h)^2 W, B about p
+        s2, f = 2 * xp.take(s, self.parent, axis=0), xp.take(f, self.parent, axis=0)
+        pull = s2 - 4 * (m1 - xp.take(depth, self.parent, axis=0) * m0)
+        t, h = xp.expand_dims(offset, axis=1), xp.expand_dims(height, axis=1)
+        value = xp.take(f, on, axis=0) + t * xp.take(pull, on, axis=0) + (t + h) * (t + h) * total
+        return value + h * (xp.take(s2, on, axis=0) - 4 * t * xp.take(m0, on, axis=0)), total
+
+    def _below(self, xp: Any, values: Any) -> Any:
+        """Return the sum of `values` over the observed labels below each vertex."""
+        running = xp.cumulative_sum(values, axis=0)
+        return xp.take(running, self.last, axis=0) - xp.take(running - values, self.low, axis=0)
+
+    def _down(self, xp: Any, values: Any) -> Any:
+        """Return the sum of `values` over the way from the first vertex down to each."""
+        ending = xp.take(values, self.by_end, axis=0)
+        ended = xp.cumulative_sum(ending, axis=0) - ending
+        return xp.cumulative_sum(values, axis=0) - xp.take(ended, self.n_ended, axis=0)
+
+
+@dataclass(frozen=True)
+class DenseTable:
+    """Constants of a decision from rows of distances.
+
+    Attributes
+    ----------
+    columns : (n_observed,)
+        The model's columns in the order of the rows.
+    distances : (n_labels, n_observed)
+        Distance from each allowed label to each observed one.
+    """
+
+    columns: Any
+    distances: Any
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of labels among which every answer is: all."""
+        return int(self.distances.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Numbers that a row of weights takes while it is decided."""
+        return self.n_candidates
+
+    @property
+    def label(self) -> None:
+        """Candidates are the labels themselves."""
+        return
+
+    def variance(self, xp: Any, weights: Any) -> Any:
+        """Return the Fréchet variance of every label; shape (n_labels, n_samples)."""
+        n_labels, n_observed = self.distances.shape
+        step = max(1, _BLOCK_ENTRIES // n_observed)
+        if n_labels <= step:
+            return xp.matmul(self._squared(xp, self.distances, weights), weights)
+        squared = (self._squared(xp, self.distances[rows, :], weights) for rows in blocks(n_labels, step))
+        return xp.concat([xp.matmul(block, weights) for block in squared], axis=0)
+
+    def near(self, xp: Any, weights: Any, unit: float) -> Any:
+        """Return which labels may be tied with the best; `unit` is the rounding unit of the dtype."""
+        value = self.variance(xp, weights)
+        relative = 4 * (self.distances.shape[1] + 8) * unit  # all terms are non-negative
+        limit = xp.min(value, axis=0, keepdims=True)
+        return value <= limit * (1 + relative + _SAFETY * TIE_RELATIVE)
+
+    def totals(self, xp: Any, weights: Any, sample: Any, candidate: Any) -> Any:
+        """Return the plain sum of each (sample, candidate) pair."""
+        squared = self._squared(xp, xp.take(self.distances, candidate, axis=0), weights)
+        return xp.sum(xp.take(weights, sample, axis=1) * xp.matrix_transpose(squared), axis=0)
+
+    def _squared(self, xp: Any, distances: Any, weights: Any) -> Any:
+        real = xp.astype(distances, weights.dtype)
+        return real * real
+
+
+Table = TreeTable | DenseTable
+
+
+def table_of(adapter: Adapter) -> Table:
+    """Return the constants of an adapter's decision, as numpy arrays.
+
+    Raises
+    ------
+    InputError
+        For an exponent of the distances other than 2.
+
+    Notes
+    -----
+    O(n_points) time for trees and complete spaces. A block keeps the bundle's own array of distances.
+    """
+    if adapter.beta != 2:
+        raise InputError(
+            f"beta: the adapter has {adapter.beta}; this engine squares distances, so make the adapter with "
+            "beta=2, or score with the adapter itself"
+        )
+    bundle = adapter.bundle
+    if bundle.distances is not None:
+        columns = {key: i for i, key in enumerate(adapter.observed)}
+        order = np.array([columns[key] for key in bundle.observed_keys], dtype=np.int64)
+        return DenseTable(order, bundle.distances)
+    observed = bundle.points.indices(adapter.observed)
+    if isinstance(adapter.space, TreeSpace):
+        position = adapter.space.tree.position
+        return TreeTable.of(adapter.space.tree, position[observed], position[bundle.allowed])
+    star = RootedTree(
+        np.append(-1, np.zeros(bundle.n_points, dtype=np.int64)), np.full(bundle.n_points + 1, 0.5)
+    )
+    return TreeTable.of(star, star.position[observed + 1], star.position[bundle.allowed + 1])
+
+
+def arrays_of(table: Table) -> dict[str, Any]:
+    """Return the arrays of a table by name."""
+    return {field.name: getattr(table, field.name) for field in fields(table)}
+
+
+def converted(table: Table, convert: Callable[[Any], Any]) -> Table:
+    """Return the table with every array converted."""
+    return type(table)(**{name: convert(array) for name, array in arrays_of(table).items()})
+
+
+def blocks(count: int, step: int) -> list[slice]:
+    """Return slices of at most `step` that cover ``range(count)``.
+
+    >>> blocks(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(start, min(start + step, count)) for start in range(0, count, step)]
+
+
+def decide(xp: Any, table: Table, weights: Any, unit: float, totals: Callable[..., Any] | None = None) -> Any:
+    """Return the index of the Fréchet mean of each sample.
+
+    Parameters
+    ----------
+    xp : namespace
+        An array API namespace.
+    table : TreeTable or DenseTable
+        Its arrays belong to that namespace.
+    weights : array of shape (n_observed, n_samples)
+        Checked weights, observed labels in the table's order. Samples stand side by side: everything then
+        moves whole rows.
+    unit : float
+        Rounding unit of their dtype.
+    totals : callable, optional
+        What to call instead of ``table.totals``, to go through the pairs in blocks.
+    """
+    near = table.near(xp, weights, unit)
+    candidate, sample = xp.nonzero(near)
+    total = (totals or table.totals)(xp, weights, sample, candidate)
+    every = xp.reshape(near, (-1,))
+    place = xp.cumulative_sum(xp.astype(every, candidate.dtype), axis=0) - 1
+    exact = xp.take(total, xp.where(every, place, xp.zeros_like(place)), axis=0)
+    exact = xp.where(every, exact, xp.full_like(exact, float("inf")))
+    exact = xp.reshape(exact, near.shape)
+    tied = exact <= xp.min(exact, axis=0, keepdims=True) * (1 + TIE_RELATIVE)
+    best = xp.argmax(xp.astype(tied, xp.int32), axis=0)  # the first of the largest
+    return best if table.label is None else xp.take(table.label, best, axis=0)
+
+
+def _lookup(xp: Any, values: Any, index: Any) -> Any:
+    """Return ``values[index]`` for an index of any shape."""
+    return xp.reshape(xp.take(values, xp.reshape(index, (-1,)), axis=0), index.shape)
+
+
+def _can_win(hanging: Hanging, on: NDArray[np.int64], reach: float) -> NDArray[np.bool_]:
+    """Return which groups may be the best, or tied with it.
+
+    Of two groups on one vertex the higher one is the worse. With heights a < b the variances differ by at
+    least the smaller of ``2 (b - a) / (reach + 2 a)`` and ``(b^2 - a^2) / a^2``, relative: F at the vertex is
+    at most S times the reach.
+    """
+    height = hanging.height
+    least = height[hanging.begin[on]]
+    gap = height - least
+    by_moment = 2 * gap <= _SAFETY * TIE_RELATIVE * (reach + 2 * least)
+    by_weight = gap * (height + least) <= _SAFETY * TIE_RELATIVE * least * least
+    may: NDArray[np.bool_] = by_moment | by_weight
+    return may
+
+
+def _range_minima(
+    gap: NDArray[np.float64], n_observed: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return minima of every 2^level neighbours in `gap`, and power and row for each number of them."""
+    row = np.append(gap, np.inf if n_observed > 1 else 0.0)
+    rows, width = [row], 1
+    while 2 * width < n_observed:
+        row = rows[-1].copy()
+        row[:-width] = np.minimum(row[:-width], rows[-1][width:])
+        rows.append(row)
+        width *= 2
+    level = np.frexp(np.arange(n_observed + 1))[1].astype(np.int64) - 1
+    level[0] = 0
+    return np.concatenate(rows), 1 << level, np.minimum(level, len(rows) - 1) * n_observed

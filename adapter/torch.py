@@ -1,0 +1,231 @@
+"""FrechetHead: the adapter as the last module of a PyTorch model.
+
+`FrechetHead.forward` gives scores, differentiable and with static shapes, so that `torch.compile` takes it
+whole; `FrechetHead.decide` gives the labels of `Adapter`, ties included. No parameters, only buffers: they
+follow ``.to()`` and stand in ``state_dict``. Devices need float64 (CPU and CUDA have it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from adapter.arrays import predict_rows
+from adapter.bundle import Bundle
+from adapter.scorer import Adapter
+from adapter.tables import DenseTable, Table, arrays_of, blocks, converted, table_of
+from ontology.errors import BundleError, InputError, MissingExtraError, WeightError
+
+try:
+    import array_api_compat.torch as namespace
+    import torch
+except ImportError as error:
+    raise MissingExtraError.of(error.name or "torch", "torch", "FrechetHead") from error
+
+__all__ = ["FrechetHead"]
+
+_BLOCK_ENTRIES = 1 << 22
+_SUMS = (torch.float32, torch.float64)
+
+_TRACEABLE = SimpleNamespace(
+    take=lambda x, index, *, axis: torch.index_select(x, axis, index),
+    cumulative_sum=lambda x, *, axis: torch.cumsum(x, axis),
+    sum=lambda x, *, axis, keepdims: torch.sum(x, axis, keepdim=keepdims),
+    expand_dims=lambda x, *, axis: torch.unsqueeze(x, axis),
+)
+"""What `forward` needs of the array API; array-api-compat looks namespaces up, which compilers trip over."""
+
+
+class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type where torch is absent
+    """Turns what a model says of K observed labels into scores of N labels.
+
+    Parameters
+    ----------
+    adapter : Adapter or Bundle
+        Label space, observed labels, the order of the model's columns and what the model gives
+        (probabilities, log-probabilities or logits, with their temperature). A later refresh of it does not
+        reach the head.
+    dtype : torch.float32 or torch.float64, default=torch.float64
+        In which `forward` adds up and what it returns, whatever the dtype of its input; `decide` always adds
+        up in float64. Autocast and ``.half()`` change neither.
+
+    Attributes
+    ----------
+    keys : Keys
+        The labels, one for each score.
+    observed : tuple of str
+        The columns.
+
+    Raises
+    ------
+    MissingExtraError
+        Without PyTorch or array-api-compat.
+    InputError
+        For an argument that breaks a rule.
+
+    Notes
+    -----
+    Memory of the buffers: O(n_labels) on trees and for complete spaces, the matrix of distances for blocks.
+    `forward` returns n_samples x n_labels numbers, and on trees takes a few arrays of that size to do so.
+
+    Examples
+    --------
+    >>> from ontology.labelgraph import LabelGraph
+    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
+    >>> head = FrechetHead(Adapter.from_graph(graph, ["oak", "elm"]))
+    >>> head.keys[int(head.decide(torch.tensor([0.5, 0.5])))]
+    'tree'
+    """
+
+    def __init__(
+        self,
+        adapter: Adapter | Bundle,
+        *,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        super().__init__()
+        if dtype not in _SUMS:
+            raise InputError(f"dtype: {dtype} given; sums are taken in torch.float32 or torch.float64")
+        adapter = Adapter(adapter) if isinstance(adapter, Bundle) else adapter.pinned()
+        self.keys = adapter.keys
+        self.observed = adapter.observed
+        self.outputs, self.temperature, self.dtype = adapter.outputs, adapter.temperature, dtype
+        self._digest = adapter.digest
+        table = table_of(adapter)
+        self._kind = type(table)
+        arrays = arrays_of(table)
+        self._names = tuple(arrays)
+        for name, array in arrays.items():
+            self.register_buffer(name, _tensor(array))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the negative Fréchet variance of every label: the larger, the better.
+
+        Parameters
+        ----------
+        x : Tensor of shape (..., n_observed)
+            What the model gives, in any dtype; not checked for NaN or negative values.
+
+        Returns
+        -------
+        scores : Tensor of shape (..., n_labels)
+        """
+        self._check_width(x)
+        rows = self._weights(x.reshape(-1, x.shape[-1]), self.dtype)
+        table = self._table()
+        if isinstance(table, DenseTable):
+            variance = _DenseVariance.apply(rows, table.columns, table.distances)
+        else:
+            real = converted(
+                table, lambda array: array.to(self.dtype) if array.is_floating_point() else array
+            )
+            variance = real.variance(_TRACEABLE, rows.T.index_select(0, table.columns)).T
+        return -variance.reshape(*x.shape[:-1], len(self.keys))
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def decide(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the labels that `Adapter.predict_indices` does, as indices into `keys`.
+
+        Parameters
+        ----------
+        x : Tensor of shape (..., n_observed)
+            What the model gives, in any dtype.
+
+        Returns
+        -------
+        indices : Tensor of shape (...), dtype=int64
+
+        Raises
+        ------
+        WeightError
+            For rows with NaN, infinity, a negative value or zeros alone.
+
+        Notes
+        -----
+        Rows are taken in batches; no more than about a gigabyte beyond `x` is in use at a time.
+        """
+        self._check_width(x)
+        rows = self._weights(x.reshape(-1, x.shape[-1]), torch.float64)
+        table = self._table()
+        found: torch.Tensor = predict_rows(
+            namespace, table, rows, lambda some: some.T.index_select(0, table.columns)
+        )
+        return found.reshape(x.shape[:-1])
+
+    def extra_repr(self) -> str:
+        """Return what ``print(model)`` shows of this module."""
+        return f"n_observed={len(self.observed)}, n_labels={len(self.keys)}, outputs={self.outputs!r}"
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """Return what `state_dict` holds beside the buffers: digest of the bundle, and the columns."""
+        return {"bundle": self._digest, "observed": list(self.observed)}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Refuse the state of a head made from another bundle: its indices mean other labels.
+
+        Raises
+        ------
+        BundleError
+            Where the bundle or the order of its columns differs.
+        """
+        if state != self.get_extra_state():
+            raise BundleError(
+                f"state_dict: saved with bundle {state['bundle'][:12]}, this head has {self._digest[:12]} "
+                "(or other columns); build the head from that bundle, with the same columns, and load again"
+            )
+
+    def _weights(self, x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        x = x.to(dtype)
+        return x if self.outputs == "probabilities" else torch.softmax(x / self.temperature, dim=-1)
+
+    def _table(self) -> Table:
+        return self._kind(**{name: getattr(self, name) for name in self._names})
+
+    def _check_width(self, x: torch.Tensor) -> None:
+        if not x.ndim or x.shape[-1] != len(self.observed):
+            raise WeightError(
+                f"x: shape {tuple(x.shape)} given, expected (..., {len(self.observed)}); one column for each "
+                f"observed label, in the order of head.observed: {', '.join(self.observed[:3])}, ..."
+            )
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> FrechetHead:
+        """Move the buffers and keep their dtypes: distances in half precision would be other distances."""
+
+        def moved(tensor: torch.Tensor) -> torch.Tensor:
+            there = fn(tensor)
+            return there if there.dtype == tensor.dtype else tensor.to(there.device)
+
+        super()._apply(moved, recurse)
+        return self
+
+
+class _DenseVariance(torch.autograd.Function):  # type: ignore[misc]
+    """Weights times squared distances, by blocks of labels; the gradient makes the squares again."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, weights: torch.Tensor, columns: torch.Tensor, distances: torch.Tensor
+    ) -> torch.Tensor:
+        ctx.save_for_backward(columns, distances)
+        given = weights.index_select(1, columns)
+        out = weights.new_empty(len(weights), len(distances))
+        for rows in blocks(len(distances), max(1, _BLOCK_ENTRIES // distances.shape[1])):
+            torch.matmul(given, distances[rows].to(weights.dtype).square().T, out=out[:, rows])
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        (gradient,) = gradients
+        columns, distances = ctx.saved_tensors
+        given = gradient.new_zeros(len(gradient), distances.shape[1])
+        for rows in blocks(len(distances), max(1, _BLOCK_ENTRIES // distances.shape[1])):
+            given = given + gradient[:, rows] @ distances[rows].to(gradient.dtype).square()
+        return torch.zeros_like(given).index_copy(1, columns, given), None, None
+
+
+def _tensor(array: np.ndarray[Any, Any]) -> torch.Tensor:
+    """Return a copy as a tensor; PyTorch computes with few unsigned dtypes."""
+    return torch.from_numpy(np.array(array, dtype=np.int32 if array.dtype == np.uint16 else array.dtype))

@@ -1,0 +1,247 @@
+"""Whatever a model emits, and however it lies in memory, the answer is that of its probabilities."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapter import Adapter, SparseOutputs
+from adapter import outputs as outputs_module
+from adapter.bundle import build_bundle
+from ontology.errors import InputError, WeightError
+from ontology.labelgraph import LabelGraph
+
+TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
+GRID = LabelGraph.grid((3, 3))
+OBSERVED = ["moss", "oak", "elm"]
+
+
+def softmax(rows, temperature=1.0):
+    rows = np.asarray(rows, dtype=np.longdouble) / temperature
+    rows = np.exp(rows - rows.max(axis=1, keepdims=True))
+    return (rows / rows.sum(axis=1, keepdims=True)).astype(np.float64)
+
+
+@pytest.mark.parametrize("temperature", [0.25, 1.0, 3.0])
+@pytest.mark.parametrize("shift", [-5000.0, 0.0, 700.0])
+def test_logits_are_the_softmax_of_each_row(temperature, shift):
+    logits = np.random.default_rng(0).normal(0, 3, (200, 3))
+    adapter = Adapter.from_graph(TREE, OBSERVED, outputs="logits", temperature=temperature)
+    plain = Adapter.from_graph(TREE, OBSERVED)
+    expected = plain.top_k(softmax(logits, temperature), 5)
+    found = adapter.top_k(logits + shift, 5)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-9)
+    assert found.keys == expected.keys
+    assert adapter.temperature == temperature
+    assert adapter.outputs == "logits"
+
+
+def test_log_probabilities_give_their_probabilities_and_the_temperature_of_logits():
+    logits = np.random.default_rng(1).normal(0, 2, (100, 3))
+    P = softmax(logits)
+    found = Adapter.from_graph(TREE, OBSERVED, outputs="log_probabilities").top_k(np.log(P), 5)
+    np.testing.assert_allclose(
+        found.values, Adapter.from_graph(TREE, OBSERVED).top_k(P, 5).values, rtol=1e-12
+    )
+    colder = {"temperature": 0.5}
+    logs = Adapter.from_graph(TREE, OBSERVED, outputs="log_probabilities", **colder).top_k(np.log(P), 5)
+    same = Adapter.from_graph(TREE, OBSERVED, outputs="logits", **colder).top_k(logits, 5)
+    np.testing.assert_allclose(logs.values, same.values, rtol=1e-9)
+
+
+def test_minus_infinity_is_a_probability_of_zero():
+    adapter = Adapter.from_graph(TREE, OBSERVED, outputs="logits")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert adapter.predict([[-np.inf, 0.0, -np.inf], [-np.inf, 2.0, 2.0]]) == ["oak", "tree"]
+        assert adapter.predict([[-1.7e308, 1.7e308, 1.7e308], [1e-300, 0.0, -1.7e308]])[0] == "tree"
+        cold = Adapter.from_graph(TREE, OBSERVED, outputs="logits", temperature=1e-300)
+        assert cold.predict([[1.0, 2.0, -1e200]]) == ["oak"]
+        assert cold.predict_sets([[1.0, 2.0, -1e200]]) == [("moss", "oak")]
+        assert adapter.top_k([-np.inf, 0.0, -np.inf], 1).values.tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "dtype"),
+    [
+        (outputs, dtype)
+        for outputs in ("probabilities", "log_probabilities", "logits")
+        for dtype in ("<f2", ">f2", "<f4", ">f4", "<f8", ">f8", "g", "<i2", ">i4", "u1")
+        if (outputs, dtype) != ("log_probabilities", "u1")  # nothing unsigned is below zero
+    ],
+)
+def test_dtype_byte_order_strides_and_flags_do_not_matter(outputs, dtype):
+    rng = np.random.default_rng(2)
+    values = rng.integers(1, 7, (40, 3)).astype(dtype)
+    if outputs == "log_probabilities":
+        values = (-values).astype(dtype)
+    adapter = Adapter.from_graph(TREE, OBSERVED, outputs=outputs)
+    expected = adapter.top_k(values.astype(np.float64).tolist(), 3)
+    wide = np.zeros((80, 9), dtype=dtype)
+    wide[::2, 1:7:2] = values
+    frozen = values.copy()
+    frozen.flags.writeable = False
+    for form in (values, np.asfortranarray(values), wide[::2, 1:7:2], values[::-1][::-1], frozen):
+        before = form.tobytes()
+        found = adapter.top_k(form, 3)
+        assert found.values.tobytes() == expected.values.tobytes()
+        assert found.keys == expected.keys
+        assert form.tobytes() == before
+
+
+@pytest.mark.parametrize("outputs", ["probabilities", "logits"])
+def test_the_order_of_columns_changes_no_bit(outputs):
+    P = np.random.default_rng(3).random((50, 5)).astype(np.float32)
+    bundle = build_bundle(GRID, [GRID.keys[i] for i in (0, 2, 4, 6, 8)])
+    shuffle = np.array([3, 0, 4, 2, 1])
+    plain = Adapter(bundle, outputs=outputs)
+    bound = Adapter(bundle, [bundle.observed_keys[i] for i in shuffle], outputs=outputs)
+    assert bound.top_k(P[:, shuffle], 4).values.tobytes() == plain.top_k(P, 4).values.tobytes()
+    sparse = SparseOutputs(np.tile(np.argsort(shuffle), (50, 1)), P)
+    assert bound.top_k(sparse, 4).values.tobytes() == plain.top_k(P, 4).values.tobytes()
+
+
+@given(data=st.data(), outputs=st.sampled_from(["probabilities", "log_probabilities", "logits"]))
+def test_sparse_outputs_equal_dense_ones_to_the_last_bit(data, outputs):
+    n = data.draw(st.integers(1, 9))
+    seed = data.draw(st.integers(0, 10_000))
+    rng = np.random.default_rng(seed)
+    bundle = build_bundle(GRID, [GRID.keys[i] for i in (0, 5, 4, 6, 8)])
+    shuffle = rng.permutation(5)
+    adapter = Adapter(bundle, [bundle.observed_keys[i] for i in shuffle], outputs=outputs)
+    m = int(rng.integers(1, 6))
+    indices = np.array([rng.permutation(5)[:m] for _ in range(n)])
+    values = rng.random((n, m)) + 0.01
+    padded = np.concatenate([indices, np.full((n, 1), -1)], axis=1).astype(np.int32)
+    absent = 0.0
+    if outputs != "probabilities":
+        values, absent = np.log(values), -np.inf
+        values = np.minimum(values, 0)
+    dense = np.full((n, 5), absent)
+    np.put_along_axis(dense, indices, values, axis=1)
+    expected = adapter.top_k(dense, 9)
+    csr = scipy.sparse.csr_matrix((values.ravel(), indices.ravel(), np.arange(n + 1) * m), shape=(n, 5))
+    for form in (
+        SparseOutputs(indices, values),
+        SparseOutputs(padded, np.concatenate([values, np.full((n, 1), np.nan)], axis=1)),
+        csr,
+        scipy.sparse.csr_array(csr),
+        csr.tocsc(),
+        csr.tocoo(),
+    ):
+        found = adapter.top_k(form, 9)
+        assert found.values.tobytes() == expected.values.tobytes()
+        assert found.indices.tolist() == expected.indices.tolist()
+        assert adapter.decision_function(form).tobytes() == adapter.decision_function(dense).tobytes()
+
+
+def test_sparse_outputs_in_small_chunks(monkeypatch):
+    rng = np.random.default_rng(4)
+    adapter = Adapter.from_graph(TREE, OBSERVED)
+    indices, values = np.array([rng.permutation(3)[:2] for _ in range(25)]), rng.random((25, 2))
+    whole = adapter.top_k(SparseOutputs(indices, values), 3)
+    monkeypatch.setattr(outputs_module, "_CHUNK_ROWS", 4)
+    parts = adapter.top_k(SparseOutputs(indices, values), 3)
+    assert parts.keys == whole.keys
+    assert parts.values.tobytes() == whole.values.tobytes()
+    with pytest.raises(WeightError, match="row 21 lists column 3"):
+        adapter.predict(SparseOutputs(np.where(np.arange(25)[:, None] == 21, 3, indices), values))
+
+
+@pytest.mark.parametrize(
+    ("indices", "values", "match"),
+    [
+        ([[0, 0]], [[0.5, 0.5]], "row 0 lists a column twice"),
+        ([[0, 3]], [[0.5, 0.5]], "row 0 lists column 3; a column is within 0..2"),
+        ([[0, -2]], [[0.5, 0.5]], "row 0 lists column -2"),
+        ([[-1, -1]], [[0.5, 0.5]], "1 rows are all zero"),
+        ([[0.0, 1.0]], [[0.5, 0.5]], "indices: dtype float64 given; give whole numbers"),
+        ([[0, 1]], [[0.5, 0.5, 0.0]], r"indices of shape \(1, 2\) and values of shape \(1, 3\)"),
+        ([[0, 1], [2]], [[0.5, 0.5], [1]], "indices: rows of different lengths"),
+        ([[0, 1]], [["a", "b"]], "values: dtype"),
+        ([[[0, 1]]], [[[0.5, 0.5]]], "both are"),
+        ([[0, 1]], [[0.5, -0.5]], "hold a negative value"),
+    ],
+)
+def test_sparse_outputs_that_break_a_rule_are_refused(indices, values, match):
+    with pytest.raises(WeightError, match=match):
+        Adapter.from_graph(TREE, OBSERVED).predict(SparseOutputs(indices, values))
+
+
+def test_scipy_matrices_that_break_a_rule_are_refused():
+    adapter = Adapter.from_graph(TREE, OBSERVED)
+    with pytest.raises(WeightError, match=r"shape \(2, 4\) given, expected \(n_samples, 3\)"):
+        adapter.predict(scipy.sparse.csr_matrix(np.ones((2, 4))))
+    with pytest.raises(WeightError, match="dtype bool"):
+        adapter.predict(scipy.sparse.csr_matrix(np.ones((2, 3), dtype=bool)))
+    twice = scipy.sparse.csr_matrix(([0.5, 0.5], [1, 1], [0, 2]), shape=(1, 3))
+    with pytest.raises(WeightError, match=r"twice.*sum_duplicates"):
+        adapter.predict(twice)
+    twice.sum_duplicates()
+    assert adapter.predict(twice) == ["oak"]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "bad", "match"),
+    [
+        ("logits", np.nan, r"2 rows hold NaN or plus infinity \(rows 7, 5001\)"),
+        ("logits", np.inf, r"2 rows hold NaN or plus infinity \(rows 7, 5001\)"),
+        ("log_probabilities", 3.0, r"2 rows hold a value above 0.*\(rows 7, 5001\).*outputs='logits'"),
+        ("log_probabilities", np.nan, "NaN"),
+    ],
+)
+def test_bad_logs_are_counted_over_all_chunks(outputs, bad, match):
+    P = np.full((6000, 3), -1.0)
+    P[[7, 5001], 1] = bad
+    with pytest.raises(WeightError, match=match):
+        Adapter.from_graph(TREE, OBSERVED, outputs=outputs).predict(P)
+    P[[7, 5001]] = -np.inf
+    with pytest.raises(WeightError, match=r"2 rows are minus infinity alone \(rows 7, 5001\)"):
+        Adapter.from_graph(TREE, OBSERVED, outputs=outputs).predict(P)
+
+
+def test_logits_passed_as_probabilities_name_the_option():
+    with pytest.raises(WeightError, match="outputs='logits'"):
+        Adapter.from_graph(TREE, OBSERVED).predict([[2.0, -1.0, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (
+            {"outputs": "probs"},
+            "'probs' given; choose 'probabilities', 'log_probabilities', 'logits'",
+        ),
+        ({"outputs": "logits", "temperature": 0}, "temperature: 0 given"),
+        ({"outputs": "logits", "temperature": -1.0}, "temperature"),
+        ({"outputs": "logits", "temperature": np.nan}, "temperature"),
+        ({"outputs": "logits", "temperature": np.inf}, "temperature"),
+        ({"outputs": "logits", "temperature": True}, "temperature"),
+        ({"outputs": "logits", "temperature": "1"}, "temperature"),
+        ({"temperature": 2.0}, "divides logits"),
+        ({"beta": 0}, "beta"),
+        ({"beta": "2"}, "beta"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, match):
+    with pytest.raises(InputError, match=match):
+        Adapter.from_graph(TREE, OBSERVED, **options)
+
+
+def test_masked_arrays_and_unreadable_things_are_refused():
+    adapter = Adapter.from_graph(TREE, OBSERVED)
+    with pytest.raises(WeightError, match="masked"):
+        adapter.predict(np.ma.masked_array(np.ones((1, 3)), [[True, False, False]]))
+
+    class OnADevice:
+        def __array__(self, *args, **kwargs):
+            raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+    with pytest.raises(WeightError, match="memory of this machine"):
+        adapter.predict(OnADevice())
+    for empty in ([], [[]], None, "abc", {}):
+        with pytest.raises(WeightError):
+            adapter.predict(empty)

@@ -1,0 +1,26 @@
+"""docs/scoring.md: its examples run, and the figures it names are those of the code."""
+
+import doctest
+from pathlib import Path
+
+from adapter import batches, outputs, scorer, state
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "scoring.md"
+
+
+def test_the_examples_run():
+    found = doctest.testfile(str(DOCUMENT), module_relative=False, encoding="utf-8")
+    assert found.failed == 0
+    assert found.attempted >= 12
+
+
+def test_the_figures_are_those_of_the_code():
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert f"Rows are read {outputs._CHUNK_ROWS:,} at a time" in text
+    assert f"where K is above {outputs._CHUNK_VALUES // outputs._CHUNK_ROWS:,}" in text
+    assert f"chunk is {outputs._CHUNK_VALUES * 8 >> 20} MiB" in text
+    assert f"scorers of the {state._SETS_KEPT} sets" in text
+    assert f"Lists of up to {batches._FEW} keys" in text
+    assert f"values above {outputs._LARGEST_LOG}" in text
+    assert scorer.MAX_VALUES == 1 << 27
+    assert "2^27 numbers" in text
