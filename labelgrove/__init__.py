@@ -24,6 +24,7 @@ _HOMES = {
     "CompleteSpace": "ontology.geometry",
     "Cover": "ontology.geometry",
     "EuclideanSpace": "ontology.geometry",
+    "FrechetClassifier": "adapter.sklearn",
     "FrechetResult": "ontology.geometry",
     "GraphSpace": "ontology.geometry",
     "LabelGraph": "ontology",

@@ -142,6 +142,26 @@ def numba_search(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], An
     return lambda rows: scorer.score(rows.astype(np.float64)).index
 
 
+def sklearn_classifier(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]:
+    """A frozen model whose probabilities are its input, and whose classes are the columns."""
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.frozen import FrozenEstimator
+
+    from adapter.sklearn import FrechetClassifier
+
+    class Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+        def fit(self, X: Any, y: Any) -> Any:
+            self.classes_ = np.array(adapter.observed)
+            return self
+
+        def predict_proba(self, X: Any) -> Any:
+            return X
+
+    frozen = FrozenEstimator(Given().fit(None, None))
+    classifier = FrechetClassifier(frozen, adapter.bundle).fit(None, None)
+    return lambda rows: adapter.keys.indices(classifier.predict(rows))
+
+
 def numpy_arrays(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]:
     return ArrayAdapter(adapter).predict_indices
 
@@ -198,6 +218,7 @@ ENGINES: dict[str, Engine] = {
     "numpy": numpy_rows,
     "numpy top-k": numpy_ranked,
     "numba": numba_search,
+    "scikit-learn": sklearn_classifier,
     "numpy arrays": numpy_arrays,
     "array-api-strict": strict_arrays,
     "onnx": lambda adapter: onnx_session(adapter, "float64"),

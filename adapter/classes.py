@@ -1,0 +1,273 @@
+"""Which label is each class of a classifier, and what is answered once that is known. numpy alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.binding import find_labels
+from adapter.bundle import Bundle, build_bundle
+from adapter.outputs import OutputKind
+from adapter.scorer import Adapter
+from adapter.source import open_bundle
+from ontology.errors import BindingError, BundleError, InputError, NotFoundError, UnknownLabelError
+from ontology.geometry import CompleteSpace, MetricSpace, metric_space
+from ontology.labelgraph import LabelGraph
+
+__all__ = ["ClassAnswers", "ClassBinding", "Source", "measuring_space", "opened_source"]
+
+Address = str | os.PathLike[str]
+Source = Address | Bundle | LabelGraph | MetricSpace
+"""What names the labels and their distances."""
+
+
+def opened_source(source: Source, artifacts_url: str | None = None) -> Bundle | LabelGraph | MetricSpace:
+    """Return what `source` names: an address is opened, anything else is itself."""
+    if isinstance(source, str | os.PathLike):
+        return open_bundle(source, artifacts_url=artifacts_url)
+    if not isinstance(source, Bundle | LabelGraph | MetricSpace):
+        remedy = "give adapter.bundle" if isinstance(source, Adapter) else "see adapter.open_bundle"
+        raise InputError(
+            f"bundle: of type {type(source).__name__}; it is an address, a Bundle, a LabelGraph or a "
+            f"MetricSpace; {remedy}"
+        )
+    return source
+
+
+def measuring_space(given: Bundle | LabelGraph | MetricSpace) -> MetricSpace:
+    """Return the space that measures between labels; that of a block bundle reaches observed labels alone."""
+    if isinstance(given, Bundle):
+        return given.space()
+    return metric_space(given) if isinstance(given, LabelGraph) else given
+
+
+class ClassBinding:
+    """Ties the classes of a classifier to labels, by key or by name.
+
+    Parameters
+    ----------
+    source : str, path, Bundle, LabelGraph, MetricSpace or None
+        The labels. None: there are none but the classes, each as far from every other.
+    columns : mapping of class to str, optional
+        The key or name of each class; by default a class is the key of its label.
+    artifacts_url : str, optional
+        The artifact store of an address.
+
+    Examples
+    --------
+    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
+    >>> binding = ClassBinding(graph, {0: "oak", 1: "elm"})
+    >>> bundle, feeds = binding.bundle(np.array([0, 1]))
+    >>> bundle.observed_keys, feeds.tolist()
+    (('oak', 'elm'), [0, 1])
+    """
+
+    def __init__(
+        self,
+        source: Source | None,
+        columns: Mapping[Any, str] | None = None,
+        artifacts_url: str | None = None,
+    ) -> None:
+        if columns is not None and not isinstance(columns, Mapping):
+            raise InputError(
+                f"columns: of type {type(columns).__name__}; give a mapping of each class to its label, such "
+                "as dict(zip(model.classes_, keys))"
+            )
+        if source is None and columns is not None:
+            raise InputError("columns: given without a bundle; there are no labels to bind classes to")
+        self._columns = columns
+        self._given = None if source is None else opened_source(source, artifacts_url)
+        self.space: MetricSpace | None = None
+        """What measures between any two labels, where more than a bundle is at hand."""
+        if self._given is not None and not isinstance(self._given, Bundle):
+            self.space = measuring_space(self._given)
+
+    def labels(self, classes: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the label of each class: an index among the observed ones of a bundle, else among all.
+
+        Raises
+        ------
+        BindingError
+            For classes that are unknown, ambiguous or repeated, all listed.
+        """
+        keys, names = self._known()
+        spelled = self._spelled(classes)
+        odd = [one for one in spelled if not isinstance(one, str)]
+        if odd:
+            advice = "say which label each class is: columns={class: key, ...}"
+            if self._columns is not None:
+                advice = "give the key or the name of the label of each class"
+            raise BindingError(
+                f"classes: {odd[0]!r} of type {type(odd[0]).__name__}; keys of labels are text; {advice}"
+            )
+        try:
+            return find_labels(spelled, keys, names, by="key" if self._columns is None else "auto")
+        except BindingError as error:
+            raise BindingError(
+                f"classes: {error}\na class is the key of an observed label; where it is something else, "
+                "columns={class: key or name, ...} says which label it is"
+            ) from None
+
+    def bundle(self, classes: NDArray[Any]) -> tuple[Bundle, NDArray[np.int64]]:
+        """Return the bundle, and which of its observed labels each class feeds; raises as `labels`."""
+        every = np.arange(len(classes))
+        if self._given is None:
+            keys = [f"{i:09d}" for i in every]  # canonical order is that of the classes
+            return build_bundle(CompleteSpace(keys), keys), every
+        found = self.labels(classes)
+        if isinstance(self._given, Bundle):
+            return self._given, found
+        known, _ = self._known()
+        return build_bundle(self._given, [known[i] for i in found]), every
+
+    def _known(self) -> tuple[Sequence[str], Sequence[str] | None]:
+        """Return the keys and names that classes may have."""
+        given = self._given
+        if isinstance(given, Bundle):
+            return given.observed_keys, given.observed_names
+        if isinstance(given, LabelGraph):
+            return given.keys, given.names
+        return () if given is None else given.points, None
+
+    def _spelled(self, classes: NDArray[Any]) -> list[Any]:
+        listed: list[Any] = classes.tolist()
+        if self._columns is None:
+            return listed
+        absent = [one for one in listed if one not in self._columns]
+        if absent:
+            shown = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
+            raise BindingError(
+                f"columns: no label for {len(absent)} of {len(listed)} classes: {shown}; name one for each"
+            )
+        return [self._columns[one] for one in listed]
+
+
+class ClassAnswers:
+    """A bundle bound to the classes of a fitted classifier, its labels sorted as scikit-learn sorts classes.
+
+    Parameters
+    ----------
+    bundle : Bundle
+        Label space and observed labels.
+    feeds : ndarray of shape (n_classes,), dtype=int64
+        The observed label that each class feeds.
+    reading : dict
+        Keyword arguments of the adapter.
+    address : tuple of address and artifacts_url, optional
+        Where the bundle was opened. A pickle then holds this and the digest, and the bundle is opened again
+        when it is first needed; without an address a pickle holds the bundle.
+    space : MetricSpace, optional
+        What measures between labels; by default that of the bundle.
+    own : ndarray of shape (n_labels,), optional
+        The labels themselves, in canonical order, where they are the classes of the classifier.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        feeds: NDArray[np.int64],
+        reading: dict[str, Any],
+        *,
+        address: tuple[Address, str | None] | None = None,
+        space: MetricSpace | None = None,
+        own: NDArray[Any] | None = None,
+    ) -> None:
+        self._feeds, self._reading, self._space, self._own = feeds, reading, space, own
+        self._source = bundle if address is None else _Reference(*address, bundle.digest)
+        self.adapter = Adapter(bundle, **reading)
+
+    @cached_property
+    def adapter(self) -> Adapter:
+        """What answers; its columns are the observed labels of the bundle."""
+        bundle = self._source if isinstance(self._source, Bundle) else self._source.open()
+        return Adapter(bundle, **self._reading)
+
+    @cached_property
+    def classes(self) -> NDArray[Any]:
+        """The labels, sorted."""
+        if self._own is not None:
+            return self._own
+        keys = self.adapter.keys
+        return np.array(keys.take(keys.order), dtype=object)
+
+    @property
+    def space(self) -> MetricSpace | None:
+        """What measures between labels; None where they are the classes, each as far from every other."""
+        return None if self._own is not None else self._space or self.adapter.bundle.space()
+
+    def outputs(self, given: NDArray[Any]) -> NDArray[Any]:
+        """Return what the adapter reads, made from one column for each class.
+
+        What is no class is given a probability of 0.
+        """
+        kind: OutputKind = self.adapter.outputs
+        if kind == "log_probabilities":
+            with np.errstate(divide="ignore", invalid="ignore"):
+                given = np.log(given)
+        n_observed = self.adapter.n_observed
+        if len(self._feeds) == n_observed and (self._feeds == np.arange(n_observed)).all():
+            return given
+        absent = 0 if kind == "probabilities" else -np.inf
+        spread = np.full((len(given), n_observed), absent, dtype=given.dtype)
+        spread[:, self._feeds] = given
+        return spread
+
+    def predict(self, outputs: NDArray[Any]) -> NDArray[Any]:
+        """Return the answer to each row, an element of `classes`."""
+        if self._own is not None:
+            return np.asarray(self._own[self.adapter.predict_indices(outputs)])
+        return np.array(self.adapter.predict(outputs), dtype=object)
+
+    def sorted(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values of labels with their columns in the order of `classes`."""
+        order = self.adapter.keys.order
+        return values if (order[1:] > order[:-1]).all() else values.take(order, axis=1)
+
+    def refuse_unknown(self, truth: Any) -> None:
+        """Raise `UnknownLabelError` for labels that the bundle does not hold."""
+        if self._own is None:
+            points = self.adapter.bundle.points
+            absent = sorted(
+                {repr(one) for one in np.ravel(np.asarray(truth, dtype=object)) if one not in points}
+            )
+            if absent:
+                shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
+                raise UnknownLabelError(
+                    f"y: {len(absent)} labels are not among the {len(points)} of the bundle: {shown}; name "
+                    "labels by key, or leave these samples out"
+                )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("adapter", "classes")}
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """A bundle by its digest, and where it was."""
+
+    uri: Address
+    artifacts_url: str | None
+    digest: str
+
+    def open(self) -> Bundle:
+        """Open the bundle where it was, else by its digest in the artifact store."""
+        try:
+            found = open_bundle(self.uri, artifacts_url=self.artifacts_url)
+            if found.digest == self.digest:
+                return found
+            now = f"holds {found.digest[:12]} now"
+        except NotFoundError as error:
+            now = f"is not found ({error})"
+        try:
+            return open_bundle(self.digest, artifacts_url=self.artifacts_url)
+        except NotFoundError:
+            raise BundleError(
+                f"bundle {os.fspath(self.uri)!r}: {now}, and this classifier was pickled with {self.digest}; "
+                "bring that one back, to this address or into the artifact store, or fit the classifier again"
+            ) from None

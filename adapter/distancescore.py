@@ -1,0 +1,95 @@
+"""Distance to the truth of answers that are given as keys."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ontology.errors import InputError, SpaceError, UnknownLabelError
+from ontology.geometry import MatrixSpace, MetricSpace
+
+__all__ = ["expected_sq_distance", "mean_over_samples"]
+
+_POINTS_AT_ONCE = 256
+
+
+def expected_sq_distance(
+    y_true: ArrayLike, y_pred: ArrayLike, *, space: MetricSpace, sample_weight: ArrayLike | None = None
+) -> float:
+    """Return the mean squared distance from answers to the truth.
+
+    Parameters
+    ----------
+    y_true : array_like of str, shape (n_samples,)
+        Keys of the true labels: any points of `space`.
+    y_pred : array_like of str, shape (n_samples,)
+        Keys of the answers: allowed labels.
+    space : MetricSpace
+        What measures.
+    sample_weight : array_like of shape (n_samples,), optional
+        How much each sample counts; all the same by default.
+
+    Raises
+    ------
+    UnknownLabelError
+        For labels outside the space, all of them counted.
+    SpaceError
+        For truths that the matrix of a space has no column for.
+    InputError
+        For arrays of different lengths or none at all.
+
+    Examples
+    --------
+    >>> from ontology import LabelGraph
+    >>> from ontology.geometry import metric_space
+    >>> space = metric_space(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]))
+    >>> expected_sq_distance(["oak", "oak"], ["elm", "tree"], space=space)
+    2.5
+    """
+    truth, answer = _keys("y_true", y_true), _keys("y_pred", y_pred)
+    if len(truth) != len(answer) or not truth:
+        raise InputError(
+            f"y_true, y_pred: {len(truth)} and {len(answer)} labels; give as many of both, one at least"
+        )
+    try:
+        column = space.point_index(truth)
+    except UnknownLabelError as error:
+        if isinstance(space, MatrixSpace) and all(key in space.keys for key in truth):
+            raise SpaceError(
+                f"y_true: {error}; a block bundle measures to its observed labels alone: make the "
+                "scorer from the graph, expected_sq_distance_scorer(graph)"
+            ) from None
+        raise UnknownLabelError(f"y_true: {error}; name labels by key, or leave these samples out") from None
+    try:
+        row = space.index(answer)
+    except UnknownLabelError as error:
+        raise UnknownLabelError(f"y_pred: {error}; the answers must be allowed labels of the space") from None
+    distance = _pair_distances(space, row, column)
+    return mean_over_samples(distance * distance, sample_weight)
+
+
+def mean_over_samples(values: NDArray[np.generic], sample_weight: ArrayLike | None) -> float:
+    """Return the mean of one value for each sample, weighted where weights are given."""
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    return float(np.average(values.astype(np.float64), weights=weights))
+
+
+def _keys(name: str, labels: ArrayLike) -> list[str]:
+    listed = np.asarray(labels, dtype=object)
+    if listed.ndim != 1:
+        raise InputError(f"{name}: shape {listed.shape} given, expected one key for each sample")
+    return list(listed)
+
+
+def _pair_distances(
+    space: MetricSpace, row: NDArray[np.int64], column: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the distance from each allowed label to its point, a few points at a time."""
+    points, point = np.unique(column, return_inverse=True)
+    out = np.empty(len(row))
+    for first in range(0, len(points), _POINTS_AT_ONCE):
+        at = np.flatnonzero((point >= first) & (point < first + _POINTS_AT_ONCE))
+        rows, of = np.unique(row[at], return_inverse=True)
+        block = space.distances(rows, points[first : first + _POINTS_AT_ONCE])
+        out[at] = block[of, point[at] - first]
+    return out

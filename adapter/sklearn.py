@@ -1,0 +1,421 @@
+"""FrechetClassifier: any scikit-learn classifier, answering with every label of a bundle; and its scorers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adapter.classes import ClassAnswers, ClassBinding, Source, measuring_space, opened_source
+from adapter.distancescore import expected_sq_distance, mean_over_samples
+from adapter.outputs import OutputKind, OutputReader
+from adapter.scorer import Adapter
+from ontology.errors import InputError, MissingExtraError, WeightError
+from ontology.geometry.arguments import nonnegative_number
+from ontology.geometry.ties import check_beta
+
+try:
+    from sklearn import get_config
+    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+    from sklearn.exceptions import NotFittedError
+    from sklearn.metrics import make_scorer
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils import get_tags
+    from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+    from sklearn.utils.validation import column_or_1d
+except ImportError as error:
+    raise MissingExtraError.of("scikit-learn", "sklearn", "FrechetClassifier") from error
+
+__all__ = [
+    "FrechetClassifier",
+    "expected_sq_distance_scorer",
+    "neg_expected_sq_distance",
+]
+
+_METHODS = ("predict_proba", "decision_function")
+
+
+class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Lets a classifier of a few labels answer with any label of a bundle.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What gives probabilities. A clone of it is fitted; one wrapped in `sklearn.frozen.FrozenEstimator`
+        is used as it is.
+    bundle : str, path, Bundle, LabelGraph, MetricSpace or None, default=None
+        The labels and their distances:
+
+        - an address as for `adapter.open_bundle`, or a `Bundle`: the classes of the estimator are among its
+          observed labels. One that is no class has probability 0;
+        - a `LabelGraph` or `MetricSpace`: the classes are the observed labels, wherever in it they are;
+        - None: the classes themselves, each as far from every other. The answer is then argmax.
+    columns : mapping of class to str, default=None
+        The label of each class of the estimator, by key or by name, where classes are not keys themselves:
+        ``{0: "n02084071", 1: "n02121808"}`` or the ``id2label`` of a model.
+    response_method : {"predict_proba", "decision_function"}, default="predict_proba"
+        What is asked of the estimator. Decision functions need one column for each class (two classes: one
+        number) and are read as logits, which margins of support vector machines are not:
+        `sklearn.calibration.CalibratedClassifierCV` makes probabilities of these.
+    temperature : float, default=1.0
+        What logits, or the logarithms of probabilities, are divided by before the softmax.
+    beta : float, default=2
+        Exponent of the distances.
+    scale : float, default=1.0
+        Scale of `predict_proba`, see `adapter.Adapter.predict_proba`.
+    artifacts_url : str, default=None
+        The artifact store of an address; by default that of the settings.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        The labels it can return, sorted: keys of the allowed labels in an array of objects. Without a bundle
+        the classes of the estimator.
+    source_classes_ : ndarray of shape (n_classes,)
+        The classes the estimator knows, the columns of its probabilities.
+    estimator_ : classifier
+        The fitted estimator.
+    adapter_ : Adapter
+        What answers. Without a bundle its keys are positions in `classes_`.
+    n_features_in_ : int
+        Number of features seen by the estimator, where it says so.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where it says so.
+
+    Notes
+    -----
+    Of labels that are tied the first in canonical order wins, which is not the order of `classes_`: after a
+    tie, `predict` need not be the first largest column of `decision_function`.
+
+    A pickle holds the address and the digest of a bundle that was given by its address, and opens it when it
+    is first needed; everything else that is given as `bundle` is pickled with its content.
+
+    Examples
+    --------
+    >>> from ontology import LabelGraph
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> graph = LabelGraph.from_edges([("cat", "pet"), ("dog", "pet"), ("cow", "animal"), ("pet", "animal")])
+    >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], ["cat", "cat", "dog", "dog"]
+    >>> classifier = FrechetClassifier(LogisticRegression(), graph).fit(X, y)
+    >>> classifier.predict([[-3.0], [0.0]])
+    array(['cat', 'pet'], dtype=object)
+    >>> classifier.classes_, classifier.source_classes_.tolist()
+    (array(['animal', 'cat', 'cow', 'dog', 'pet'], dtype=object), ['cat', 'dog'])
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        bundle: Source | None = None,
+        *,
+        columns: Mapping[Any, str] | None = None,
+        response_method: Literal["predict_proba", "decision_function"] = "predict_proba",
+        temperature: float = 1.0,
+        beta: float = 2,
+        scale: float = 1.0,
+        artifacts_url: str | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.bundle = bundle
+        self.columns = columns
+        self.response_method = response_method
+        self.temperature = temperature
+        self.beta = beta
+        self.scale = scale
+        self.artifacts_url = artifacts_url
+
+    # ---- fitting -----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, **params: Any) -> FrechetClassifier:
+        """Fit a clone of the estimator, open the bundle and bind one to the other.
+
+        Parameters
+        ----------
+        X : array_like
+            What the estimator takes.
+        y : array_like of shape (n_samples,)
+            The class of each sample. A frozen estimator looks at neither: ``fit(None, None)`` will do.
+        **params
+            Passed to the ``fit`` of the estimator; where metadata routing is enabled, what it requests.
+
+        Raises
+        ------
+        BindingError
+            For classes that are no labels, before the estimator is fitted.
+        InputError
+            For parameters that break a rule, and what `open_bundle` raises.
+        """
+        estimator = self._clone_of_estimator()
+        binding = ClassBinding(self.bundle, self.columns, self.artifacts_url)
+        known = getattr(estimator, "classes_", None)  # a frozen estimator has them before it is fitted
+        if known is None:
+            y = column_or_1d(y, warn=True)
+            if self.bundle is not None:
+                binding.labels(np.array(list(dict.fromkeys(y.tolist())), dtype=object))
+        if get_config().get("enable_metadata_routing"):
+            params = process_routing(self, "fit", **params).estimator.fit
+        fitted = estimator.fit(X, y, **params)
+        if not hasattr(fitted, "classes_"):
+            raise InputError(f"estimator: {fitted!r} has no classes_ once fitted; give a classifier")
+        if any(np.ndim(one) for one in fitted.classes_):
+            raise InputError("estimator: it gives several outputs for a sample; make one classifier for each")
+        classes = np.asarray(fitted.classes_)
+        bundle, feeds = binding.bundle(classes)
+        self._answers = ClassAnswers(
+            bundle,
+            feeds,
+            {"outputs": self._outputs_kind(), "temperature": self.temperature, "beta": self.beta},
+            address=(self.bundle, self.artifacts_url) if isinstance(self.bundle, str | os.PathLike) else None,
+            space=binding.space,
+            own=classes if self.bundle is None else None,
+        )
+        self.estimator_, self.source_classes_ = fitted, classes
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
+        return self
+
+    def _clone_of_estimator(self) -> Any:
+        """Return what will be fitted, or raise for parameters that break a rule."""
+        if self.response_method not in _METHODS:
+            raise InputError(
+                f"response_method: {self.response_method!r} given; choose {' or '.join(map(repr, _METHODS))}"
+            )
+        if not nonnegative_number("scale", self.scale):
+            raise InputError("scale: 0 given; it is positive, and 1 by default")
+        check_beta(self.beta)
+        OutputReader(self._outputs_kind(), self.temperature, 1)  # knows the rule of temperatures
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
+            raise InputError(
+                f"estimator: {self.estimator!r} given; give an instance of a classifier with a fit method"
+            )
+        estimator = clone(self.estimator)
+        if not hasattr(estimator, self.response_method):
+            other = (
+                "wrap it in CalibratedClassifierCV, which learns probabilities, or give "
+                "response_method='decision_function' where that gives logits"
+                if self.response_method == "predict_proba"
+                else "give response_method='predict_proba'"
+            )
+            raise InputError(f"estimator: {type(estimator).__name__} has no {self.response_method}; {other}")
+        return estimator
+
+    def _outputs_kind(self) -> OutputKind:
+        if self.response_method == "decision_function":
+            return "logits"
+        return "log_probabilities" if self.temperature != 1 else "probabilities"
+
+    # ---- answers -----------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels it can return, sorted."""
+        return self._fitted().classes
+
+    @property
+    def adapter_(self) -> Adapter:
+        """What answers."""
+        return self._fitted().adapter
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the Fréchet mean of each sample.
+
+        Parameters
+        ----------
+        X : array_like
+            What the estimator takes.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Elements of `classes_`.
+        """
+        return self._fitted().predict(self._given(X))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the negative Fréchet variance of every label: the larger, the better.
+
+        Parameters
+        ----------
+        X : array_like
+            What the estimator takes.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples, n_labels), or (n_samples,) where there are two labels
+            Columns as in `classes_`; of two labels the second less the first.
+
+        Raises
+        ------
+        InputError
+            For more numbers than `adapter.scorer.MAX_VALUES`; take fewer rows at a time.
+        """
+        answers = self._fitted()
+        decision = answers.sorted(answers.adapter.decision_function(self._given(X)))
+        return decision[:, 1] - decision[:, 0] if decision.shape[1] == 2 else decision
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return a softmax over labels, not calibrated; see `adapter.Adapter.predict_proba`.
+
+        Parameters
+        ----------
+        X : array_like
+            What the estimator takes.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_labels)
+            Columns as in `classes_`.
+
+        Raises
+        ------
+        InputError
+            As for `decision_function`.
+        """
+        answers = self._fitted()
+        return answers.sorted(answers.adapter.predict_proba(self._given(X), scale=self.scale))
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy: the share of answers that are the truth.
+
+        Parameters
+        ----------
+        X : array_like
+            What the estimator takes.
+        y : array_like of shape (n_samples,)
+            True labels, by key.
+        sample_weight : array_like of shape (n_samples,), optional
+            How much each sample counts.
+
+        Raises
+        ------
+        UnknownLabelError
+            For a truth that the bundle does not hold at all, such as a name in place of a key.
+        """
+        self._fitted().refuse_unknown(y)
+        return float(super().score(X, y, sample_weight=sample_weight))
+
+    def _fitted(self) -> ClassAnswers:
+        # check_is_fitted collects tags at every call, which takes longer than a row
+        if not hasattr(self, "_answers"):
+            raise NotFittedError(f"{type(self).__name__}: not fitted yet; call fit first")
+        return self._answers
+
+    def _given(self, X: Any) -> NDArray[Any]:
+        """Return what the estimator says, one column for each of its classes."""
+        given = np.asarray(getattr(self.estimator_, self.response_method)(X))
+        if given.ndim == 1 and self.response_method == "decision_function":
+            given = np.stack([np.zeros_like(given), given], axis=1)
+        n_classes = len(self.source_classes_)
+        if given.ndim != 2 or given.shape[1] != n_classes:
+            raise WeightError(
+                f"estimator: {self.response_method} gave an array of shape {given.shape}, expected "
+                f"(n_samples, {n_classes}), one column for each of source_classes_"
+            )
+        return self._answers.outputs(given)
+
+    # ---- what scikit-learn asks --------------------------------------------------------------------
+
+    def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Any:
+        """Tell the transformers within the estimator what to return, as a pipeline does.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            Container of what transformers return; None changes nothing. Answers are arrays whatever it is.
+        """
+        estimators: tuple[Any, ...] = (self.estimator, getattr(self, "estimator_", None))
+        for estimator in estimators:
+            if hasattr(estimator, "set_output"):
+                estimator.set_output(transform=transform)
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """Return where metadata goes: of ``fit`` to the estimator, of ``score`` to this one."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.non_deterministic, tags.no_validation = inner.non_deterministic, inner.no_validation
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        return tags
+
+
+# ---- scoring by distance -------------------------------------------------------------------------------
+
+
+def expected_sq_distance_scorer(source: Source, *, artifacts_url: str | None = None) -> Any:
+    """Return a scorer for ``scoring=``: the negative of `expected_sq_distance`, of any classifier.
+
+    Parameters
+    ----------
+    source : str, path, Bundle, LabelGraph or MetricSpace
+        What measures; an address is opened at once.
+    artifacts_url : str, optional
+        The artifact store of an address; by default that of the settings.
+
+    Returns
+    -------
+    scorer : callable
+        As `sklearn.metrics.make_scorer` makes them; larger is better.
+    """
+    space = measuring_space(opened_source(source, artifacts_url))
+    return make_scorer(expected_sq_distance, greater_is_better=False, space=space)
+
+
+def neg_expected_sq_distance(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Score a `FrechetClassifier` in its own space: a scorer, ``scoring=neg_expected_sq_distance``.
+
+    Parameters
+    ----------
+    estimator : FrechetClassifier, or a Pipeline or search that ends in one
+        Fitted.
+    X : array_like
+        Samples.
+    y : array_like of shape (n_samples,)
+        True labels, by key.
+    sample_weight : array_like of shape (n_samples,), optional
+        How much each sample counts.
+
+    Returns
+    -------
+    score : float
+        Negative mean squared distance; without a bundle the negative share of wrong answers.
+
+    Raises
+    ------
+    InputError
+        For another estimator; `expected_sq_distance_scorer` takes any.
+    UnknownLabelError, SpaceError
+        As for `expected_sq_distance`.
+    """
+    space = _classifier_of(estimator)._fitted().space
+    answer = estimator.predict(X)
+    if space is None:
+        return -mean_over_samples(np.asarray(y) != answer, sample_weight)
+    return -expected_sq_distance(y, answer, space=space, sample_weight=sample_weight)
+
+
+def _classifier_of(estimator: Any) -> FrechetClassifier:
+    within = estimator
+    while not isinstance(within, FrechetClassifier):
+        if isinstance(within, Pipeline):
+            within = within[-1]
+        elif hasattr(within, "best_estimator_"):
+            within = within.best_estimator_
+        else:
+            raise InputError(
+                f"estimator: {within!r} has no space to measure in; give a FrechetClassifier, or "
+                "scoring=expected_sq_distance_scorer(graph)"
+            )
+    return within
