@@ -9,7 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from adapter.binding import bind, find_labels
+    from adapter.binding import bind, find_labels, make_binding
+    from adapter.bindingfile import Binding
     from adapter.bundle import Bundle, build_bundle
     from adapter.candidates import Subtree
     from adapter.evaluation import Evaluation, evaluate
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Adapter",
+    "Binding",
     "Bundle",
     "Evaluation",
     "Ranking",
@@ -28,11 +30,13 @@ __all__ = [
     "build_bundle",
     "evaluate",
     "find_labels",
+    "make_binding",
     "open_bundle",
 ]
 
 _HOMES = {
     "Adapter": "adapter.scorer",
+    "Binding": "adapter.bindingfile",
     "Bundle": "adapter.bundle",
     "Evaluation": "adapter.evaluation",
     "Ranking": "adapter.scorer",
@@ -42,6 +46,7 @@ _HOMES = {
     "build_bundle": "adapter.bundle",
     "evaluate": "adapter.evaluation",
     "find_labels": "adapter.binding",
+    "make_binding": "adapter.binding",
     "open_bundle": "adapter.source",
 }
 

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adapter.bindingfile import Binding, By
 from ontology.errors import BindingError, InputError
 
-__all__ = ["By", "bind", "find_labels"]
+if TYPE_CHECKING:
+    from adapter.bundle import Bundle
 
-By = Literal["auto", "key", "name", "position"]
-"""How columns name labels; ``"auto"``: each column may be a key or a name."""
+__all__ = ["By", "Columns", "bind", "find_labels", "make_binding"]
+
+Columns = Iterable[str] | Mapping[int, str] | Mapping[str, str] | Binding
+"""What a model calls its columns: in their order, as an ``id2label`` dictionary, or settled before."""
 
 _RULES = ("auto", "key", "name", "position")
 _SHOWN_CANDIDATES = 5
-_MAX_CLOSE = 5000  # beyond this many labels, similar spellings are looked for by folded equality alone
+_MOST_COMPARED = 10_000  # pairs of column and label in one error; beyond, only folded equality is looked for
 
 
 def bind(
-    columns: Iterable[str], keys: Sequence[str], names: Sequence[str] | None = None, *, by: By = "auto"
+    columns: Columns, keys: Sequence[str], names: Sequence[str] | None = None, *, by: By = "auto"
 ) -> NDArray[np.int64]:
     """Return the order in which the columns of a model feed the observed labels.
 
     Parameters
     ----------
-    columns : iterable of str, length n_columns
-        What the model calls its outputs, in the order of its columns.
+    columns : iterable of str, mapping or Binding, length n_columns
+        What the model calls its outputs, in the order of its columns: a list, an array or a series of text; a
+        dictionary from 0, 1, ..., as numbers or as text, in any order (``id2label`` of a model hub); or a
+        `Binding`, which binds by key.
     keys : sequence of str, length n_observed
         Keys of the observed labels.
     names : sequence of str, length n_observed, optional
@@ -53,7 +60,7 @@ def bind(
     >>> bind(["elm", "oak"], ["n1", "n2"], ["oak", "elm"]).tolist()
     [1, 0]
     """
-    listed = _listed(columns)
+    listed, by = _listed(columns), _rule(columns, by)
     if by == "position":
         return _by_position(listed, len(keys))
     found, problems = _match(listed, keys, names, by)
@@ -69,7 +76,7 @@ def bind(
 
 
 def find_labels(
-    columns: Iterable[str], keys: Sequence[str], names: Sequence[str] | None = None, *, by: By = "auto"
+    columns: Columns, keys: Sequence[str], names: Sequence[str] | None = None, *, by: By = "auto"
 ) -> NDArray[np.int64]:
     """Return the label that each column stands for; many labels may stay without a column.
 
@@ -77,8 +84,8 @@ def find_labels(
 
     Parameters
     ----------
-    columns : iterable of str, length n_columns
-        What the model calls its outputs.
+    columns : iterable of str, mapping or Binding, length n_columns
+        What the model calls its outputs, as for `bind`.
     keys, names : sequence of str, length n_labels
         Keys and, where there are any, names of the labels.
     by : {"auto", "key", "name", "position"}, default="auto"
@@ -105,7 +112,7 @@ def find_labels(
     ontology.errors.BindingError: 1 column cannot be bound to 2 labels (by auto):
       column 0 'crane' is ambiguous: 'n1' (crane), 'n2' (crane); give the key of the one you mean
     """
-    listed = _listed(columns)
+    listed, by = _listed(columns), _rule(columns, by)
     if by == "position":
         return _by_position(listed, len(keys))
     found, problems = _match(listed, keys, names, by)
@@ -113,17 +120,82 @@ def find_labels(
     return found
 
 
-def _listed(columns: Iterable[str]) -> list[str]:
+def make_binding(bundle: Bundle, columns: Columns, *, by: By = "auto") -> Binding:
+    """Settle which observed label each column of a model stands for, to be saved beside the model.
+
+    Parameters
+    ----------
+    bundle : Bundle
+        Its observed labels are those of the model.
+    columns, by
+        As for `bind`.
+
+    Raises
+    ------
+    BindingError
+        As `bind`.
+
+    Examples
+    --------
+    >>> from adapter import build_bundle
+    >>> graph = LabelGraph.from_edges([("n1", "n0"), ("n2", "n0")], names={"n1": "oak", "n2": "elm"})
+    >>> make_binding(build_bundle(graph, ["n1", "n2"]), {0: "elm", 1: "oak"}).keys
+    ('n2', 'n1')
+    """
+    keys, rule = bundle.observed_keys, _rule(columns, by)
+    given = _listed(columns)
+    order = bind(given, keys, bundle.observed_names, by=rule)
+    called = columns.columns if isinstance(columns, Binding) else tuple(given)
+    return Binding(called, tuple(keys[i] for i in np.argsort(order)), rule, bundle.digest)
+
+
+def _rule(columns: Columns, by: By) -> By:
+    return "key" if isinstance(columns, Binding) else by
+
+
+def _listed(columns: Columns) -> list[str]:
     if isinstance(columns, str):
         raise BindingError(f"columns: {columns!r} is one text; give a list with one entry for each column")
-    listed: list[Any] = list(columns)
+    if isinstance(columns, np.ndarray) and columns.ndim != 1:
+        raise BindingError(
+            f"columns: an array of shape {columns.shape} given; give one text for each column of the model"
+        )
+    listed: list[Any] = _by_number(columns) if isinstance(columns, Mapping) else list(columns)
     for i, column in enumerate(listed):
+        if isinstance(column, bytes):
+            raise BindingError(
+                f"columns: column {i} is {column!r}, bytes; decode them: [c.decode() for c in columns]"
+            )
         if not isinstance(column, str):
             raise BindingError(
                 f"columns: column {i} is {column!r} of type {type(column).__name__}; keys and names are "
                 "text, and how a number is written is yours to choose: pass [str(c) for c in classes]"
             )
     return [str(column) for column in listed]
+
+
+def _by_number(columns: Mapping[Any, Any]) -> list[Any]:
+    """Return what a dictionary from column numbers says, in their order."""
+    numbered: dict[int, Any] = {}
+    for given, column in columns.items():
+        whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
+        if not whole and not (isinstance(given, str) and re.fullmatch("0|[1-9][0-9]{0,8}", given)):
+            turned = isinstance(given, str) and isinstance(column, int)
+            advice = "this is label2id: give id2label" if turned else "count columns as 0, 1, ..., or as text"
+            raise BindingError(f"columns: {given!r} is no number of a column; {advice}")
+        if int(given) in numbered:
+            raise BindingError(
+                f"columns: column {int(given)} stands twice, as a number and as text; keep one"
+            )
+        numbered[int(given)] = column
+    missing = [i for i in range(len(numbered)) if i not in numbered]
+    if missing:
+        raise BindingError(
+            f"columns: {len(numbered)} entries from {min(numbered)} to {max(numbered)}, without "
+            f"{', '.join(map(str, missing[:5]))}{', ...' if len(missing) > 5 else ''}; number the columns "
+            "from 0 on, without a gap"
+        )
+    return [numbered[i] for i in range(len(numbered))]
 
 
 def _by_position(columns: list[str], n_labels: int) -> NDArray[np.int64]:
@@ -154,6 +226,7 @@ def _match(
     problems: list[str] = []
     first: dict[int, int] = {}
     folded: dict[str, list[str]] | None = None
+    n_compared = 0
     for position, column in enumerate(columns):
         labels = spellings.get(column, [])
         if len(labels) == 1:
@@ -170,7 +243,9 @@ def _match(
             )
         else:
             folded = _folded(spellings) if folded is None else folded
-            problems.append(f"column {position} {column!r} is unknown{_close(column, spellings, folded)}")
+            n_compared += len(spellings)
+            near = _close(column, spellings, folded, compare=n_compared <= _MOST_COMPARED)
+            problems.append(f"column {position} {column!r} is unknown{near}")
     return np.array(list(first), dtype=np.int64), problems
 
 
@@ -185,11 +260,15 @@ def _fold(text: str) -> str:
     return " ".join(text.casefold().replace("_", " ").replace("-", " ").split())
 
 
-def _close(column: str, spellings: dict[str, list[int]], folded: dict[str, list[str]]) -> str:
+def _close(
+    column: str, spellings: dict[str, list[int]], folded: dict[str, list[str]], *, compare: bool
+) -> str:
     close = folded.get(_fold(column), [])[:_SHOWN_CANDIDATES]
-    if not close and len(spellings) <= _MAX_CLOSE:
+    if not close and compare:
         close = difflib.get_close_matches(column, spellings, n=_SHOWN_CANDIDATES)
-    return f"; close to it: {', '.join(map(repr, close))}" if close else "; nothing is close to it"
+        if not close:
+            return "; nothing is close to it"
+    return f"; close to it: {', '.join(map(repr, close))}" if close else ""
 
 
 def _label(i: int, keys: Sequence[str], names: Sequence[str] | None) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapter.bundlechecks import FORMAT, UNIT, BundleChecker
+from adapter.plainfile import open_plain
 from ontology.errors import ArtifactError, BundleError, InputError, NotFoundError, SpaceError
 from ontology.geometry import CompleteSpace, MatrixSpace, TreeSpace, metric_space
 from ontology.keys import Keys, Texts
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Bundle", "build_bundle"]
 
 _TEXT_FIELDS = ("kind", "metric", "labels", "ontology", "ontology_digest")
+_FORMS = ("auto", "tree", "block")
 _COUNTS = ("n_points", "n_labels", "n_observed")
 
 
@@ -179,7 +181,13 @@ class Bundle:
 
     @classmethod
     def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str], *, name: str = "bundle"
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        metadata: Mapping[str, str],
+        *,
+        name: str = "bundle",
+        digest: str | None = None,
+        checked: bool = False,
     ) -> Bundle:
         """Check what `to_arrays` made and return the bundle; the arrays are used as they are.
 
@@ -189,6 +197,10 @@ class Bundle:
             Content of the file; arrays may be views of a memory map.
         name : str
             What messages call the file.
+        digest : str, optional
+            The sha256 of its bytes, where it is known; else computed when it is asked for.
+        checked : bool
+            Whether these very bytes passed the checks before: no long array is then read.
 
         Raises
         ------
@@ -200,10 +212,10 @@ class Bundle:
         -----
         O(n_points + n_labels * n_observed) time, one pass over each array.
         """
-        check = BundleChecker(name, arrays, metadata)
+        check = BundleChecker(name, arrays, metadata, checked=checked)
         points = check.points()
         allowed, observed = check.allowed(len(points)), check.observed(len(points))
-        return cls(
+        made = cls(
             kind=check.kind,
             points=points,
             names=check.names(points),
@@ -218,15 +230,19 @@ class Bundle:
             length=check.length(len(points)) if check.kind == "tree" else None,
             distances=check.distances(len(allowed), len(observed)) if check.kind == "block" else None,
         )
+        if digest is not None:
+            made.__dict__["digest"] = digest
+        return made
 
     def save(self, path: str | os.PathLike[str]) -> str:
         """Write the file as a whole (or not at all) and return its digest."""
-        target = Path(path)
+        target, hashed = Path(path), hashlib.sha256()
         temporary = target.with_name(f".{target.name}-{os.getpid()}-{secrets.token_hex(4)}")
         try:
             with open(temporary, "xb") as file:
                 for chunk in safetensors_chunks(*self.to_arrays()):
                     file.write(chunk)
+                    hashed.update(chunk)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, target)
@@ -237,7 +253,7 @@ class Bundle:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        return self.digest
+        return hashed.hexdigest()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Bundle:
@@ -252,7 +268,7 @@ class Bundle:
         """
         shown = os.fspath(path)
         try:
-            with open(path, "rb") as file:
+            with open_plain(path) as file:
                 if os.fstat(file.fileno()).st_size == 0:
                     raise ArtifactError(f"{shown}: an empty file; a bundle is a safetensors file")
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -277,6 +293,7 @@ def build_bundle(
     *,
     metric: Literal["auto", "tree", "graph"] = "auto",
     labels: str | Iterable[str] = "all",
+    form: Literal["auto", "tree", "block"] = "auto",
     ontology: Mapping[str, str] | None = None,
     diameter: float | None = None,
 ) -> Bundle:
@@ -290,6 +307,9 @@ def build_bundle(
         Keys of the classes the model knows, in the order of its columns; they need not be allowed labels.
     metric, labels
         As for `ontology.geometry.metric_space`; a space has them already.
+    form : {"auto", "tree", "block"}, default="auto"
+        ``"tree"`` refuses any space but a tree. ``"block"`` measures every distance between an allowed and an
+        observed label, also where a tree would need none: answers are the same, from N times K numbers more.
     ontology : mapping with "name" and "digest", optional
         Version the source was read from; the digest of a graph is its own.
     diameter : float, optional
@@ -299,13 +319,13 @@ def build_bundle(
     Returns
     -------
     Bundle
-        ``"tree"``, ``"complete"`` or, for any other metric, ``"block"``.
+        ``"tree"``, ``"complete"`` or, for any other metric and where it is asked for, ``"block"``.
 
     Raises
     ------
     InputError
-        For no observed label, a repeated one (`UnknownLabelError`: one that is not there), or a digest that
-        is not the graph's.
+        For no observed label, a repeated one (`UnknownLabelError`: one that is not there), a digest that is
+        not the graph's, and a `form` that is unknown (`SpaceError`: ``"tree"`` of a space that is none).
 
     Notes
     -----
@@ -319,6 +339,8 @@ def build_bundle(
     >>> bundle.kind, bundle.observed_keys, bundle.n_labels
     ('tree', ('oak', 'moss'), 5)
     """
+    if form not in _FORMS:
+        raise InputError(f"form: {form!r} given; choose {', '.join(map(repr, _FORMS))}")
     origin = dict(ontology or {})
     names: Texts | None = None
     if isinstance(source, LabelGraph):
@@ -332,12 +354,17 @@ def build_bundle(
     else:
         space = source
         rule = "all" if space.n_labels == space.n_points else "listed"
+    if form == "tree" and not isinstance(space, TreeSpace):
+        raise SpaceError(
+            f"form: 'tree' given for a space of kind {space.kind!r}; take metric='tree', or form='block'"
+        )
     columns = _observed(observed)
-    points, allowed, observed_points = _points(space, columns)
+    as_tree = isinstance(space, TreeSpace) and form != "block"
+    points, allowed, observed_points = _points(space, columns, every=as_tree)
     arrays: dict[str, Any] = {"kind": "block"}
-    if isinstance(space, TreeSpace):
+    if isinstance(space, TreeSpace) and as_tree:
         arrays = {"kind": "tree", "parent": space.parent, "length": space.length}
-    elif isinstance(space, CompleteSpace):
+    elif isinstance(space, CompleteSpace) and form != "block":
         arrays = {"kind": "complete"}
     else:
         arrays["distances"] = _narrowest(space.distances(None, space.point_index(columns)))
@@ -359,7 +386,9 @@ def build_bundle(
     )
 
 
-def _points(space: MetricSpace, columns: list[str]) -> tuple[Keys, NDArray[np.int64], NDArray[np.int64]]:
+def _points(
+    space: MetricSpace, columns: list[str], *, every: bool
+) -> tuple[Keys, NDArray[np.int64], NDArray[np.int64]]:
     """Return the labels that the bundle holds, and which of them are allowed and observed.
 
     A tree keeps every point, for paths run over them; the other kinds keep what is allowed or observed. A
@@ -371,7 +400,7 @@ def _points(space: MetricSpace, columns: list[str]) -> tuple[Keys, NDArray[np.in
         return points, np.arange(space.n_labels), points.indices(columns)
     allowed = np.arange(space.n_points) if space.allowed is None else space.allowed
     observed = space.point_index(columns)
-    if isinstance(space, TreeSpace):
+    if every:
         return space.points, allowed, observed
     held = np.union1d(allowed, observed)
     points = space.points if len(held) == space.n_points else Keys.from_strings(space.points.take(held))

@@ -1,8 +1,10 @@
 """Artifacts read through nearer copies: a folder of this machine, then Redis, then the artifact store.
 
-Each copy is compared with its sha256 before it is used. A copy that is missing, damaged or out of reach is a
-miss: the next place is asked, and what came from there takes its place. Of the store's own errors none is
-hidden; of a cache's troubles none is an error, only a warning in the log, one per place and process.
+Each copy is compared with its sha256 when it comes in, and whenever it is read through here;
+`adapter.source` takes a bundle whose file has not changed since it was checked as it is (`adapter.stamps`).
+A copy that is missing, damaged or out of reach is a miss: the next place is asked, and what came from there
+takes its place. Of the store's own errors none is hidden; of a cache's troubles none is an error, only a
+warning in the log, one per place and process.
 
 A store that is a folder is read in place unless ``GROVE_CACHE_URL`` is set; any other store has the folder
 ``$GROVE_HOME/cache`` in front of it. Redis holds ``grove:zstd:<sha256>``: the length as eight bytes, little
@@ -20,11 +22,20 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from adapter.offline import FetchedStore, seen_names
+from adapter.stamps import mark_used, settle
 from ontology.artifacts import ArtifactStore, LocalStore
-from ontology.errors import ArtifactError, GroveError, MissingExtraError, ServiceError, SettingsError
+from ontology.errors import (
+    ArtifactError,
+    GroveError,
+    MissingExtraError,
+    NotFoundError,
+    ServiceError,
+    SettingsError,
+)
 from ontology.settings import Settings, is_this_host, masked
 
 if TYPE_CHECKING:
@@ -33,10 +44,12 @@ if TYPE_CHECKING:
 __all__ = [
     "FOLDER_CAP",
     "VALUE_CAP",
+    "CachedStore",
     "answers_anyone",
     "cache_facts",
     "check_cache",
     "for_client",
+    "redis_entry",
     "through_cache",
 ]
 
@@ -81,6 +94,22 @@ def through_cache(store: ArtifactStore, settings: Settings) -> ArtifactStore:
         in_place = store.local_path("0" * 64) is not None
         return store if in_place else CachedStore(store, settings.home / "cache", None)
     return CachedStore(store, settings.home / "cache", _redis_at(settings.cache_url))
+
+
+def redis_entry(url: str, digest: str, settings: Settings) -> CachedStore:
+    """Return a store that holds one artifact: the entry of `digest` in the Redis at `url`, and local copies.
+
+    Reading it raises `NotFoundError` where there is no such entry, `ArtifactError` for one with other bytes,
+    and `ServiceError` where Redis does not answer.
+
+    Raises
+    ------
+    MissingExtraError, SettingsError
+        As `through_cache`.
+    """
+    cache = _redis_at(url)
+    folder = settings.home / "cache"
+    return CachedStore(FetchedStore(folder, cache.where, lambda: cache.entry(digest)), folder, None)
 
 
 def check_cache(settings: Settings) -> str:
@@ -162,6 +191,31 @@ class CachedStore(ArtifactStore):
         self._folder = folder
         self._local = LocalStore(folder)
         self._redis = redis_cache
+        self._names = seen_names(folder, store.where)
+
+    def copy_path(self, digest: str) -> Path | None:
+        """Return where the local copy lies, or would lie."""
+        return self._local.local_path(digest)
+
+    def keep(self, data: bytes) -> str:
+        """Keep a local copy of `data`, wherever it came from, and return its digest."""
+        digest = hashlib.sha256(data).hexdigest()
+        with self._turn(digest):
+            if self._held(digest) is None:
+                self._kept(digest, data)
+        return digest
+
+    def read_index(self, name: str) -> dict[str, Any] | None:
+        """Return what the store's index says of `name`, and remember it for the time without a network."""
+        document = self._store.read_index(name)
+        try:
+            if document is None:
+                self._names.delete_index(name)
+            elif document != self._names.read_index(name):
+                self._names.write_index(name, document)
+        except (GroveError, OSError) as error:
+            _warn_once(str(self._folder), f"{error}; names cannot be resolved offline")
+        return document
 
     def _verified(self, digest: str) -> bytes | mmap.mmap:
         held = self._held(digest)
@@ -178,8 +232,7 @@ class CachedStore(ArtifactStore):
             data = self._local._verified(digest)
         except (LookupError, ArtifactError, ServiceError):
             return None
-        with contextlib.suppress(GroveError):
-            self._local.touch(digest)  # the longest unused go first
+        mark_used(self._folder / "sha256" / digest[:2] / digest)
         return data
 
     def _fetched(self, digest: str) -> bytes:
@@ -195,6 +248,7 @@ class CachedStore(ArtifactStore):
         try:
             if self._make_room(len(data)):
                 self._local.put_bytes(data)
+                settle(self._folder / "sha256" / digest[:2] / digest)
                 return self._local._verified(digest)
         except (GroveError, OSError) as error:
             _warn_once(str(self._folder), f"{error}; artifacts are kept in memory instead")
@@ -208,12 +262,14 @@ class CachedStore(ArtifactStore):
         for path in self._folder.glob("sha256/*/*"):
             with contextlib.suppress(FileNotFoundError):  # another process makes room too
                 status = path.stat()
-                found.append((status.st_mtime_ns, status.st_size, path))
+                used = max(status.st_atime_ns, status.st_mtime_ns)
+                found.append((used, status.st_size, path))
         excess = size + sum(length for _, length, _ in found) - cap
         for _, length, path in sorted(found):
             if excess <= 0:
                 break
             path.unlink(missing_ok=True)  # maps of it stay whole
+            (self._folder / "checked" / path.name).unlink(missing_ok=True)
             excess -= length
         return excess <= 0
 
@@ -235,6 +291,7 @@ class CachedStore(ArtifactStore):
     # ---- all else is the store's -------------------------------------------------------------------
 
     def local_path(self, digest: str) -> Path | None:
+        """Return what the store says: where it keeps the file itself on this machine, or None."""
         return self._store.local_path(digest)
 
     def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
@@ -303,6 +360,22 @@ class RedisCache:
             _warn_once(self.where, f"its entry {_key(digest)} holds other bytes than its name promises")
             return None
         return data
+
+    def entry(self, digest: str) -> bytes:
+        """Return the artifact; say why where that cannot be done."""
+        data = self.get(digest)
+        if data is not None:
+            return data
+        self.facts()
+        if self._ask(lambda client: client.exists(_key(digest))):
+            raise ArtifactError(
+                f"{self.where}: its entry {_key(digest)} holds other bytes than its name promises; delete "
+                "it, and load the bundle from the artifact store"
+            )
+        raise NotFoundError(
+            f"{self.where}: no entry {_key(digest)}; a cache may drop what it holds, and keeps nothing above "
+            f"{VALUE_CAP >> 20} MiB: load the digest from the artifact store (artifacts_url)"
+        )
 
     def put(self, digest: str, data: bytes) -> None:
         """Keep a copy of `data`, unless it is larger than `VALUE_CAP`."""

@@ -3,23 +3,57 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
 from threading import Lock
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.binding import By
+from adapter.binding import By, Columns
 from adapter.bundle import Bundle
 from adapter.outputs import OutputKind, OutputReader, OutputRows, Outputs
-from adapter.source import open_bundle
+from adapter.pretrained import read_folder, write_folder
+from adapter.source import BundleSource, Located
 from adapter.state import State
-from ontology.errors import InputError
+from ontology.errors import BundleError, InputError
 from ontology.geometry import FrechetResult, MetricSpace
 from ontology.keys import Keys, Texts
 
-__all__ = ["Holder"]
+__all__ = ["Holder", "refuse_other_version"]
+
+
+def refuse_other_version(bundle: Bundle, pin: bool | str) -> None:
+    """Raise `BundleError` for a bundle that was not made from the ontology version an adapter is pinned to.
+
+    Parameters
+    ----------
+    bundle : Bundle
+        The bundle at hand.
+    pin : bool or str
+        Digest of the version, or 8 or more of its first digits; True: any, if the bundle names one; False or
+        empty: no version at all will do.
+    """
+    if not pin:
+        return
+    if pin is not True and not (isinstance(pin, str) and re.fullmatch("[0-9a-f]{8,64}", pin)):
+        raise InputError(
+            f"pin: {pin!r} given; True for the version that the bundle was made from, or 8 to 64 hexadecimal "
+            "digits that its digest begins with"
+        )
+    made_from = bundle.ontology_digest
+    if not made_from:
+        raise BundleError(
+            f"bundle {bundle.digest[:12]}: names no ontology version to pin; build it from a version with: "
+            "grove bundle build, or leave pin out"
+        )
+    if pin is not True and not made_from.startswith(pin):
+        raise BundleError(
+            f"bundle {bundle.digest[:12]}: made from ontology version {made_from[:12]}, and the adapter is "
+            f"pinned to {pin[:12]}; load it anew with Adapter.load to take the new version, or name the old "
+            "bundle by its digest"
+        )
 
 
 class Holder:
@@ -37,7 +71,7 @@ class Holder:
     def __init__(
         self,
         bundle: Bundle,
-        columns: Iterable[str] | None = None,
+        columns: Columns | None = None,
         *,
         by: By = "auto",
         outputs: OutputKind = "probabilities",
@@ -45,7 +79,9 @@ class Holder:
         beta: float = 2,
     ) -> None:
         self._reader = OutputReader(outputs, temperature, bundle.n_observed)
-        self._source: tuple[str | os.PathLike[str], str | None] | None = None
+        self._source: BundleSource | None = None
+        self._mark: tuple[Any, ...] = ()
+        self._pin = ""
         self._refreshing = Lock()
         self._state = State(bundle, columns, by, beta)
 
@@ -135,7 +171,8 @@ class Holder:
     def refresh(self) -> bool:
         """Open the bundle again, where it was loaded from, and answer from it if it is another one.
 
-        The columns of the model stay what they are: each is bound by the key of its observed label. Calls in
+        What a name means is looked up first: where that is the bundle at hand, nothing is opened. The
+        columns of the model stay what they are: each is bound by the key of its observed label. Calls in
         other threads go on undisturbed, each with the old bundle or with the new one; `pinned` holds one over
         several calls.
 
@@ -148,6 +185,8 @@ class Holder:
         ------
         InputError
             For an adapter that was not made by `load`.
+        BundleError
+            For a bundle of another ontology version than the adapter is pinned to (``load(uri, pin=...)``).
         GroveError
             As for `load`; the adapter then answers as before.
         """
@@ -155,14 +194,64 @@ class Holder:
             raise InputError(
                 f"refresh: {self!r} was made from memory; make it with Adapter.load(uri), or make a new one"
             )
-        uri, artifacts_url = self._source
         with self._refreshing:
             old = self._state
-            bundle = open_bundle(uri, artifacts_url=artifacts_url)
-            if bundle.digest == old.bundle.digest:
+            located = self._source.locate()
+            if located.mark and located.mark == self._mark:
                 return False
-            self._state = State(bundle, old.observed, "key", old.beta)
-            return True
+            bundle = located.open()
+            changed = bundle.digest != old.bundle.digest
+            if changed:
+                refuse_other_version(bundle, self._pin)
+                self._state = State(bundle, old.observed, "key", old.beta)
+            self._mark = located.mark
+            return changed
+
+    def _renew_from(self, source: BundleSource, located: Located, pin: bool | str) -> None:
+        """Let `refresh` read `source`, which was `located` for what is held; see `refuse_other_version`."""
+        self._source, self._mark = source, located.mark
+        self._pin = self.bundle.ontology_digest if pin is True else pin or ""
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Write bundle, columns and settings as a folder, for `from_pretrained`; see `adapter.pretrained`.
+
+        Parameters
+        ----------
+        folder : str or path
+            Created where it is not there; earlier files of an adapter in it are replaced.
+
+        Raises
+        ------
+        ServiceError
+            Where it cannot be written.
+        """
+        settings = {"outputs": self.outputs, "temperature": self.temperature, "beta": self.beta}
+        write_folder(folder, self.bundle, {"columns": list(self.observed), **settings})
+
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
+        """Read what `save_pretrained` wrote: no network, nothing unpickled, the bundle's sha256 compared.
+
+        Raises
+        ------
+        NotFoundError, ArtifactError, BundleError
+            For a folder that lacks a file, holds other bytes than its configuration names, or has a
+            configuration of a newer format or with a field that is missing, unknown or wrong.
+        """
+        bundle, config = read_folder(folder)
+        try:
+            return cls(
+                bundle,
+                config.columns,
+                by="key",
+                outputs=config.outputs,
+                temperature=config.temperature,
+                beta=config.beta,
+            )
+        except InputError as error:
+            raise BundleError(
+                f"{os.fspath(folder)}: its configuration does not fit its bundle; {error}"
+            ) from error
 
     def pinned(self) -> Self:
         """Return an adapter that keeps what this one answers from now, whatever `refresh` brings here."""
@@ -173,11 +262,12 @@ class Holder:
 
     def __getstate__(self) -> dict[str, Any]:
         named = {"by": "key", "outputs": self.outputs, "temperature": self.temperature, "beta": self.beta}
-        return {"bundle": self.bundle, "columns": self.observed, "source": self._source, "named": named}
+        renewal = {"_source": self._source, "_mark": self._mark, "_pin": self._pin}
+        return {"bundle": self.bundle, "columns": self.observed, "renewal": renewal, "named": named}
 
     def __setstate__(self, held: dict[str, Any]) -> None:
         Holder.__init__(self, held["bundle"], held["columns"], **held["named"])
-        self._source = held["source"]
+        self.__dict__.update(held["renewal"])
 
     def __repr__(self) -> str:
         return f"Adapter(n_labels={self.n_labels}, n_observed={self.n_observed}, digest={self.digest[:12]})"

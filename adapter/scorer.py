@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from adapter.answers import BackedOff, Ranking
 from adapter.backoff import back_off, needed_tree
 from adapter.batches import one_set, ranked, room_for_variances, variances
-from adapter.binding import By
+from adapter.binding import By, Columns
 from adapter.bundle import build_bundle
 from adapter.candidates import Candidates, OneSet
 from adapter.explanation import Explanation, explain
-from adapter.holder import Holder
+from adapter.holder import Holder, refuse_other_version
 from adapter.labelsets import label_sets
 from adapter.outputs import OutputKind, Outputs
-from adapter.source import open_bundle
+from adapter.source import BundleSource, Stale, Verify
 from ontology.errors import InputError, WeightError
 from ontology.geometry.arguments import nonnegative_number
 from ontology.labelgraph import LabelGraph
@@ -45,9 +45,10 @@ class Adapter(Holder):
     ----------
     bundle : Bundle
         Label space and observed labels.
-    columns : iterable of str, length n_observed, optional
-        What the model calls its columns, bound to the observed labels by `bind`. By default the columns are
-        the bundle's observed labels, in the order in which it was built.
+    columns : iterable of str, mapping or Binding, length n_observed, optional
+        What the model calls its columns, bound to the observed labels by `bind`: a list of text, an
+        ``id2label`` dictionary, or a `Binding` that was saved. By default the columns are the bundle's
+        observed labels, in the order in which it was built.
     by : {"auto", "key", "name", "position"}, default="auto"
         How `columns` are read.
     outputs : {"probabilities", "log_probabilities", "logits"}, default="probabilities"
@@ -85,18 +86,41 @@ class Adapter(Holder):
     def load(
         cls,
         uri: str | os.PathLike[str],
-        columns: Iterable[str] | None = None,
+        columns: Columns | None = None,
         *,
         by: By = "auto",
         outputs: OutputKind = "probabilities",
         temperature: float = 1.0,
         beta: float = 2,
         artifacts_url: str | None = None,
+        offline: bool | None = None,
+        verify: Verify = "once",
+        stale: Stale = "warn",
+        pin: bool | str = False,
     ) -> Self:
-        """Open the bundle at `uri` (see `open_bundle`) and bind the columns of a model to it."""
-        bundle = open_bundle(uri, artifacts_url=artifacts_url)
+        """Open the bundle at `uri` and bind the columns of a model to it.
+
+        Parameters
+        ----------
+        uri, artifacts_url, offline, verify, stale
+            As for `open_bundle`; `refresh` reads them again.
+        columns, by, outputs, temperature, beta
+            As for `Adapter`.
+        pin : bool or str, default=False
+            Ontology version to keep to: its digest or 8 or more of its first digits; True: the one that the
+            bundle was made from. Bundles of another version are refused, here and by `refresh`.
+
+        Raises
+        ------
+        GroveError
+            As `open_bundle` and `Adapter`; `BundleError` for another version than the one pinned.
+        """
+        source = BundleSource(uri, artifacts_url, offline, verify, stale)
+        located = source.locate()
+        bundle = located.open()
+        refuse_other_version(bundle, pin)
         made = cls(bundle, columns, by=by, outputs=outputs, temperature=temperature, beta=beta)
-        made._source = (uri, artifacts_url)
+        made._renew_from(source, located, pin)
         return made
 
     @classmethod

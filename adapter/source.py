@@ -1,32 +1,248 @@
-"""Where a bundle comes from: a file, a digest, or a name in the static index of the artifact store.
+"""Where a bundle comes from: a file, a URL, a digest, or a name in the static index of the artifact store.
 
-Nothing here asks a database: a model server needs the artifact store alone.
+Nothing here asks a database: a model server needs the artifact store alone, and without a network its cache.
 """
 
 from __future__ import annotations
 
 import difflib
+import logging
 import os
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 from adapter.bundle import Bundle
-from adapter.cache import through_cache
-from ontology.artifacts import ArtifactStore, open_store
-from ontology.errors import ArtifactError, InputError, NotFoundError
-from ontology.settings import Settings
+from adapter.cache import CachedStore, redis_entry, through_cache
+from adapter.offline import FetchedStore, OfflineStore, fetched_file
+from adapter.stamps import Stamps, mark_used
+from ontology.artifacts import ArtifactStore, open_store, read_safetensors
+from ontology.errors import (
+    ArtifactError,
+    BundleError,
+    InputError,
+    NotFoundError,
+    SettingsError,
+)
+from ontology.settings import Settings, masked
 
-__all__ = ["open_bundle"]
+__all__ = ["BundleSource", "Located", "Stale", "Verify", "open_bundle"]
+
+Verify = Literal["once", "always"]
+"""When the bytes of an artifact are compared with its digest; see `open_bundle`."""
+
+Stale = Literal["warn", "refuse", "ignore"]
+"""What to do about a bundle of an ontology version that is no longer the current one."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_NAMED = re.compile(r"([a-z0-9][a-z0-9._-]*)/([a-z0-9][a-z0-9._-]*)")
+_NAMED = re.compile(r"([a-z0-9][a-z0-9._-]{0,63})/([a-z0-9][a-z0-9._-]{0,63})(?:@(latest|[0-9a-f]{8,64}))?")
 _FORMS = (
-    "give a path (absolute, beginning with '.' or '~', or ending in .safetensors), a file: URL, "
-    "a digest of 64 hexadecimal digits, or ontology/bundle"
+    "give a path (absolute, beginning with '.' or '~', or ending in .safetensors), a URL (file:, s3://, "
+    "redis://host:port/db/DIGEST), a digest of 64 hexadecimal digits, or ontology/bundle, with @latest or @ "
+    "and at least 8 digits of the bundle's digest behind it if you like"
 )
 
+_log = logging.getLogger(__name__)
 
-def open_bundle(uri: str | os.PathLike[str], *, artifacts_url: str | None = None) -> Bundle:
+
+@dataclass(frozen=True)
+class Located:
+    """What an address leads to just now.
+
+    Attributes
+    ----------
+    mark : tuple
+        Equal to an earlier one only where the bundle is the same; empty where opening it alone would tell.
+    open : callable
+        Opens it.
+    """
+
+    mark: tuple[Any, ...]
+    open: Callable[[], Bundle]
+
+
+@dataclass(frozen=True)
+class BundleSource:
+    """An address and how it is read; the arguments are those of `open_bundle`."""
+
+    uri: str | os.PathLike[str]
+    artifacts_url: str | None = None
+    offline: bool | None = None
+    verify: Verify = "once"
+    stale: Stale = "warn"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("verify", self.verify, Verify), ("stale", self.stale, Stale)):
+            if value not in get_args(known):
+                raise InputError(f"{name}: {value!r} given; choose {' or '.join(map(repr, get_args(known)))}")
+
+    def locate(self) -> Located:
+        """Resolve the address; no bundle is read, unless it is a URL without a digest, which opening reads.
+
+        Raises
+        ------
+        GroveError
+            As `open_bundle`.
+        """
+        uri = self.uri
+        if isinstance(uri, os.PathLike):
+            return _file(os.fspath(uri))
+        if not isinstance(uri, str):
+            raise InputError(f"bundle {uri!r}: of type {type(uri).__name__}; {_FORMS}")
+        if uri.startswith("file:"):
+            parts = urlsplit(uri)
+            if parts.netloc not in ("", "localhost") or not parts.path:
+                raise InputError(
+                    f"bundle {uri!r}: a file URL has three slashes, as in file:///srv/animals.safetensors"
+                )
+            return _file(unquote(parts.path))
+        if uri.startswith(("redis://", "rediss://")):
+            return self._redis(uri)
+        if re.match(r"[a-z][a-z0-9+.-]*://", uri):
+            return self._url(uri)
+        if uri.startswith((".", "~")) or os.path.isabs(uri) or uri.endswith(".safetensors"):
+            return _file(os.path.expanduser(uri))  # an unknown ~user stays as it is, and is not found
+        if _DIGEST.fullmatch(uri):
+            return self._artifact(self._store(), uri)
+        named = _NAMED.fullmatch(uri)
+        if not named:
+            raise InputError(f"bundle {masked(uri)!r}: no form of address; {_FORMS}")
+        return self._named(*named.groups())
+
+    # ---- each form of address ----------------------------------------------------------------------
+
+    def _named(self, ontology: str, name: str, at: str | None) -> Located:
+        store = self._store()
+        if at and _DIGEST.fullmatch(at):  # that one, whatever the name means by now
+            return self._artifact(store, at)
+        document = _document(store, ontology)
+        digest = _look_up(store, document, ontology, name)
+        if at and at != "latest" and not digest.startswith(at):
+            raise NotFoundError(
+                f"{store.where}: {ontology}/{name} is now {digest}, which does not begin with {at}; give all "
+                f"64 digits ({ontology}/{name}@DIGEST) for one that the name meant before, or @latest"
+            )
+        located = self._artifact(store, digest)
+        current = document.get("version")
+
+        def opened() -> Bundle:
+            bundle = located.open()
+            self._compare(f"{ontology}/{name}", bundle.ontology_digest, current)
+            return bundle
+
+        return Located(located.mark, opened)
+
+    def _redis(self, url: str) -> Located:
+        address, _, digest = url.rpartition("/")
+        if not _DIGEST.fullmatch(digest) or not re.fullmatch(r"rediss?://[^/]+/\d+", address):
+            raise InputError(
+                f"bundle {masked(url)!r}: a Redis URL names the cache entry of a digest, as in "
+                "redis://:password@host:6379/0/DIGEST with the 64 digits of the bundle's digest"
+            )
+        settings = Settings.from_env()
+        if self._is_offline():
+            return self._artifact(OfflineStore(settings.home / "cache", masked(address)), digest)
+        return self._artifact(redis_entry(address, digest, settings), digest)
+
+    def _url(self, url: str) -> Located:
+        address, _, fragment = url.partition("#")
+        folder, _, name = address.rpartition("/")
+        given = fragment.removeprefix("sha256=") if fragment else name
+        if (fragment and not _DIGEST.fullmatch(given)) or not name or folder.endswith(":/"):
+            raise InputError(
+                f"bundle {masked(url)!r}: a URL names one bundle file, as in s3://bucket/a.safetensors, if "
+                "you like with #sha256= and the 64 digits of its digest behind it"
+            )
+        settings = Settings.from_env()
+        cache, shown = settings.home / "cache", masked(address)
+        known = given if _DIGEST.fullmatch(given) else None
+        if self._is_offline():
+            if known is None:
+                raise NotFoundError(
+                    f"offline: {shown} cannot be asked for; add #sha256=DIGEST, by which the copy kept in "
+                    f"{cache} is found, or load it while online"
+                )
+            return self._artifact(OfflineStore(cache, shown), known)
+        cached = CachedStore(FetchedStore(cache, shown, lambda: fetched_file(address)), cache, None)
+        if known is not None:
+            return self._artifact(cached, known)
+
+        def opened() -> Bundle:
+            data = fetched_file(address)
+            arrays, metadata = read_safetensors(data, name=shown)  # what is no bundle is not kept
+            Bundle.from_arrays(arrays, metadata, name=shown)
+            return self._artifact(cached, cached.keep(data)).open()
+
+        return Located((), opened)
+
+    def _artifact(self, store: ArtifactStore, digest: str) -> Located:
+        return Located(("sha256", digest), lambda: self._opened(store, digest))
+
+    # ---- reading -----------------------------------------------------------------------------------
+
+    def _opened(self, store: ArtifactStore, digest: str) -> Bundle:
+        name = f"{store.where}: artifact {digest}"
+        path = store.copy_path(digest) if isinstance(store, CachedStore) else store.local_path(digest)
+        if path is None:
+            return Bundle.from_arrays(*store.open_arrays(digest), name=name, digest=digest)
+        stamps = Stamps(Settings.from_env().home / "cache")
+        data = stamps.open(path, digest) if self.verify == "once" else None
+        if data is not None:
+            if isinstance(store, CachedStore):
+                mark_used(path)
+            return Bundle.from_arrays(
+                *read_safetensors(data, name=name), name=name, digest=digest, checked=True
+            )
+        seen = stamps.seen(path)
+        if seen is None:  # not here yet: it is fetched, and then read from where it is kept
+            store.open_arrays(digest)
+            seen = stamps.seen(path)
+        bundle = Bundle.from_arrays(*store.open_arrays(digest), name=name, digest=digest)
+        stamps.record(path, digest, seen)
+        return bundle
+
+    def _compare(self, name: str, made_from: str, current: object) -> None:
+        if self.stale == "ignore" or not made_from or not isinstance(current, str) or made_from == current:
+            return
+        text = (
+            f"bundle {name} is stale: made from version {made_from[:12]} of its ontology, and the index "
+            f"names {current[:12]} as the current one; build it again with: "
+            f"grove bundle build {name.replace('/', ' ')} --observed KEYS"
+        )
+        if self.stale == "refuse":
+            raise BundleError(f"{text}; or load it with stale='warn' or 'ignore'")
+        _log.warning("%s (stale='refuse' makes this an error, 'ignore' says nothing)", text)
+
+    def _store(self) -> ArtifactStore:
+        settings = Settings.from_env()
+        url = self.artifacts_url or settings.artifacts_url
+        is_folder = "://" not in url or url.startswith("file://")
+        if not self._is_offline():
+            return through_cache(open_store(url), settings)
+        return (
+            open_store(url) if is_folder else OfflineStore(settings.home / "cache", masked(url).rstrip("/"))
+        )
+
+    def _is_offline(self) -> bool:
+        if self.offline is not None:
+            return self.offline
+        given = os.environ.get("GROVE_OFFLINE", "")
+        if given not in ("", "0", "1"):
+            raise SettingsError(f"GROVE_OFFLINE: {given!r} given; set 1 to ask nothing but the cache, or 0")
+        return given == "1"
+
+
+def open_bundle(
+    uri: str | os.PathLike[str],
+    *,
+    artifacts_url: str | None = None,
+    offline: bool | None = None,
+    verify: Verify = "once",
+    stale: Stale = "warn",
+) -> Bundle:
     """Open a bundle, its bytes checked, memory-mapped where it lies on this machine.
 
     What is not on this machine is fetched once and kept: see `adapter.cache`.
@@ -37,12 +253,27 @@ def open_bundle(uri: str | os.PathLike[str], *, artifacts_url: str | None = None
         - a path object, or text that is absolute, begins with ``.`` or ``~``, or ends in ``.safetensors``:
           a file;
         - ``file:///...``: the same;
+        - ``s3://bucket/x.safetensors`` or another URL that fsspec reads: that file. With ``#sha256=DIGEST``
+          behind it, or where it is called as its digest is, it is fetched only if there is no local copy;
+        - ``redis://host:port/db/DIGEST``: the cache's entry of a digest in that Redis;
         - 64 hexadecimal digits: an artifact of the store;
-        - ``ontology/bundle``: what the index of the store says under that name.
+        - ``ontology/bundle`` or ``ontology/bundle@latest``: what the index of the store says under that name;
+        - ``ontology/bundle@DIGEST``: with 64 digits that artifact, whatever the name means by now; with 8 or
+          more, what the name means, if its digest begins with them.
 
         What a text means never depends on which files happen to exist.
     artifacts_url : str, optional
         The artifact store; by default that of the settings (``GROVE_ARTIFACTS_URL``).
+    offline : bool, optional
+        True: only files and folders of this machine are read, and names mean what they meant when the index
+        was last asked. By default what ``GROVE_OFFLINE`` says (1 or 0; 0 unless set).
+    verify : {"once", "always"}, default="once"
+        Artifacts are compared with their digest, and checked by the rules of the format, when they come in.
+        ``"once"``: not again while device, inode, size and time of change of the file are the same;
+        ``"always"``: whenever they are opened.
+    stale : {"warn", "refuse", "ignore"}, default="warn"
+        For a name: whether the log is told, or `BundleError` raised, when the bundle was made from another
+        version of the ontology than the index names as current.
 
     Raises
     ------
@@ -52,7 +283,9 @@ def open_bundle(uri: str | os.PathLike[str], *, artifacts_url: str | None = None
         For a file, digest, ontology or bundle that is not there; names in reach are listed.
     ArtifactError
         For bytes that are not what their digest promises, and a file that cannot be read; `BundleError` where
-        they are no bundle of this format.
+        they are no bundle of this format, or a stale one is refused.
+    ServiceError
+        For a store or Redis that cannot be reached.
 
     Examples
     --------
@@ -61,39 +294,19 @@ def open_bundle(uri: str | os.PathLike[str], *, artifacts_url: str | None = None
     ...
     ontology.errors.InputError: bundle 'animals': no form of address; give a path (absolute, ...
     """
-    if isinstance(uri, os.PathLike):
-        return Bundle.load(uri)
-    if not isinstance(uri, str):
-        raise InputError(f"bundle {uri!r}: of type {type(uri).__name__}; {_FORMS}")
-    if uri.startswith("file:"):
-        parts = urlsplit(uri)
-        if parts.netloc not in ("", "localhost") or not parts.path:
-            raise InputError(
-                f"bundle {uri!r}: a file URL has three slashes, as in file:///srv/animals.safetensors"
-            )
-        return Bundle.load(unquote(parts.path))
-    if uri.startswith((".", "~")) or os.path.isabs(uri) or uri.endswith(".safetensors"):
-        return Bundle.load(os.path.expanduser(uri))  # an unknown ~user stays as it is, and is not found
-    if _DIGEST.fullmatch(uri):
-        return _from_store(_store(artifacts_url), uri)
-    named = _NAMED.fullmatch(uri)
-    if not named:
-        raise InputError(f"bundle {uri!r}: no form of address; {_FORMS}")
-    store = _store(artifacts_url)
-    return _from_store(store, _look_up(store, *named.groups()))
+    return BundleSource(uri, artifacts_url, offline, verify, stale).locate().open()
 
 
-def _store(artifacts_url: str | None) -> ArtifactStore:
-    settings = Settings.from_env()
-    return through_cache(open_store(artifacts_url or settings.artifacts_url), settings)
+def _file(path: str) -> Located:
+    try:
+        status = os.stat(path)
+        mark: tuple[Any, ...] = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    except (OSError, ValueError):  # opening says what is wrong
+        mark = ()
+    return Located(mark, lambda: Bundle.load(Path(path)))
 
 
-def _from_store(store: ArtifactStore, digest: str) -> Bundle:
-    arrays, metadata = store.open_arrays(digest)
-    return Bundle.from_arrays(arrays, metadata, name=f"{store.where}: artifact {digest}")
-
-
-def _look_up(store: ArtifactStore, ontology: str, name: str) -> str:
+def _document(store: ArtifactStore, ontology: str) -> dict[str, Any]:
     document = store.read_index(ontology)
     if document is None:
         known = store.index_names()
@@ -101,6 +314,10 @@ def _look_up(store: ArtifactStore, ontology: str, name: str) -> str:
             f"{store.where}: no ontology {ontology!r} in the index; {_known(ontology, known)}; "
             "ingest it, or point GROVE_ARTIFACTS_URL at the store that has it"
         )
+    return document
+
+
+def _look_up(store: ArtifactStore, document: dict[str, Any], ontology: str, name: str) -> str:
     bundles = document.get("bundles")
     if not isinstance(bundles, dict):
         raise ArtifactError(f"{store.where}/index/{ontology}.json: holds no table of bundles")

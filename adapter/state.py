@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.binding import By, bind
+from adapter.binding import By, Columns, bind
 from adapter.bundle import Bundle
 from adapter.candidates import Chosen, LeastRecentlyUsed, chosen_labels
 from ontology.errors import InputError
@@ -97,7 +96,7 @@ class State:
         Of all allowed labels.
     """
 
-    def __init__(self, bundle: Bundle, columns: Iterable[str] | None, by: By, beta: float) -> None:
+    def __init__(self, bundle: Bundle, columns: Columns | None, by: By, beta: float) -> None:
         self.bundle, self.beta = bundle, check_beta(beta)
         self.order: NDArray[np.int64] | None = None
         self.observed = bundle.observed_keys

@@ -244,6 +244,7 @@ def build_bundle_job(
     *,
     metric: str = "auto",
     labels: str | Iterable[str] = "all",
+    form: str = "auto",
     version: str | None = None,
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
@@ -262,6 +263,8 @@ def build_bundle_job(
         As for `ontology.geometry.metric_space`.
     labels : {"all", "leaves"} or iterable of str
         The labels that may be answered.
+    form : {"auto", "tree", "block"}
+        As for `adapter.build_bundle`.
     version : str, optional
         Beginning of the digest of a version; the current one by default.
     wait, progress
@@ -280,7 +283,7 @@ def build_bundle_job(
         workspace,
         "bundle",
         ontology,
-        {"metric": metric, **by_rule},
+        {"metric": metric, "form": form, **by_rule},
         keys={"observed": observed, **by_list},
         version=version,
         target={"ontology": ontology, "bundle": bundle},

@@ -55,6 +55,13 @@ def bundle() -> None:
     help="The labels it may answer with.",
 )
 @click.option(
+    "--form",
+    type=click.Choice(["auto", "tree", "block"]),
+    default="auto",
+    show_default=True,
+    help="block: store all distances, also of a tree, which needs none; tree: refuse what is no tree.",
+)
+@click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Also write the bundle to a file."
 )
 @json_option
@@ -67,6 +74,7 @@ def build(
     by: Any,
     metric: str,
     allowed: str,
+    form: str,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -87,7 +95,14 @@ def build(
     progress = Progress(f"bundle {ontology}/{name}")
     with progress.shown():
         job = build_bundle_job(
-            workspace, ontology, name, keys(observed), metric=metric, labels=labels, wait=False
+            workspace,
+            ontology,
+            name,
+            keys(observed),
+            metric=metric,
+            labels=labels,
+            form=form,
+            wait=False,
         )
         job = follow(workspace, job, progress)
     named = {b.name: b.sha256 for b in workspace.catalog.bundles(ontology)}
@@ -113,7 +128,7 @@ def build(
 @click.argument("uri")
 @json_option
 def inspect(uri: str, as_json: bool) -> None:
-    """Show what the bundle at URI holds: a path, a 64-hex digest or ``ontology/name``."""
+    """Show what the bundle at URI holds: a path, a URL, a 64-hex digest or ``ontology/name[@DIGEST]``."""
     from adapter.source import open_bundle
 
     found = open_bundle(uri)

@@ -18,6 +18,7 @@ from ontology.errors import SpaceError
 __all__ = ["RootedTree", "check_lengths", "exact_dtype"]
 
 _BLOCK_ENTRIES = 1 << 22
+_MOST_LEVELS = 1000
 
 
 def exact_dtype(lengths: NDArray[Any], largest: float) -> np.dtype[Any]:
@@ -93,7 +94,8 @@ class RootedTree:
             raise SpaceError(
                 f"parent: {len(roots)} roots among {n} labels; a tree has exactly one, marked -1"
             )
-        self.order = _preorder(given, int(roots[0]))
+        found = _levels_of_preorder(given)
+        self.order = _preorder(given, int(roots[0])) if found is None else np.arange(n)
         if len(self.order) != n:
             lost = n - len(self.order)
             raise SpaceError(f"parent: {lost} of {n} labels do not hang on the root; remove the cycle")
@@ -108,17 +110,21 @@ class RootedTree:
         self.length = np.ones(n) if length is None else length.astype(np.float64)[self.order]
         self.length[0] = 0.0
         check_lengths(self.length[1:])
-        depth, size = [0.0] * n, [1] * n
-        parents, lengths = self.parent.tolist(), self.length.tolist()
-        for v in range(1, n):
-            depth[v] = depth[parents[v]] + lengths[v]
-        for v in range(n - 1, 0, -1):
-            size[parents[v]] += size[v]
-        self.depth = np.array(depth)
-        self.end = np.arange(n) + np.array(size)
+        if found is None:
+            self.depth, size = _depths_and_sizes(self.parent, self.length)
+        else:
+            levels, size = found
+            self.depth = np.zeros(n)
+            for members in levels:  # the same sums as one vertex at a time
+                self.depth[members] = self.depth[self.parent[members]] + self.length[members]
+        self.end = np.arange(n) + size
         self.dtype = np.dtype(np.float64)
         self._depth_above = self.depth[self.parent]
-        self.dtype = exact_dtype(self.length, self.diameter())  # measured in float64
+        deepest = float(self.depth.max())
+        self.dtype = exact_dtype(self.length, deepest)
+        if self.dtype != exact_dtype(self.length, 2 * deepest):  # else the diameter, in between, adds nothing
+            self.dtype = np.dtype(np.float64)
+            self.dtype = exact_dtype(self.length, self.diameter())  # measured in float64
         self._depth_above = self._depth_above.astype(self.dtype)
 
     def __len__(self) -> int:
@@ -204,6 +210,50 @@ class RootedTree:
         start = positions[:1]
         end = positions[np.argmax(self.distances(positions, start))]
         return float(self.distances(positions, np.array([end])).max())
+
+
+def _levels_of_preorder(
+    parent: NDArray[np.int64],
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]] | None:
+    """Return the vertices of each level and the size of each subtree; None where not numbered in preorder.
+
+    Bundles hold trees in canonical order, which is a preorder: what follows then takes a few passes in place
+    of a loop over vertices. Very deep trees, where a pass for each level is slower, are left to the loop.
+    """
+    n = len(parent)
+    if parent[0] != -1 or (parent[1:] >= np.arange(1, n)).any():
+        return None
+    up = np.maximum(parent, 0).astype(np.int32)
+    level = np.ones(n, dtype=np.int32)
+    level[0] = 0
+    while up.any():  # level counts the edges to `up`, twice as many in each round
+        level += level[up]
+        up = up[up]
+    deepest = int(level.max())
+    if deepest > _MOST_LEVELS:
+        return None
+    by_level = np.argsort(level.astype(np.int16), kind="stable")
+    levels = np.split(by_level, np.cumsum(np.bincount(level))[:-1])[1:]
+    size = np.ones(n, dtype=np.int64)
+    for members in reversed(levels):
+        np.add.at(size, parent[members], size[members])
+    end = np.arange(n) + size
+    # each subtree within that of its parent: by their numbers of vertices, each is the interval it claims
+    return (levels, size) if (end[1:] <= end[parent[1:]]).all() else None
+
+
+def _depths_and_sizes(
+    parent: NDArray[np.int64], length: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the depth of each vertex and the size of its subtree; parents stand before their children."""
+    n = len(parent)
+    depths, sizes = [0.0] * n, [1] * n
+    parents, lengths = parent.tolist(), length.tolist()
+    for v in range(1, n):
+        depths[v] = depths[parents[v]] + lengths[v]
+    for v in range(n - 1, 0, -1):
+        sizes[parents[v]] += sizes[v]
+    return np.array(depths), np.array(sizes)
 
 
 def _preorder(parent: NDArray[np.int64], root: int) -> NDArray[np.int64]:

@@ -45,6 +45,7 @@ Data goes to stdout, everything else to stderr; `--json` prints one JSON documen
 | `GROVE_ARTIFACTS_URL` | `$GROVE_HOME/artifacts` | a folder or an fsspec URL such as `s3://bucket/prefix` |
 | `GROVE_BROKER_URL` | none: work runs in this process | `redis://host:6379/0` for Celery workers |
 | `GROVE_CACHE_URL` | none: a folder alone | `redis://host:6380/0`, a second Redis with copies of artifacts |
+| `GROVE_OFFLINE` | `0` | `1`: bundles come [from this machine alone](adapter-loading.md) |
 | `GROVE_LOG_FORMAT` | `text` | `json` for logs of workers as one object per line |
 | `GROVE_METRICS_PORT` | none | where a worker answers Prometheus |
 | `GROVE_METRICS_ADDRESS` | `127.0.0.1` | the address it answers at |

@@ -21,12 +21,20 @@ if TYPE_CHECKING:
 __all__ = ["BUNDLE"]
 
 
-_PARAMETERS = (*SPACE, Parameter("observed", "label keys, in the order of a model's columns", keys=True))
+_FORMS = ("auto", "tree", "block")
+_PARAMETERS = (
+    *SPACE,
+    Parameter("observed", "label keys, in the order of a model's columns", keys=True),
+    Parameter("form", "auto, tree or block: whether a tree is held as such", "auto"),
+)
 
 
 def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
     found = Parameters.of_space("bundle", given, _PARAMETERS)
     found.digests("observed")
+    found.choice("form", _FORMS)
+    if found["form"] == "auto":  # as before there was a choice: the same request keeps its key
+        del found["form"]
     return found
 
 
@@ -44,6 +52,7 @@ def _execute(work: Work) -> Product:
         read_keys(work.artifacts, work.parameters["observed"]),
         metric=work.parameters["metric"],
         labels=read_labels(work),
+        form=work.parameters.get("form", "auto"),
         ontology={"digest": graph.digest},
     )
     arrays, metadata = bundle.to_arrays()
@@ -82,7 +91,8 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
     """Count keys and names at most as the snapshot holds them; a block adds a distance for each column."""
     n_bytes = parameters["snapshot_bytes"] + n_labels + 8 * parameters["n_observed"] + HEADER_BYTES
     metric = parameters["metric"]
-    if metric == "tree" or (metric == "auto" and n_edges == n_labels - 1):
+    is_tree = metric == "tree" or (metric == "auto" and n_edges == n_labels - 1)
+    if is_tree and parameters.get("form") != "block":
         return Estimate(1, n_bytes + 16 * n_labels, 1, (n_labels + n_edges) * OPENING_SECONDS)
     return Estimate(1, n_bytes + 8 * n_labels * parameters["n_observed"], 1)  # sizes tell no diameter's time
 
@@ -101,6 +111,7 @@ BUNDLE = JobKind(
 )
 """What an adapter needs to score one label space: `adapter.bundle.build_bundle` as a job.
 
-Parameters: those of `workers.kinds.parameters.Parameters.of_space`, and ``observed``, an artifact with a JSON
-list of keys. A publication's target is ``{"ontology": name, "bundle": name}``.
+Parameters: those of `workers.kinds.parameters.Parameters.of_space`, ``observed``, an artifact with a JSON
+list of keys, and ``form``, left out of the request where it is ``auto``. A publication's target is
+``{"ontology": name, "bundle": name}``.
 """

@@ -1,0 +1,131 @@
+"""A binding kept in a file: which observed label each column of a model stands for, settled once.
+
+::
+
+    {
+     "format": "labelgrove/binding/1",
+     "bundle": "sha256 of the bundle it was made with",
+     "by": "name",
+     "columns": [{"column": "Tabby", "key": "n02123045"}, ...]
+    }
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from adapter.plainfile import read_plain
+from ontology.errors import BindingError, NotFoundError, ServiceError
+
+__all__ = ["BINDING_FORMAT", "Binding", "By"]
+
+By = Literal["auto", "key", "name", "position"]
+"""How columns name labels; ``"auto"``: each column may be a key or a name."""
+
+BINDING_FORMAT = "labelgrove/binding/1"
+"""Raised whenever a file is written that an older version would misread; so by every new field."""
+
+_FIELDS = {"format", "bundle", "by", "columns"}
+_LARGEST = 64 * 2**20  # bytes; a million columns
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Columns of a model with the keys of the labels they stand for; see `adapter.binding.make_binding`.
+
+    It is given where columns are (``Adapter.load(uri, Binding.load(path))``) and then binds by key: what a
+    name means is not asked again. It fits every bundle with these observed labels.
+
+    Attributes
+    ----------
+    columns : tuple of str, length n_columns
+        What the model calls its columns, in their order.
+    keys : tuple of str, length n_columns
+        Key of the observed label of each.
+    by : {"auto", "key", "name", "position"}
+        How the columns were read.
+    bundle : str
+        Digest of the bundle it was made with, for readers; another bundle is no fault.
+    """
+
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+    by: By
+    bundle: str
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file as a whole, or not at all."""
+        rows = [{"column": c, "key": k} for c, k in zip(self.columns, self.keys, strict=True)]
+        document = {"format": BINDING_FORMAT, "bundle": self.bundle, "by": self.by, "columns": rows}
+        target = Path(path)
+        temporary = target.with_name(f".{target.name}-{os.getpid()}-{secrets.token_hex(4)}")
+        try:
+            temporary.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            os.replace(temporary, target)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise ServiceError(
+                f"{target}: cannot be written ({error.strerror or error}); give a path in a folder that is "
+                "there and that you may write"
+            ) from error
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Binding:
+        """Read a file that `save` wrote.
+
+        Raises
+        ------
+        NotFoundError
+            Where there is no such file.
+        BindingError
+            For a file of another or newer format, and for a field that is missing, unknown or wrong.
+        """
+        shown = os.fspath(path)
+        try:
+            data = read_plain(path, _LARGEST)
+        except FileNotFoundError:
+            raise NotFoundError(f"{shown}: no such binding file; save one with Binding.save") from None
+        except (OSError, ValueError) as error:
+            raise BindingError(f"{shown!r}: cannot be read ({error}); give a file you may read") from error
+        try:
+            document = json.loads(data.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise BindingError(f"{shown}: not JSON ({error}); save the binding again") from None
+        return cls._checked(document, shown)
+
+    @classmethod
+    def _checked(cls, document: Any, shown: str) -> Binding:
+        found = document.get("format") if isinstance(document, dict) else None
+        if found != BINDING_FORMAT:
+            newer = isinstance(found, str) and re.fullmatch(r"labelgrove/binding/[1-9][0-9]*", found)
+            advice = "upgrade with: pip install --upgrade labelgrove" if newer else "this file is no binding"
+            raise BindingError(f"{shown}: format is {found!r}, expected {BINDING_FORMAT!r}; {advice}")
+        if document.keys() != _FIELDS:
+            raise BindingError(
+                f"{shown}: has the fields {', '.join(document)}, expected {', '.join(sorted(_FIELDS))}; "
+                "save the binding again"
+            )
+        by, bundle, rows = document["by"], document["bundle"], document["columns"]
+        if by not in get_args(By) or not isinstance(bundle, str):
+            raise BindingError(
+                f"{shown}: by is {by!r}, bundle {bundle!r}; expected {', '.join(get_args(By))}, and text"
+            )
+        if not isinstance(rows, list) or not rows:
+            raise BindingError(f"{shown}: columns must be a list with an entry for each column of the model")
+        for i, row in enumerate(rows):
+            right = isinstance(row, dict) and row.keys() == {"column", "key"}
+            if not right or not all(isinstance(text, str) for text in row.values()):
+                raise BindingError(
+                    f"{shown}: columns[{i}] is {row!r}; expected a column and a key, both text"
+                )
+        return cls(tuple(r["column"] for r in rows), tuple(r["key"] for r in rows), by, bundle)

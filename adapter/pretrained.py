@@ -1,0 +1,180 @@
+"""Folders that hold an adapter: ``config.json`` beside ``bundle.safetensors``, as model hubs share them.
+
+Nothing in such a folder is run or unpickled, and reading it asks no network. docs/adapter-loading.md lists
+the fields of ``config.json``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from adapter.bundle import Bundle
+from adapter.outputs import OutputKind
+from adapter.plainfile import read_plain
+from ontology.errors import ArtifactError, BundleError, NotFoundError, ServiceError
+
+__all__ = ["BUNDLE_FILE", "CONFIG_FILE", "PRETRAINED_FORMAT", "Config", "read_folder", "write_folder"]
+
+CONFIG_FILE = "config.json"
+BUNDLE_FILE = "bundle.safetensors"
+
+PRETRAINED_FORMAT = "labelgrove/adapter/1"
+"""Raised whenever a folder is written that an older version would misread; so by every new field."""
+
+_LARGEST_CONFIG = 64 * 2**20  # a million columns take about a third of it
+
+
+@dataclass(frozen=True)
+class Config:
+    """What ``config.json`` says; every field is required.
+
+    Attributes
+    ----------
+    format : str
+        `PRETRAINED_FORMAT`.
+    sha256 : str
+        Digest of the bundle's file.
+    ontology, ontology_digest : str
+        Name and digest of the version that the bundle was made from, as the bundle has them.
+    columns : list of str
+        Key of the observed label that each column of the model stands for.
+    outputs, temperature, beta
+        As for `adapter.Adapter`.
+    """
+
+    format: str
+    sha256: str
+    ontology: str
+    ontology_digest: str
+    columns: list[str]
+    outputs: OutputKind
+    temperature: float
+    beta: float
+
+
+def write_folder(folder: str | os.PathLike[str], bundle: Bundle, settings: Mapping[str, Any]) -> None:
+    """Write bundle and configuration; `folder` is created, files of these two names are replaced.
+
+    Each file appears as a whole. The configuration comes last and names the digest of the bundle, so that a
+    reader in between is told that the two do not belong together.
+    """
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        digest = bundle.save(path / BUNDLE_FILE)
+        config = Config(PRETRAINED_FORMAT, digest, bundle.ontology, bundle.ontology_digest, **settings)
+        text = json.dumps(vars(config), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        temporary = path / f".{CONFIG_FILE}-{os.getpid()}-{secrets.token_hex(4)}"
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            os.replace(temporary, path / CONFIG_FILE)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise ServiceError(
+            f"{path}: cannot be written ({error.strerror or error}); give a folder that this user may write"
+        ) from error
+
+
+def read_folder(folder: str | os.PathLike[str]) -> tuple[Bundle, Config]:
+    """Return the bundle and the configuration of a folder that `write_folder` wrote.
+
+    Raises
+    ------
+    NotFoundError
+        Where a file is not there.
+    ArtifactError
+        For a bundle whose bytes are not those that the configuration names.
+    BundleError
+        For a configuration of another or newer format, or with fields that are missing, unknown or wrong.
+    """
+    path = Path(folder)
+    config = _read_config(path / CONFIG_FILE)
+    where = path / BUNDLE_FILE
+    if not where.is_file():
+        raise NotFoundError(f"{path}: no {BUNDLE_FILE} beside {CONFIG_FILE}; save the adapter again")
+    bundle = Bundle.load(where)
+    if bundle.digest != config.sha256:
+        raise ArtifactError(
+            f"{where}: has sha256 {bundle.digest}, and {CONFIG_FILE} names {config.sha256!r}; the two do not "
+            "belong together, or one is damaged: fetch or save the folder again"
+        )
+    for field in ("ontology", "ontology_digest"):
+        if getattr(config, field) != getattr(bundle, field):
+            raise BundleError(
+                f"{path / CONFIG_FILE}: {field} is {getattr(config, field)!r}, and the bundle says "
+                f"{getattr(bundle, field)!r}; save the adapter again"
+            )
+    return bundle, config
+
+
+def _read_config(path: Path) -> Config:
+    try:
+        data = read_plain(path, _LARGEST_CONFIG)
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: no such file; give a folder that save_pretrained wrote") from None
+    except (OSError, ValueError) as error:
+        raise ArtifactError(f"{path}: cannot be read ({error}); give a folder that you may read") from error
+    try:
+        found = json.loads(data.decode("utf-8"), object_pairs_hook=_without_repeats)
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{path}: not JSON ({error}); save the adapter again") from None
+    if not isinstance(found, dict):
+        raise BundleError(f"{path}: holds a {type(found).__name__}, expected an object")
+    _check_format(path, found.get("format"))
+    given = {name: value for name, value in found.items() if not name.startswith("_")}  # hubs add such
+    known = [field.name for field in fields(Config)]
+    for name in given.keys() - known:
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise BundleError(f"{path}: unknown field {name!r}{hint}; notes of your own begin with '_'")
+    missing = [name for name in known if name not in given]
+    if missing:
+        raise BundleError(f"{path}: no field {', '.join(missing)}; save the adapter again")
+    _check_types(path, given)
+    return Config(**given)
+
+
+def _check_format(path: Path, found: object) -> None:
+    if found == PRETRAINED_FORMAT:
+        return
+    tag, _, version = str(found).rpartition("/")
+    if (
+        tag == PRETRAINED_FORMAT.rpartition("/")[0]
+        and version.isascii()
+        and version.isdigit()
+        and version != "0"
+    ):
+        raise BundleError(
+            f"{path}: format is {found!r}, this version reads {PRETRAINED_FORMAT!r}; "
+            "upgrade with: pip install --upgrade labelgrove"
+        )
+    raise BundleError(
+        f"{path}: format is {found!r}, expected {PRETRAINED_FORMAT!r}; this is not the folder of an adapter"
+    )
+
+
+def _check_types(path: Path, given: Mapping[str, Any]) -> None:
+    for name in ("sha256", "ontology", "ontology_digest", "outputs"):
+        if not isinstance(given[name], str):
+            raise BundleError(f"{path}: {name} is {given[name]!r}, expected text")
+    for name in ("temperature", "beta"):
+        if type(given[name]) not in (int, float):
+            raise BundleError(f"{path}: {name} is {given[name]!r}, expected a number")
+    columns = given["columns"]
+    if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
+        raise BundleError(f"{path}: columns must be a list of keys, one for each column of the model")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice")
+    return found

@@ -1,0 +1,41 @@
+"""The form of a bundle is a parameter of its job; the default is the request that it was before."""
+
+import json
+
+import pytest
+
+from adapter import open_bundle
+from ontology.errors import InputError
+from ontology.labelgraph import LabelGraph
+from ontology.workspace import Workspace
+from tests.integration.workers_support import add_version, settings_in
+from workers import client
+from workers.kinds import find_kind
+from workers.plan import plan_job
+
+GIVEN = {"ontology": "a" * 64, "snapshot": "b" * 64, "observed": "c" * 64}
+
+
+def test_the_default_keeps_the_key_of_earlier_jobs():
+    kind = find_kind("bundle")
+    assert plan_job(kind, GIVEN) == plan_job(kind, {**GIVEN, "form": "auto"})
+    assert plan_job(kind, GIVEN).id == "dff3d7abc673b57be4bf34c1321b6db4d58292e77cdd26c545511513820dfcda"
+    keys = {plan_job(kind, {**GIVEN, "form": form}).id for form in ("auto", "tree", "block")}
+    assert len(keys) == 3
+    assert "form" not in json.loads(plan_job(kind, GIVEN).spec_json)["parameters"]
+    with pytest.raises(InputError, match="form is 'matrix'; choose auto, tree or block"):
+        plan_job(kind, {**GIVEN, "form": "matrix"})
+
+
+def test_a_job_builds_the_block_of_a_tree_and_estimates_it(tmp_path):
+    pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+    with Workspace.open(settings_in(tmp_path)) as workspace:
+        add_version(workspace, "garden", LabelGraph.from_edges(pairs))
+        for form, kind in (("block", "block"), ("auto", "tree"), ("tree", "tree")):
+            job = client.build_bundle_job(workspace, "garden", form, ["oak", "moss"], form=form)
+            assert open_bundle(f"garden/{form}", artifacts_url=workspace.artifacts.where).kind == kind
+            assert job.state == "done"
+    sizes = {"metric": "tree", "snapshot_bytes": 0, "n_observed": 100}
+    estimate = find_kind("bundle").estimate
+    tree, block = (estimate({**sizes, **form}, 1_000, 999) for form in ({}, {"form": "block"}))
+    assert block.n_bytes - tree.n_bytes > 8 * 90_000
