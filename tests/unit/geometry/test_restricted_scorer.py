@@ -23,6 +23,7 @@ from ontology.geometry import (
 )
 from ontology.geometry.scoring import compiledsearch, restrictedscorer, treescorer, treesearch
 from ontology.geometry.scoring.densescorer import RowsOnDemand
+from ontology.geometry.scoring.hullscorer import HullScorer
 from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
 from ontology.geometry.scoring.treescorer import TreeScorer
 from ontology.keys import Keys
@@ -324,6 +325,6 @@ except MissingExtraError as error:
 def test_make_scorer_takes_it_for_restricted_trees() -> None:
     space = TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0], allowed=[1, 2])
     assert type(make_scorer(space, ["a"])) is RestrictedTreeScorer
-    assert type(make_scorer(space, ["a"], beta=1)) is DenseScorer
+    assert type(make_scorer(space, ["a"], beta=1)) is HullScorer
     whole = TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0])
     assert type(make_scorer(whole, ["a"])) is treescorer.TreeScorer
