@@ -10,6 +10,7 @@ import json
 import os
 import random
 import sys
+import traceback
 
 from ontology.workspace import Workspace
 from tests.integration.workers_support import PARTS, plan_parts
@@ -49,7 +50,10 @@ def main(processes: int, units: int, log: str) -> None:
                 os.read(start, 1)  # ends for all at once, when the parent closes its end
                 os.write(writer, json.dumps(_one(seed, plan)).encode())
                 status = 0
+            except Exception:
+                traceback.print_exc()
             finally:
+                sys.stderr.flush()
                 os._exit(status)
         os.close(writer)
         pipes.append(reader)
