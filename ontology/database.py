@@ -196,7 +196,9 @@ def _try_rested(connection: Any, record: Any, proxy: Any) -> None:
     """Have the pool connect anew, and forget its older connections, where one broke while it rested."""
     from ontology.postgresql import is_alive
 
-    if not is_alive(connection, rested_s=_RESTED_S):
+    if not record.info:  # new: what is wrong with it, its first statement says
+        record.info["used"] = True
+    elif not is_alive(connection, rested_s=_RESTED_S):
         raise sqlalchemy.exc.InvalidatePoolError
 
 

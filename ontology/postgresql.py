@@ -85,8 +85,6 @@ def is_alive(connection: Connection, *, rested_s: float) -> bool:
     The server is asked only where the last answer is older than `rested_s`, or where something came unasked
     since: that is how a server says that it ends. The round trip of asking takes as long as a statement.
     """
-    if connection.heard_at == -math.inf:  # new: what is wrong with it, its first statement says
-        return True
     try:
         unasked = select.poll()
         unasked.register(connection.fileno(), select.POLLIN)

@@ -7,7 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from workers.ledger import Ledger
+from workers.statements import unit_move
 from workers.states import Claim
+from workers.tables import unit_table
 
 __all__ = ["WithoutFence", "WithoutLease"]
 
@@ -17,6 +19,12 @@ class WithoutFence(Ledger):
 
     def _held(self, claim: Claim) -> tuple[sa.ColumnElement[bool], ...]:
         return super()._held(claim)[:1]
+
+    @property
+    def _committing(self) -> sa.Update:
+        end = unit_move("commit", sha256=sa.bindparam("made"), size=sa.bindparam("bytes"), error=None)
+        late = sa.bindparam("held", type_=sa.Integer) > 0
+        return end.where(unit_table.c.key == sa.bindparam("ended"), late)
 
 
 class WithoutLease(Ledger):
