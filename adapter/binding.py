@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapter.bindingfile import Binding, By
-from ontology.errors import BindingError, InputError
+from ontology.errors import BindingError, InputError, first_few
 
 if TYPE_CHECKING:
     from adapter.bundle import Bundle
@@ -192,8 +192,7 @@ def _by_number(columns: Mapping[Any, Any]) -> list[Any]:
     if missing:
         raise BindingError(
             f"columns: {len(numbered)} entries from {min(numbered)} to {max(numbered)}, without "
-            f"{', '.join(map(str, missing[:5]))}{', ...' if len(missing) > 5 else ''}; number the columns "
-            "from 0 on, without a gap"
+            f"{first_few(missing)}; number the columns from 0 on, without a gap"
         )
     return [numbered[i] for i in range(len(numbered))]
 

@@ -15,13 +15,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from adapter.plainfile import read_plain
+from adapter.plainfile import read_plain, write_whole
 from ontology.errors import BindingError, NotFoundError, ServiceError
 
 __all__ = ["BINDING_FORMAT", "Binding", "By"]
@@ -68,12 +67,10 @@ class Binding:
         rows = [{"column": c, "key": k} for c, k in zip(self.columns, self.keys, strict=True)]
         document = {"format": BINDING_FORMAT, "bundle": self.bundle, "by": self.by, "columns": rows}
         target = Path(path)
-        temporary = target.with_name(f".{target.name}-{os.getpid()}-{secrets.token_hex(4)}")
+        text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
         try:
-            temporary.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-            os.replace(temporary, target)
+            write_whole(target, [text.encode()])
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             raise ServiceError(
                 f"{target}: cannot be written ({error.strerror or error}); give a path in a folder that is "
                 "there and that you may write"

@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-import secrets
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapter.bundlechecks import FORMAT, UNIT, BundleChecker
-from adapter.plainfile import open_plain
-from ontology.errors import ArtifactError, BundleError, InputError, NotFoundError, SpaceError
+from adapter.plainfile import open_plain, write_whole
+from ontology.errors import ArtifactError, BundleError, InputError, NotFoundError, SpaceError, first_few
 from ontology.geometry import CompleteSpace, MatrixSpace, TreeSpace, metric_space
 from ontology.keys import Keys, Texts
 from ontology.labelgraph import LabelGraph
@@ -237,22 +236,18 @@ class Bundle:
     def save(self, path: str | os.PathLike[str]) -> str:
         """Write the file as a whole (or not at all) and return its digest."""
         target, hashed = Path(path), hashlib.sha256()
-        temporary = target.with_name(f".{target.name}-{os.getpid()}-{secrets.token_hex(4)}")
+
+        def chunks() -> Iterator[bytes | memoryview]:
+            for chunk in safetensors_chunks(*self.to_arrays()):
+                hashed.update(chunk)
+                yield chunk
+
         try:
-            with open(temporary, "xb") as file:
-                for chunk in safetensors_chunks(*self.to_arrays()):
-                    file.write(chunk)
-                    hashed.update(chunk)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
+            write_whole(target, chunks())
         except FileNotFoundError:
             raise NotFoundError(
                 f"{target}: the folder {target.parent} does not exist; create it first"
             ) from None
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
         return hashed.hexdigest()
 
     @classmethod
@@ -413,11 +408,11 @@ def _observed(observed: Iterable[str]) -> list[str]:
     keys = list(observed)
     if not keys:
         raise InputError("observed: no label given; a bundle needs at least one observed label")
-    repeated = [key for key, count in Counter(keys).items() if count > 1]
+    repeated = [repr(key) for key, count in Counter(keys).items() if count > 1]
     if repeated:
-        shown = ", ".join(map(repr, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
         raise InputError(
-            f"observed: {len(repeated)} labels stand more than once: {shown}; one column for each label"
+            f"observed: {len(repeated)} labels stand more than once: {first_few(repeated)}; "
+            "one column for each label"
         )
     return keys
 

@@ -16,7 +16,7 @@ from adapter.bundle import Bundle, build_bundle
 from adapter.outputs import OutputKind
 from adapter.scorer import Adapter
 from adapter.source import open_bundle
-from ontology.errors import BindingError, BundleError, InputError, NotFoundError, UnknownLabelError
+from ontology.errors import BindingError, BundleError, InputError, NotFoundError, UnknownLabelError, first_few
 from ontology.geometry import CompleteSpace, MetricSpace, metric_space
 from ontology.labelgraph import LabelGraph
 
@@ -139,11 +139,11 @@ class ClassBinding:
         listed: list[Any] = classes.tolist()
         if self._columns is None:
             return listed
-        absent = [one for one in listed if one not in self._columns]
+        absent = [repr(one) for one in listed if one not in self._columns]
         if absent:
-            shown = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
             raise BindingError(
-                f"columns: no label for {len(absent)} of {len(listed)} classes: {shown}; name one for each"
+                f"columns: no label for {len(absent)} of {len(listed)} classes: {first_few(absent)}; "
+                "name one for each"
             )
         return [self._columns[one] for one in listed]
 
@@ -237,10 +237,9 @@ class ClassAnswers:
                 {repr(one) for one in np.ravel(np.asarray(truth, dtype=object)) if one not in points}
             )
             if absent:
-                shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
                 raise UnknownLabelError(
-                    f"y: {len(absent)} labels are not among the {len(points)} of the bundle: {shown}; name "
-                    "labels by key, or leave these samples out"
+                    f"y: {len(absent)} labels are not among the {len(points)} of the bundle: "
+                    f"{first_few(absent)}; name labels by key, or leave these samples out"
                 )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, WeightError
+from ontology.errors import InputError, WeightError, first_few
 from ontology.geometry.ties import refuse_bad_rows, row_faults
 
 __all__ = ["OutputKind", "OutputReader", "OutputRows", "Outputs", "SparseOutputs"]
@@ -280,8 +280,9 @@ class OutputReader:
             for fault, bad in faults_of(part):
                 found.setdefault(fault, []).extend((np.flatnonzero(bad) + start).tolist())
         fault, bad_rows = next((fault, at) for fault, at in found.items() if at)
-        shown = ", ".join(map(str, bad_rows[:5])) + (", ..." if len(bad_rows) > 5 else "")
-        raise WeightError(f"P: {len(bad_rows)} rows {fault} (rows {shown}); {self._advice(fault)}")
+        raise WeightError(
+            f"P: {len(bad_rows)} rows {fault} (rows {first_few(bad_rows)}); {self._advice(fault)}"
+        )
 
     def _advice(self, fault: str) -> str:
         if self.kind == "log_probabilities" and "above 0" in fault:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 from adapter.bundle import Bundle
 from adapter.outputs import OutputKind
-from adapter.plainfile import read_plain
+from adapter.plainfile import read_plain, write_whole
 from ontology.errors import ArtifactError, BundleError, NotFoundError, ServiceError
 
 __all__ = ["BUNDLE_FILE", "CONFIG_FILE", "PRETRAINED_FORMAT", "Config", "read_folder", "write_folder"]
@@ -71,12 +70,7 @@ def write_folder(folder: str | os.PathLike[str], bundle: Bundle, settings: Mappi
         digest = bundle.save(path / BUNDLE_FILE)
         config = Config(PRETRAINED_FORMAT, digest, bundle.ontology, bundle.ontology_digest, **settings)
         text = json.dumps(vars(config), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        temporary = path / f".{CONFIG_FILE}-{os.getpid()}-{secrets.token_hex(4)}"
-        try:
-            temporary.write_text(text, encoding="utf-8")
-            os.replace(temporary, path / CONFIG_FILE)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_whole(path / CONFIG_FILE, [text.encode()])
     except OSError as error:
         raise ServiceError(
             f"{path}: cannot be written ({error.strerror or error}); give a folder that this user may write"

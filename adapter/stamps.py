@@ -11,11 +11,10 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import secrets
 import time
 from pathlib import Path
 
-from adapter.plainfile import open_plain
+from adapter.plainfile import open_plain, write_whole
 
 __all__ = ["Stamps", "mark_used", "settle"]
 
@@ -68,14 +67,9 @@ class Stamps:
         """
         if seen is None or self.seen(path) != seen:  # what was seen is not what was checked
             return
-        temporary = self._folder / f".tmp-{os.getpid()}-{secrets.token_hex(4)}"
-        try:
+        with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(seen, encoding="ascii")
-            os.replace(temporary, self._folder / digest)  # whole or not at all, whoever else writes it
-        except OSError:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
+            write_whole(self._folder / digest, [seen.encode("ascii")])
 
 
 def mark_used(path: Path) -> None:

@@ -29,6 +29,7 @@ A message says what is wrong, which name or ``file:line``, the value received, t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "TransientError",
     "UnknownLabelError",
     "WeightError",
+    "first_few",
 ]
 
 
@@ -165,3 +167,14 @@ class MissingExtraError(GroveError, ImportError):
         return cls(
             f"{purpose} needs the package {package!r}; install it with: pip install 'labelgrove[{extra}]'"
         )
+
+
+def first_few(found: Sequence[object]) -> str:
+    """Return the first five of what was found, as a message lists them.
+
+    Examples
+    --------
+    >>> first_few(range(4)), first_few([repr(letter) for letter in "aspens"])
+    ('0, 1, 2, 3', "'a', 's', 'p', 'e', 'n', ...")
+    """
+    return ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")

@@ -14,7 +14,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, UnknownLabelError
+from ontology.errors import InputError, UnknownLabelError, first_few
 
 __all__ = ["Keys", "Texts"]
 
@@ -166,10 +166,9 @@ class Keys(Texts):
         )
         absent = [k for k, i in zip(wanted, found.tolist(), strict=True) if i < 0]
         if absent:
-            shown = ", ".join(repr(k) for k in absent[:5]) + (", ..." if len(absent) > 5 else "")
             raise UnknownLabelError(
                 f"{len(absent)} of {len(wanted)} labels are not among the {len(self)} labels: "
-                f"{shown}{self._nearest(absent[0])}"
+                f"{first_few([repr(k) for k in absent])}{self._nearest(absent[0])}"
             )
         return found
 

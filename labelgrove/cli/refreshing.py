@@ -57,8 +57,8 @@ def refresh_table(described: list[dict[str, Any]]) -> str:
 
 def check_refreshed(described: list[dict[str, Any]]) -> None:
     """Fail if a job that was asked for failed; one that could not be asked for is no failure."""
-    from ontology.errors import JobFailedError
+    from ontology.errors import JobFailedError, first_few
 
     broken = [one["job"][:12] for one in described if one["state"] in ("failed", "cancelled")]
     if broken:
-        raise JobFailedError(f"{len(broken)} jobs ended without a result: {', '.join(broken[:5])}")
+        raise JobFailedError(f"{len(broken)} jobs ended without a result: {first_few(broken)}")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, WeightError
+from ontology.errors import InputError, WeightError, first_few
 from ontology.geometry.arguments import given_array
 
 __all__ = [
@@ -131,10 +131,9 @@ def row_faults(rows: NDArray[np.float64]) -> tuple[tuple[str, NDArray[Any]], ...
 
 def _complaint(rows: NDArray[np.float64], first: int) -> str:
     reason, bad = next(fault for fault in row_faults(rows) if fault[1].any())
-    found = np.flatnonzero(bad) + first
-    shown = ", ".join(map(str, found[:5].tolist())) + (", ..." if len(found) > 5 else "")
+    found = (np.flatnonzero(bad) + first).tolist()
     return (
-        f"weights: {len(found)} rows {reason} (rows {shown}); "
+        f"weights: {len(found)} rows {reason} (rows {first_few(found)}); "
         "a row holds finite, non-negative numbers, at least one of them positive"
     )
 
