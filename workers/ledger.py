@@ -214,7 +214,7 @@ class Ledger:
                 parameters, inputs = unit_request(row.spec_json)
             except InputError as error:  # the next sweep settles its jobs
                 fail = unit_move("fail", error=str(error), ended_at=self._now())
-                connection.execute(fail.where(_unit.key == key, _unit.fence == row.fence))
+                connection.execute(fail.where(*self._held(key, row.fence)))
                 return None
             made: dict[str, str] = {}
             if inputs:  # all of them stand in each of its jobs: one question, however many they are
@@ -226,15 +226,16 @@ class Ledger:
             if missing is not None:  # opened again for another job, as its artifact was gone
                 again = {"attempts": row.attempts - 1, "next_send_at": self._now()}
                 waits = unit_move("release", waits_for=missing, **again)
-                connection.execute(waits.where(_unit.key == key, _unit.fence == row.fence))
+                connection.execute(waits.where(*self._held(key, row.fence)))
                 return None
         return Claim(key, row.fence, row.attempts, parameters, tuple(made[unit_key] for unit_key in inputs))
 
     def heartbeat(self, claim: Claim, *, lease_s: float) -> Beat:
         """Renew the lease; also tells when no job wants the unit any more, or when the claim is lost."""
-        renewal = unit_move("renew", lease_until=self._now() + lease_s).where(*self._held(claim))
+        held = self._held(claim.key, claim.fence)
+        renewal = unit_move("renew", lease_until=self._now() + lease_s).where(*held).returning(WANTED)
         with self._autocommitting() as connection:
-            wanted = connection.execute(renewal.returning(WANTED)).scalar_one_or_none()
+            wanted = connection.execute(renewal).scalar_one_or_none()
         if wanted is None:
             return Beat.LOST
         return Beat.HELD if wanted else Beat.UNWANTED
@@ -267,7 +268,7 @@ class Ledger:
         release = unit_move(
             "release", next_send_at=instant, sends=0, error=error[:_ERROR_CHARACTERS], ended_at=instant
         )
-        held = release.where(*self._held(claim)).returning(_unit.stage)
+        held = release.where(*self._held(claim.key, claim.fence)).returning(_unit.stage)
         with self._writing() as connection:
             stage = connection.execute(held).scalar_one_or_none()
             if stage is None:
@@ -468,7 +469,8 @@ class Ledger:
 
     @cached_property
     def _committing(self) -> sa.Update:
-        return committing(self._instant)
+        held = self._held(sa.bindparam("ended"), sa.bindparam("held"))
+        return committing(self._instant).where(*held)
 
     def _marking(self, kinds: Collection[tuple[str, int]] | None) -> sa.Update:
         known = None if kinds is None else tuple(kinds)
@@ -485,16 +487,14 @@ class Ledger:
         ended = sa.and_(_unit.lease_until < instant, _unit.attempts < self.max_attempts)
         return sa.or_(_unit.state == State.PENDING, ended)
 
-    def _held(self, claim: Claim) -> tuple[sa.ColumnElement[bool], ...]:
+    def _held(self, key: Any, fence: Any) -> tuple[sa.ColumnElement[bool], ...]:
         """Condition under which a claim is still good: the fence."""
-        return _unit.key == claim.key, _unit.fence == claim.fence
+        return _unit.key == key, _unit.fence == fence
 
     def _end(self, claim: Claim, statement: sa.Update) -> bool:
+        ended = statement.where(*self._held(claim.key, claim.fence)).values(ended_at=self._now())
         with self._writing() as connection:
-            return (
-                connection.execute(statement.where(*self._held(claim)).values(ended_at=self._now())).rowcount
-                == 1
-            )
+            return connection.execute(ended).rowcount == 1
 
     def _spent(self, claim: Claim, error: str) -> bool:
         return self.fail(claim, f"{error} (attempt {claim.attempts} of {self.max_attempts})")
