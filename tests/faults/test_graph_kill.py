@@ -99,8 +99,9 @@ def kill_during_import(
     for share in shares:
         wait_until(
             lambda share=share: sum(deployment.workspace.graph.counts(graph.digest)) > share * total,
-            deadline_s=300,
+            deadline_s=GIVE_UP_S,
             what=f"{share:.0%} of the version",
+            interval_s=total / 600_000,  # about as long as it takes to count them
         )
         assert deployment.workspace.catalog.current(NAME) != graph.digest
         kill_and_start(deployment, server, f"import at {share:.0%}")
@@ -115,7 +116,7 @@ def import_by_job(
     kill_during_import(deployment, server, graph, shares)
     wait_until(
         lambda: deployment.done(job) and deployment.workspace.graph.current(NAME) == graph.digest,
-        deadline_s=300,
+        deadline_s=GIVE_UP_S,
         what="the import",
     )
 
@@ -191,7 +192,7 @@ def test_a_killed_graph_is_whole_again(
         seed=seed,
         database_url=postgres_url,
         graph_url=mortal_neo4j.url,
-        conditions=Conditions(lease_s=5.0, max_attempts=50, unit_s=0.0),
+        conditions=Conditions(lease_s=5.0, max_attempts=50, unit_s=0.0, time_limit_s=GIVE_UP_S),
     ) as deployment:
         register(deployment.workspace, NAME, graphs[0])
         with watched(deployment.settings, graphs) as reader:
