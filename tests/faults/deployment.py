@@ -219,16 +219,16 @@ class Deployment:
             self._write({"breach": breach})
         return found
 
-    def finish(self) -> Result:
-        """Let it drain, check every law, and return what it took."""
+    def finish(self, *, deadline_s: float = DRAIN_S) -> Result:
+        """Let it drain in time, check every law, and return what it took."""
         self.settle()
-        drain_s = self.drain()
+        drain_s = self.drain(deadline_s=deadline_s)
         seconds = time.time() - self._begin
         for move in read_trail(self.workspace.engine):
             self._write({**asdict(move), "at": self._since(move.at)})
         found = self.breaches()
         assert not found, f"seed {self.seed}, history in {self.history}:\n" + "\n".join(found[:20])
-        assert drain_s <= DRAIN_S, f"seed {self.seed}: drained after {drain_s:.1f} s; {self.history}"
+        assert drain_s <= deadline_s, f"seed {self.seed}: drained after {drain_s:.1f} s; {self.history}"
         count = totals(self.workspace.engine, self.jobs, self.home / "artifacts")
         assert count.claims >= count.commits == count.units, f"seed {self.seed}: {count}; {self.history}"
         return Result(

@@ -125,9 +125,9 @@ class ProductDeployment(Deployment):
             found += self._graph_breaches()
         return found
 
-    def finish(self) -> Result:
-        """Let it drain, check every law, and return what it took."""
-        return replace(super().finish(), orphans=self._orphans())
+    def finish(self, *, deadline_s: float = DRAIN_S) -> Result:
+        """Let it drain in time, check every law, and return what it took."""
+        return replace(super().finish(deadline_s=deadline_s), orphans=self._orphans())
 
     def _shown(self) -> set[str]:
         try:

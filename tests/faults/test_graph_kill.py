@@ -209,7 +209,7 @@ def test_a_killed_graph_is_whole_again(
             check(deployment, graphs[-1])
         assert not reader.problems
         assert reader.reads > len(graphs)
-        result = deployment.finish()
+        result = deployment.finish(deadline_s=GIVE_UP_S)
     note = f"{labels} labels, {reader.reads} reads; the last kill also while a result was shown"
     keep("F12", f"{imports * kills + 1} kills", {**dataclasses.asdict(result), "note": note})
 
