@@ -55,7 +55,8 @@ same laws:
   torn;
 - claims >= commits = units; no unit is committed twice, or by a worker whose lease had gone to another;
 - nobody claims a unit while another's lease runs;
-- there are no more artifacts without a row than faults, and all is done at most 60 s after the last fault.
+- there are no more artifacts without a row than faults, and all is done at most 60 s after the last fault
+  (600 s where results of 325,000 labels are then written).
 
 A trigger in the database keeps the trail, so that no worker can forget to tell. Each safeguard is also
 taken out, and the checks must then fail: *no fence* (a worker stopped between publication and commit
