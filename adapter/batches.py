@@ -10,16 +10,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapter.candidates import Candidates, Chosen, OneSet, read_candidates, read_set
-from adapter.outputs import OutputReader, OutputRows
+from adapter.outputs import OutputReader, OutputRows, Outputs
 from adapter.state import CandidateSet, State
 from ontology.errors import InputError
 from ontology.geometry import FrechetResult
 from ontology.geometry.scoring.ranking import ranked as best_of_pairs
 
-__all__ = ["one_set", "ranked", "room_for_variances", "variances"]
+__all__ = ["best", "one_set", "ranked", "room_for_variances", "variances"]
 
+_ARRAYS = (np.ndarray, np.memmap)
 _VALUES_AT_ONCE = 1 << 24
+_CONVERTED_AT_ONCE = 1 << 20
 _FEW = 256  # keys of a row that are scored one by one, sooner than a search over all is set up
+
+
+def best(
+    state: State, reader: OutputReader, P: Outputs | OutputRows, candidates: Candidates | None
+) -> NDArray[np.int64]:
+    """Return the best candidate of each row.
+
+    Arrays of probabilities are decided on as they are, where something compiled is at hand and nothing is
+    wrong with them; all else is read, checked and ranked, or refused.
+    """
+    if candidates is None and reader.kind == "probabilities":
+        found = _decided(state, P)
+        if found is not None:
+            return found
+    return ranked(state, reader, reader.rows(P, state.observed), 1, candidates).index[:, 0]
+
+
+def _decided(state: State, P: Any) -> NDArray[np.int64] | None:
+    """Return the best label of each row, or None where `ranked` has to look at them."""
+    decide = state.decision
+    if decide is None or type(P) not in _ARRAYS or P.dtype.char not in "efd" or P.ndim not in (1, 2):
+        return None
+    rows = P if P.ndim == 2 else P.reshape(1, -1)
+    if rows.shape[1] != state.bundle.n_observed:
+        return None
+    if rows.flags.carray and rows.dtype.char != "e" and rows.dtype.isnative:
+        return decide(rows)
+    dtype = np.float64 if rows.dtype.char == "d" else np.float32
+    index = np.empty(len(rows), dtype=np.int64)
+    step = max(1, _CONVERTED_AT_ONCE // rows.shape[1])
+    for start in range(0, len(rows), step):
+        found = decide(np.require(rows[start : start + step], dtype, ["C", "A", "W"]))
+        if found is None:
+            return None
+        index[start : start + step] = found
+    return index
 
 
 def ranked(

@@ -122,7 +122,7 @@ class Bundle:
         """Return the metric space of the bundle; blocks know the distances to observed labels only."""
         restricted = self.allowed if self.n_labels < self.n_points else None
         if self.distances is not None:
-            keys = self.points if restricted is None else Keys.from_strings(self.points.take(restricted))
+            keys = self.points if restricted is None else self.points.subset(restricted)
             return MatrixSpace(self.distances, keys, points=Keys.from_strings(self.observed_keys))
         if self.parent is None:
             return CompleteSpace(self.points, restricted)

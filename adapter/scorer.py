@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from adapter.answers import BackedOff, Ranking
 from adapter.backoff import back_off, needed_tree
-from adapter.batches import one_set, ranked, room_for_variances, variances
+from adapter.batches import best, one_set, ranked, room_for_variances, variances
 from adapter.binding import By, Columns
 from adapter.bundle import build_bundle
 from adapter.candidates import Candidates, OneSet
@@ -173,11 +173,11 @@ class Adapter(Holder):
         chunks, so memory beyond P stays at a few hundred megabytes at most.
         """
         state = self._state
-        return state.decoded(ranked(state, self._reader, self.rows(P), 1, candidates).index[:, 0])
+        return state.decoded(best(state, self._reader, P, candidates))
 
     def predict_indices(self, P: Outputs, *, candidates: Candidates | None = None) -> NDArray[np.int64]:
         """Return what `predict` does as indices into `keys`; shape (n_samples,), dtype=int64."""
-        return ranked(self._state, self._reader, self.rows(P), 1, candidates).index[:, 0]
+        return best(self._state, self._reader, P, candidates)
 
     def top_k(self, P: Outputs, k: int, *, candidates: Candidates | None = None) -> Ranking:
         """Return the `k` best labels of each sample.

@@ -20,10 +20,12 @@ from ontology.geometry import (
     MetricSpace,
     RestrictedTreeScorer,
     Scorer,
+    TreeScorer,
     TreeSpace,
-    make_scorer,
 )
+from ontology.geometry.frechet import point_scorer
 from ontology.geometry.scoring.densescorer import Rows, RowsOnDemand
+from ontology.geometry.scoring.treescorer import Decision
 from ontology.geometry.ties import check_beta
 from ontology.keys import Keys, Texts
 
@@ -99,12 +101,12 @@ class State:
     def __init__(self, bundle: Bundle, columns: Columns | None, by: By, beta: float) -> None:
         self.bundle, self.beta = bundle, check_beta(beta)
         self.order: NDArray[np.int64] | None = None
-        self.observed = bundle.observed_keys
+        self.observed = keys = bundle.observed_keys
         if columns is not None:
-            order = bind(columns, bundle.observed_keys, bundle.observed_names, by=by)
+            order = bind(columns, keys, bundle.observed_names, by=by)
             if (order != np.arange(len(order))).any():
                 self.order = order
-                self.observed = tuple(bundle.observed_keys[i] for i in np.argsort(order))
+                self.observed = tuple(keys[i] for i in np.argsort(order))
         self.space: MetricSpace | None = None
         if bundle.distances is not None:
             self.distances: Rows = bundle.distances
@@ -112,8 +114,9 @@ class State:
         else:
             self.space = bundle.space()
             self.distances = RowsOnDemand(self.space, bundle.observed)
-            self.scorer = make_scorer(self.space, bundle.observed_keys, beta=beta)
+            self.scorer = point_scorer(self.space, bundle.observed, beta=beta)
         self._sets = LeastRecentlyUsed[CandidateSet](_SETS_KEPT)
+        self._decision: Decision | None = None
 
     @cached_property
     def keys(self) -> Keys:
@@ -122,14 +125,14 @@ class State:
             return self.space.keys
         bundle = self.bundle
         whole = bundle.n_labels == bundle.n_points
-        return bundle.points if whole else Keys.from_strings(bundle.points.take(bundle.allowed))
+        return bundle.points if whole else bundle.points.subset(bundle.allowed)
 
     @cached_property
     def names(self) -> Texts:
         """Names of the allowed labels."""
         bundle = self.bundle
         whole = bundle.n_labels == bundle.n_points
-        return bundle.names if whole else Texts.from_strings(bundle.names.take(bundle.allowed))
+        return bundle.names if whole else bundle.names.subset(bundle.allowed)
 
     @property
     def tree(self) -> TreeSpace | None:
@@ -140,6 +143,13 @@ class State:
     def every(self) -> CandidateSet:
         """All allowed labels."""
         return CandidateSet(self.bundle.n_labels, self.scorer)
+
+    @property
+    def decision(self) -> Decision | None:
+        """What decides on rows of the model as they are, over all labels; None where nothing is compiled."""
+        if self._decision is None and isinstance(self.scorer, TreeScorer):
+            self._decision = self.scorer.decision(self.order)
+        return self._decision
 
     @cached_property
     def pairs_scorer(self) -> DenseScorer:

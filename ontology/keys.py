@@ -39,7 +39,12 @@ class Texts(Sequence[str]):
     __slots__ = ("blob", "offsets")
 
     def __init__(self, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(blob) or (np.diff(offsets) < 0).any():
+        if (
+            len(offsets) == 0
+            or offsets[0] != 0
+            or offsets[-1] != len(blob)
+            or (offsets[1:] < offsets[:-1]).any()
+        ):
             raise InputError(f"offsets: must rise from 0 to the length of the blob ({len(blob)} bytes)")
         self.blob = blob
         self.offsets = offsets
@@ -71,6 +76,17 @@ class Texts(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         data, bounds = self.blob.tobytes(), self.offsets.tolist()
         return (data[a:b].decode() for a, b in pairwise(bounds))
+
+    def subset(self, indices: NDArray[np.int64]) -> Texts:
+        """Return the table of the entries at `indices`, in their order; O(bytes), nothing is decoded."""
+        return Texts(*self._gathered(indices))
+
+    def _gathered(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        begin, length = self.offsets[:-1][indices], np.diff(self.offsets)[indices]
+        offsets = np.zeros(len(indices) + 1, dtype=np.int64)
+        np.cumsum(length, out=offsets[1:])
+        at = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], length)
+        return self.blob[at], offsets
 
     def take(self, indices: Iterable[int] | NDArray[np.integer]) -> tuple[str, ...]:
         """Return the entries at `indices`, decoded, in the order given."""
@@ -124,6 +140,13 @@ class Keys(Texts):
                 raise InputError(f"keys: {listed[a]!r} stands twice (positions {a} and {b}); keys are unique")
         blob, offsets = _encode(listed)
         return cls(blob, offsets, np.array(order, dtype=np.int32))
+
+    def subset(self, indices: NDArray[np.int64]) -> Keys:
+        """Return the table of the keys at `indices`, each once, in their order; nothing is decoded."""
+        place = np.full(len(self), -1, dtype=np.int32)
+        place[indices] = np.arange(len(indices), dtype=np.int32)
+        order = place[self.order]
+        return Keys(*self._gathered(indices), order[order >= 0])
 
     def find(self, key: str) -> int:
         """Return the index of `key`, or -1; O(log n) without decoding the table."""

@@ -20,7 +20,7 @@ from ontology.geometry.scoring.treescorer import TreeScorer
 from ontology.geometry.spaces import GraphSpace, MatrixSpace, MetricSpace, TreeSpace
 from ontology.geometry.ties import FrechetResult, check_beta
 
-__all__ = ["Scorer", "frechet_mean", "frechet_mean_set", "frechet_variance", "make_scorer"]
+__all__ = ["Scorer", "frechet_mean", "frechet_mean_set", "frechet_variance", "make_scorer", "point_scorer"]
 
 
 class Scorer(Protocol):
@@ -74,7 +74,26 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
         If `observed` names a label that is not a point of the space.
     """
     check_beta(beta)
-    points = observed_points(space, listed("observed", observed, ordered=True))
+    return point_scorer(space, observed_points(space, listed("observed", observed, ordered=True)), beta=beta)
+
+
+def point_scorer(space: MetricSpace, points: NDArray[np.int64], *, beta: float = 2) -> Scorer:
+    """Prepare what `make_scorer` does for observed labels whose place is known; no key is looked up.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Where the labels are.
+    points : ndarray of shape (n_observed,), dtype=int64
+        Points of the space, each once, in the order of the columns of weights.
+    beta : float, default=2
+        Exponent of the distances, positive.
+
+    Raises
+    ------
+    InputError
+        For no point at all, and for one that is not of the space.
+    """
     if isinstance(space, TreeSpace) and beta == 2:
         return TreeScorer(space, points) if space.allowed is None else RestrictedTreeScorer(space, points)
     if isinstance(space, TreeSpace):

@@ -8,6 +8,8 @@ diameter and the tree scorer rest on this one fact, and none of them depends on 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,47 +87,55 @@ class RootedTree:
                 f"parent: {parent.dtype} of shape {parent.shape} given; give the index of each label's parent"
             )
         n = len(parent)
-        outside = parent[(parent < -1) | (parent >= n)] if n else parent
-        if len(outside):
-            raise SpaceError(f"parent: {outside[0]} points outside 0..{n - 1}; the root has -1")
+        if n and not (int(parent.min()) >= -1 and int(parent.max()) < n):
+            outside = parent[(parent < -1) | (parent >= n)][0]
+            raise SpaceError(f"parent: {outside} points outside 0..{n - 1}; the root has -1")
         given = parent.astype(np.int64)
         roots = np.flatnonzero(given < 0)
         if len(roots) != 1:
             raise SpaceError(
                 f"parent: {len(roots)} roots among {n} labels; a tree has exactly one, marked -1"
             )
-        found = _levels_of_preorder(given)
-        self.order = _preorder(given, int(roots[0])) if found is None else np.arange(n)
+        ascending = np.arange(n)
+        found = _Preorder.of(given, ascending)
+        self.order = self.position = ascending if found else _preorder(given, int(roots[0]))
         if len(self.order) != n:
             lost = n - len(self.order)
             raise SpaceError(f"parent: {lost} of {n} labels do not hang on the root; remove the cycle")
-        self.position = np.empty(n, dtype=np.int64)
-        self.position[self.order] = np.arange(n)
-        self.parent = self.position[given[self.order]]
+        if not found:
+            self.position = np.empty(n, dtype=np.int64)
+            self.position[self.order] = ascending
+            given = self.position[given[self.order]]
+        self.parent = given
         self.parent[0] = 0
-        if length is not None and (length.shape != (n,) or length.dtype.kind not in "iuf"):
-            raise SpaceError(
-                f"length: {length.dtype} of shape {length.shape} for {n} labels; give one number for each"
-            )
-        self.length = np.ones(n) if length is None else length.astype(np.float64)[self.order]
-        self.length[0] = 0.0
-        check_lengths(self.length[1:])
-        if found is None:
-            self.depth, size = _depths_and_sizes(self.parent, self.length)
+        if length is not None:
+            if length.shape != (n,) or length.dtype.kind not in "iuf":
+                raise SpaceError(
+                    f"length: {length.dtype} of shape {length.shape} for {n} labels; give one number for each"
+                )
+            self.length = length.astype(np.float64)[self.order]
+            self.length[0] = 0.0
+            check_lengths(self.length[1:])
+        if found:
+            self.depth, self.end = found.depths(None if length is None else self.length), found.end
         else:
-            levels, size = found
-            self.depth = np.zeros(n)
-            for members in levels:  # the same sums as one vertex at a time
-                self.depth[members] = self.depth[self.parent[members]] + self.length[members]
-        self.end = np.arange(n) + size
-        self.dtype = np.dtype(np.float64)
-        self._depth_above = self.depth[self.parent]
+            self.depth, size = _depths_and_sizes(self.parent, self.length)
+            self.end = ascending + size
+        lengths = np.ones(1) if length is None else self.length
         deepest = float(self.depth.max())
-        self.dtype = exact_dtype(self.length, deepest)
-        if self.dtype != exact_dtype(self.length, 2 * deepest):  # else the diameter, in between, adds nothing
+        self.dtype = exact_dtype(lengths, deepest)
+        if self.dtype != exact_dtype(lengths, 2 * deepest):  # else the diameter, in between, adds nothing
             self.dtype = np.dtype(np.float64)
-            self.dtype = exact_dtype(self.length, self.diameter())  # measured in float64
-        self._depth_above = self._depth_above.astype(self.dtype)
+            self._depth_above = self.depth[self.parent]
+            self.dtype = exact_dtype(lengths, self.diameter())  # measured in float64
+        self._depth_above = self.depth.astype(self.dtype)[self.parent]
+
+    @cached_property
+    def length(self) -> NDArray[np.float64]:
+        """Length of the edge to the parent; where none are given, made when they are asked for."""
+        length = np.ones(len(self))
+        length[0] = 0.0
+        return length
 
     def __len__(self) -> int:
         return len(self.order)
@@ -212,34 +222,58 @@ class RootedTree:
         return float(self.distances(positions, np.array([end])).max())
 
 
-def _levels_of_preorder(
-    parent: NDArray[np.int64],
-) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]] | None:
-    """Return the vertices of each level and the size of each subtree; None where not numbered in preorder.
+@dataclass(frozen=True)
+class _Preorder:
+    """What a few passes tell of a tree that is numbered in preorder.
 
-    Bundles hold trees in canonical order, which is a preorder: what follows then takes a few passes in place
-    of a loop over vertices. Very deep trees, where a pass for each level is slower, are left to the loop.
+    Bundles hold trees in canonical order, which is one; a loop over vertices would take ten times as long.
+
+    Attributes
+    ----------
+    parent, level, end : ndarray of shape (n,)
+        Parent of each vertex, number of edges to the root, and the vertex behind its subtree.
+    members : list of ndarray
+        The vertices of each level but the root's, ascending.
     """
-    n = len(parent)
-    if parent[0] != -1 or (parent[1:] >= np.arange(1, n)).any():
-        return None
-    up = np.maximum(parent, 0).astype(np.int32)
-    level = np.ones(n, dtype=np.int32)
-    level[0] = 0
-    while up.any():  # level counts the edges to `up`, twice as many in each round
-        level += level[up]
-        up = up[up]
-    deepest = int(level.max())
-    if deepest > _MOST_LEVELS:
-        return None
-    by_level = np.argsort(level.astype(np.int16), kind="stable")
-    levels = np.split(by_level, np.cumsum(np.bincount(level))[:-1])[1:]
-    size = np.ones(n, dtype=np.int64)
-    for members in reversed(levels):
-        np.add.at(size, parent[members], size[members])
-    end = np.arange(n) + size
-    # each subtree within that of its parent: by their numbers of vertices, each is the interval it claims
-    return (levels, size) if (end[1:] <= end[parent[1:]]).all() else None
+
+    parent: NDArray[np.int64]
+    level: NDArray[np.int32]
+    end: NDArray[np.int64]
+    members: list[NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, parent: NDArray[np.int64], ascending: NDArray[np.int64]) -> _Preorder | None:
+        """Return them; None for another numbering, and for trees so deep that the loop is the faster.
+
+        `ascending` is ``arange(n)``.
+        """
+        if (parent >= ascending).any():
+            return None
+        up = np.maximum(parent, 0)
+        level = np.ones(len(parent), dtype=np.int32)
+        level[0] = 0
+        while up.any():  # level counts the edges to `up`, twice as many in each round
+            level += level.take(up)
+            up = up.take(up)
+        deepest = int(level.max())
+        if deepest > _MOST_LEVELS:
+            return None
+        by_level = np.argsort(level.astype(np.uint8 if deepest < 256 else np.int16), kind="stable")
+        members = np.split(by_level, np.cumsum(np.bincount(level))[:-1])[1:]
+        end = np.ones(len(parent), dtype=np.int64)
+        for some in reversed(members):  # the number of vertices in each subtree
+            np.add.at(end, parent[some], end[some])
+        end += ascending
+        # each subtree within that of its parent: by their numbers of vertices, each is the interval it claims
+        return cls(parent, level, end, members) if (end[1:] <= end.take(parent[1:])).all() else None
+
+    def depths(self, length: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Return the sum of lengths up to the root, the same sums as one vertex at a time."""
+        depth = self.level.astype(np.float64)
+        if length is not None:
+            for some in self.members:
+                depth[some] = depth[self.parent[some]] + length[some]
+        return depth
 
 
 def _depths_and_sizes(

@@ -68,7 +68,7 @@ class MetricSpace(ABC):
     @cached_property
     def keys(self) -> Keys:
         """The allowed labels in canonical order."""
-        return self.points if self.allowed is None else Keys.from_strings(self.points.take(self.allowed))
+        return self.points if self.allowed is None else self.points.subset(self.allowed)
 
     @property
     def n_labels(self) -> int:

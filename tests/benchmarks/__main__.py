@@ -57,10 +57,10 @@ def own_seconds() -> float:
     return sum(os.times()[:4])
 
 
-def on_each_blas(module: str) -> list[dict[str, Any]]:
+def on_each_blas(module: str, *arguments: str) -> list[dict[str, Any]]:
     """Measure with the kernels that the environment pins, if it pins any, and with those BLAS chooses."""
-    pinned = [measured(module)] if PINNED in os.environ else []
-    return [*pinned, measured(module, pinned=False)]
+    pinned = [measured(module, *arguments)] if PINNED in os.environ else []
+    return [*pinned, measured(module, *arguments, pinned=False)]
 
 
 def ingest() -> list[dict[str, Any]]:
@@ -100,9 +100,13 @@ def measure(part: str) -> list[dict[str, Any]]:
             return overhead()
         case "distances":
             return [measured("bench_distances", "--whole")]
+        case "scoring_curves":
+            return [measured("bench_scoring_curves", pinned=False)]
         case "locus":
             return [measured("bench_locus_pairs"), measured("bench_locus")]
-        case "tree_scoring" | "restricted_scoring" | "graph_scoring":
+        case "tree_scoring":
+            return on_each_blas("bench_tree_scoring", "--large")
+        case "restricted_scoring" | "graph_scoring":
             return on_each_blas(f"bench_{part}")
         case _:
             return [measured(f"bench_{part}")]

@@ -1,28 +1,33 @@
 """Tree scoring against the fused dense path, in one process and on one thread.
 
-    python -m tests.benchmarks.bench_tree_scoring [--samples 1024] [--observed 50 1000]
+    python -m tests.benchmarks.bench_tree_scoring [--samples 1024] [--observed 50 1000] [--large]
 
 The graph is the tree of primary parents of WordNet's nouns where WordNet is installed, else a seeded
-synthetic tree of the same size. The fused dense path is a float32 matrix product over blocks of rows of uint8
-distances, squared as they are read, with a running argmin. Answers are checked before anything is timed.
-OPENBLAS_CORETYPE chooses the kernels of the dense path; unset, OpenBLAS takes the best the processor has.
-Prints one JSON document.
+synthetic tree of the same size; `--large` adds one of 325,056 labels. Timed are decisions (index and ties)
+compiled, scores (those and the values at them) compiled and in numpy alone, one row through an adapter, and
+the mere reading of the rows, their maximum. The fused dense path is a float32 matrix product over blocks of
+rows of uint8 distances, squared as they are read, with a running argmin. Answers are checked before anything
+is timed. OPENBLAS_CORETYPE chooses the kernels of the dense path; unset, OpenBLAS takes the best the
+processor has. Prints one JSON document.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import time
 
 import numpy as np
 
+from adapter import Adapter, build_bundle
 from ontology.geometry import DenseScorer, TreeScorer, TreeSpace, metric_space
-from tests.benchmarks.graphs import describe, noun_tree
-from tests.benchmarks.measuring import one_thread, print_document, seconds
+from tests.benchmarks.graphs import category_graph, describe, noun_tree
+from tests.benchmarks.measuring import one_thread, print_document, seconds, timed
 
 SEED = 0
 DENSE_BLOCK = 1024
+LONG_LABELS = 100_000  # of more, the dense path is timed once
+CHECKED = 32  # rows compared with the dense scorer
+CALLS = 500  # of one row each
 
 
 def probabilities(kind: str, n_samples: int, n_observed: int) -> np.ndarray:
@@ -57,6 +62,21 @@ def fused_dense(distances: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray,
     return index, best
 
 
+def single_row(space: TreeSpace, observed: np.ndarray, weights: np.ndarray) -> dict[str, float]:
+    """Microseconds of one call for one row through an adapter, and what it answers checked."""
+    adapter = Adapter(build_bundle(space, space.points.take(observed)))
+    rows = [row.copy() for row in weights[:CALLS]]
+    indices = adapter.predict_indices(weights[: len(rows)])
+    assert [adapter.predict(row) for row in rows] == [[adapter.keys[i]] for i in indices.tolist()]
+    ways = {"predict": adapter.predict, "indices": adapter.predict_indices}
+    return {
+        f"single_{name}_us": round(
+            1e6 * statistics.median(seconds(lambda call=call: [call(row) for row in rows], 15)) / len(rows), 1
+        )
+        for name, call in ways.items()
+    }
+
+
 def measure(
     space: TreeSpace, n_observed: int, n_samples: int, kind: str, in_preorder: bool
 ) -> dict[str, object]:
@@ -67,31 +87,48 @@ def measure(
         observed.sort()
     weights = probabilities(kind, n_samples, n_observed)
     prepare = seconds(lambda: TreeScorer(space, observed), 5)
-    scorer = TreeScorer(space, observed)
+    compiled, in_numpy = (TreeScorer(space, observed, compiled=way) for way in (True, False))
     distances = space.distances(cols=observed)
 
-    result = scorer.score(weights)
-    exact = DenseScorer(distances).score(weights[:128])
-    assert (result.index[:128] == exact.index).all()
-    assert (result.value[:128] == exact.value).all()
-    assert (result.n_tied[:128] == exact.n_tied).all()
-    np.testing.assert_allclose(fused_dense(distances, weights)[1], result.value, rtol=1e-3)
+    result = in_numpy.score(weights)
+    exact = DenseScorer(distances).score(weights[:CHECKED])
+    for other, part in ((exact, slice(CHECKED)), (compiled.score(weights), slice(None))):
+        assert (result.index[part] == other.index).all()
+        assert (result.value[part] == other.value).all()
+        assert (result.n_tied[part] == other.n_tied).all()
+    decide = compiled.decision()
+    assert decide is not None
+    assert (decide(weights) == result.index).all()
+    dense_repeats = 0 if space.n_labels > LONG_LABELS else 2
+    first, (_, least) = timed(lambda: fused_dense(distances, weights))
+    np.testing.assert_allclose(least, result.value, rtol=1e-3)
 
-    tree = seconds(lambda: scorer.score(weights), 15)
-    dense = seconds(lambda: fused_dense(distances, weights), 3)
-    tree += seconds(lambda: scorer.score(weights), 15)
-    operations = 2.0 * distances.size * n_samples
+    works = {
+        "compiled": (lambda: decide(weights), 40),
+        "values": (lambda: compiled.score(weights), 20),
+        "numpy": (lambda: in_numpy.score(weights), 10),
+        "read": (weights.max, 40),
+    }
+    taken = {name: seconds(work, repeats) for name, (work, repeats) in works.items()}
+    dense = statistics.median([first, *seconds(lambda: fused_dense(distances, weights), dense_repeats)])
+    for name, (work, repeats) in works.items():
+        taken[name] += seconds(work, repeats)
+    median = {name: statistics.median(times) for name, times in taken.items()}
     return {
+        "n_labels": space.n_labels,
         "n_observed": n_observed,
         "n_samples": n_samples,
         "probabilities": kind,
         "columns": "canonical order" if in_preorder else "random order",
         "prepare_ms": round(1e3 * min(prepare), 2),
-        "tree_ms": round(1e3 * statistics.median(tree), 2),
-        "tree_ms_least": round(1e3 * min(tree), 2),
-        "dense_ms": round(1e3 * statistics.median(dense), 1),
-        "dense_gflops": round(operations / statistics.median(dense) / 1e9, 1),
-        "ratio": round(statistics.median(dense) / statistics.median(tree), 1),
+        **{f"{name}_ms": round(1e3 * time_of, 3) for name, time_of in median.items()},
+        "dense_ms": round(1e3 * dense, 1),
+        "dense_gflops": round(2.0 * distances.size * n_samples / dense / 1e9, 1),
+        "ratio_compiled": round(dense / median["compiled"]),
+        "ratio_values": round(dense / median["values"]),
+        "ratio_numpy": round(dense / median["numpy"], 1),
+        "reads": round(median["compiled"] / median["read"], 2),
+        **single_row(space, observed, weights),
         "distinct_answers": len(np.unique(result.index)),
     }
 
@@ -101,24 +138,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=1024)
     parser.add_argument("--observed", type=int, nargs="+", default=[50, 1000])
+    parser.add_argument("--large", action="store_true", help="the primary parents of category_graph as well")
     options = parser.parse_args()
     one_thread()
-    name, graph = noun_tree()
-    begin = time.perf_counter()
-    space = metric_space(graph, "tree")
-    built = time.perf_counter() - begin
-    assert isinstance(space, TreeSpace)
-    settings = [
-        measure(space, n_observed, options.samples, kind, in_preorder)
-        for n_observed in options.observed
-        for kind in ("flat", "peaked")
-        for in_preorder in (True, False)
-    ]
+    graphs = [noun_tree()]
+    if options.large:
+        graphs.append(("category_graph, primary parents", category_graph()))
+    settings = []
+    for _, graph in graphs:
+        space = metric_space(graph, "tree")
+        assert isinstance(space, TreeSpace)
+        settings += [
+            measure(space, n_observed, options.samples, kind, in_preorder)
+            for n_observed in (options.observed if graph is graphs[0][1] else options.observed[-1:])
+            for kind in ("flat", "peaked")
+            for in_preorder in (True, False)
+        ]
     print_document(
         "tree scoring against the fused dense path",
         SEED,
-        graph=describe(name, graph),
-        space_seconds=round(built, 3),
+        graphs=[describe(name, graph) for name, graph in graphs],
         settings=settings,
     )
 

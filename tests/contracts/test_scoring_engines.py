@@ -20,7 +20,7 @@ import pytest
 from adapter import Adapter, build_bundle
 from adapter.arrays import ArrayAdapter
 from adapter.scorer import Adapter as ScoringAdapter
-from ontology.geometry import CompleteSpace, TreeSpace
+from ontology.geometry import CompleteSpace, TreeScorer, TreeSpace
 from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
 from ontology.labelgraph import LabelGraph
 
@@ -126,7 +126,12 @@ Engine = Callable[[ScoringAdapter], Callable[[np.ndarray[Any, Any]], Any]]
 
 
 def numpy_rows(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]:
-    return adapter.predict_indices
+    """Trees without numba, whether the process has loaded it or not."""
+    space = adapter.space
+    if not isinstance(space, TreeSpace) or space.allowed is not None:
+        return adapter.predict_indices
+    scorer = TreeScorer(space, space.point_index(adapter.observed), compiled=False)
+    return lambda rows: scorer.score(rows).index
 
 
 def numpy_ranked(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]:
@@ -140,6 +145,18 @@ def numba_search(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], An
         return adapter.predict_indices
     scorer = RestrictedTreeScorer(space, space.point_index(adapter.observed), compiled=True)
     return lambda rows: scorer.score(rows.astype(np.float64)).index
+
+
+def numba_tree(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]:
+    """The compiled search over all labels of a tree: every row by itself, columns as the model has them."""
+    space = adapter.space
+    if not isinstance(space, TreeSpace) or space.allowed is not None:
+        return adapter.predict_indices
+    points = space.point_index(adapter.bundle.observed_keys)
+    order = np.array([adapter.observed.index(key) for key in adapter.bundle.observed_keys])
+    decide = TreeScorer(space, points, compiled=True).decision(order)
+    assert decide is not None
+    return lambda rows: np.concatenate([decide(row[None]) for row in rows.astype(np.float64)])
 
 
 def sklearn_classifier(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]:
@@ -218,6 +235,7 @@ ENGINES: dict[str, Engine] = {
     "numpy": numpy_rows,
     "numpy top-k": numpy_ranked,
     "numba": numba_search,
+    "numba tree": numba_tree,
     "scikit-learn": sklearn_classifier,
     "numpy arrays": numpy_arrays,
     "array-api-strict": strict_arrays,

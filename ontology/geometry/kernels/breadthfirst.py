@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
@@ -44,7 +44,7 @@ class _Vector(types.Type):
 @register_model(_Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _BITS if kind is _bits else _ROW)  # type: ignore[no-untyped-call]
+        super().__init__(manager, kind, _BITS if kind is _bits else _ROW)
 
 
 _bits: Any = _Vector("512 bits")
@@ -54,7 +54,7 @@ _row: Any = _Vector("64 distances")
 def _pointer(context: Any, builder: Any, kind: Any, place: Any, target: Any) -> Any:
     """Return the address of ``array[index]``, the two of `place`, as a pointer to `target`; unchecked."""
     array, index = place
-    proxy = cgutils.create_struct_proxy(kind)  # type: ignore[no-untyped-call]
+    proxy = cgutils.create_struct_proxy(kind)
     data = proxy(context, builder, array).data
     return builder.bitcast(builder.gep(data, [index]), target.as_pointer())
 

@@ -1,8 +1,7 @@
-"""Compiled scoring on trees: the search for finalists, their rows of distances, and plain sums.
+"""Compiled scoring on trees: the search for finalists.
 
 `ontology.geometry.scoring.treesearch` explains the search and has it in numpy. Here each sample walks on its
-own, best bound first. Nothing is decided by what these loops compute but the plain sums, which are added up
-in the same order everywhere.
+own, best bound first. Nothing is decided by what these loops compute: they find whose plain sums decide.
 """
 
 from __future__ import annotations
@@ -13,102 +12,133 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.geometry.kernels.jit import compiled
+from ontology.geometry.kernels.lanes import add, any_negative, gather, lesser, load, multiply, store, zeros
 
-__all__ = ["LARGEST_TOTAL", "SMALLEST_TOTAL", "Tables", "find_finalists", "plain_sums", "squared_rows"]
+__all__ = [
+    "EDGE",
+    "LARGEST_TOTAL",
+    "LIMB",
+    "NODE",
+    "SMALLEST_TOTAL",
+    "STRANDS",
+    "VERTEX",
+    "Tables",
+    "find_finalists",
+]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Records = NDArray[np.void]
 
-_STRETCH = 128
+STRANDS = 16
 SMALLEST_TOTAL, LARGEST_TOTAL = 1e-150, 1e150  # other rows are refused by the caller
 
 
-class Tables(NamedTuple):
-    """Everything a walk reads; names as in `Skeleton`, `Hull` and `Hanging`, where `group` is `begin`.
+def _record(floats: str, integers: str) -> np.dtype[np.void]:
+    """Return the dtype of what is read together, so that it lies together."""
+    return np.dtype(
+        [(name, np.float64) for name in floats.split()] + [(name, np.int32) for name in integers.split()],
+        align=True,
+    )
 
-    Labels stand in preorder, in blocks of 8: `order` and `label_depth` hold the column and the depth of label
-    ``8 b + j`` at ``j * n_blocks + b``, so that the sums of all blocks run side by side. Padded with 0.
+
+NODE = _record("depth", "begin end chain_last")
+"""A node of the skeleton, its limbs and the last vertex of its chain."""
+
+LIMB = _record("length", "low high node chain_first chain_last")
+"""The way from a node of the skeleton to the next one below, and the vertices of the hull on it."""
+
+VERTEX = _record("depth length nearest above", "parent low high begin end group group_end")
+"""A vertex of the hull, its way up, its edges downwards and the groups that hang on it."""
+
+EDGE = _record("length below", "low high vertex")
+"""The way from a vertex of the hull to one below it."""
+
+
+class Tables(NamedTuple):
+    """Everything a walk reads; what is not explained here, in `Skeleton`, `Hull` and `Hanging`.
+
+    Labels stand in preorder, in 16 strands of which each goes on where the one before it ends: `order` and
+    `label_depth` hold the column and the depth of label ``s * length + i`` at place ``16 i + s``, so that
+    the running sums of all strands are made side by side. Padded with 0, by one label at least. `low` and
+    `high` in the records are places.
     """
 
     order: NDArray[np.uint32]
     label_depth: Floats
-    node_depth: Floats
-    node_length: Floats
-    node_low: Integers
-    node_high: Integers
-    node_begin: Integers
-    node_child: Integers
-    chain_first: Integers
-    chain_last: Integers
-    depth: Floats
-    parent: Integers
-    low: Integers
-    high: Integers
-    begin: Integers
-    child: Integers
-    group: Integers
+    end: int
+    node: Records
+    limb: Records
+    chain_depth: Floats
+    vertex: Records
+    edge: Records
     height: Floats
     first: Integers
-    nearest: Floats
-    below: Floats
-    above: Floats
 
 
 @compiled
-def _sum_blocks(
-    row: NDArray[Any], order: NDArray[np.uint32], depth: Floats, held: Floats, weight: Floats, moment: Floats
-) -> tuple[float, float]:
-    # row (n_observed,) -> the last three, as in Sums; returns the weight and moment of all labels,
-    # not numbers where one is negative
-    # (slices and unsigned numbers need no check for a negative index: that lets the loops use vectors)
-    n_blocks = len(weight)
-    n_observed = len(row)
-    weight[:] = 0.0
-    moment[:] = 0.0
-    negative = False
-    for j in range(8):
-        part = slice(j * n_blocks, (j + 1) * n_blocks)
-        values = held[part]
-        columns = order[part]
-        depths = depth[part]
-        for b in range((n_observed - j + 7) // 8):
-            values[b] = row[columns[b]]
-        for b in range(n_blocks):
-            x = values[b]
-            negative |= x < 0
-            weight[b] += x
-            moment[b] += x * depths[b]
-    if negative:
-        return np.nan, np.nan
+def _run(
+    row: NDArray[Any],
+    order: NDArray[np.uint32],
+    depth: Floats,
+    weight: Floats,
+    moment: Floats,
+    weight_before: Floats,
+    moment_before: Floats,
+) -> bool:
+    # row (n_observed,) -> weight and moment of what stands before each label in its strand, and before each
+    # strand; returns whether an entry is negative
+    w0 = zeros()
+    w1 = zeros()
+    q0 = zeros()
+    q1 = zeros()
+    least = zeros()
+    for at in range(0, len(order), 16):
+        store(weight, at, w0)
+        store(weight, at + 8, w1)
+        store(moment, at, q0)
+        store(moment, at + 8, q1)
+        x0 = gather(row, order, at)
+        x1 = gather(row, order, at + 8)
+        least = lesser(lesser(x0, x1), least)
+        w0 = add(w0, x0)
+        w1 = add(w1, x1)
+        q0 = add(q0, multiply(x0, load(depth, at)))
+        q1 = add(q1, multiply(x1, load(depth, at + 8)))
+    store(weight_before, 0, w0)
+    store(weight_before, 8, w1)
+    store(moment_before, 0, q0)
+    store(moment_before, 8, q1)
     w = 0.0
     q = 0.0
-    for b in range(n_blocks):
-        next_w = w + weight[b]
-        next_q = q + moment[b]
-        weight[b] = w
-        moment[b] = q
+    for strand in range(16):
+        next_w = w + weight_before[strand]
+        next_q = q + moment_before[strand]
+        weight_before[strand] = w
+        moment_before[strand] = q
         w = next_w
         q = next_q
-    return w, q
+    return bool(any_negative(least))
 
 
 @compiled
-def _before(k: int, depth: Floats, held: Floats, weight: Floats, moment: Floats) -> tuple[float, float]:
-    # weight and moment of the first k labels in preorder
-    n_blocks = len(weight)
-    b = k >> 3
-    w = weight[b]
-    q = moment[b]
-    for j in range(k & 7):
-        x = held[j * n_blocks + b]
-        w += x
-        q += x * depth[j * n_blocks + b]
-    return w, q
+def _before(
+    place: int, weight: Floats, moment: Floats, weight_before: Floats, moment_before: Floats
+) -> tuple[float, float]:
+    # weight and moment of the labels before the one at a place
+    strand = place & 15
+    return weight_before[strand] + weight[place], moment_before[strand] + moment[place]
 
 
 @compiled
 def _descend(
-    tables: Tables, held: Floats, weight: Floats, moment: Floats, total: float, total_moment: float
+    tables: Tables,
+    weight: Floats,
+    moment: Floats,
+    weight_before: Floats,
+    moment_before: Floats,
+    total: float,
+    total_moment: float,
 ) -> tuple[int, float]:
     # the lowest vertex of the hull and the moment about it; a few running sums for each skeleton node passed
     node = 0
@@ -117,46 +147,45 @@ def _descend(
     start_q = 0.0
     end_w = total
     end_q = total_moment
-    while tables.node_begin[node] < tables.node_begin[node + 1]:
-        z = tables.node_depth[node]
+    while tables.node[node].begin < tables.node[node].end:
+        here = tables.node[node]
+        z = here.depth
         half = 0.5 * ((end_q - start_q) - z * (end_w - start_w))
-        first = tables.node_begin[node]
-        last = tables.node_begin[node + 1] - 1
+        first = here.begin
+        last = here.end - 1
         while first < last:
             middle = (first + last + 1) >> 1
-            w, q = _before(
-                tables.node_low[tables.node_child[middle]], tables.label_depth, held, weight, moment
-            )
+            w, q = _before(tables.limb[middle].low, weight, moment, weight_before, moment_before)
             if (q - start_q) - z * (w - start_w) > half:
                 last = middle - 1
             else:
                 first = middle
-        c = tables.node_child[first]
-        start_w, start_q = _before(tables.node_low[c], tables.label_depth, held, weight, moment)
-        end_w, end_q = _before(tables.node_high[c], tables.label_depth, held, weight, moment)
+        limb = tables.limb[first]
+        start_w, start_q = _before(limb.low, weight, moment, weight_before, moment_before)
+        end_w, end_q = _before(limb.high, weight, moment, weight_before, moment_before)
         share = end_w - start_w
         pull = (end_q - start_q) - z * share
         t = (2 * pull - about) / total
         if t <= 0.0:
             break
-        if t >= tables.node_length[c]:
-            about += tables.node_length[c] * (total - 2 * share)
-            node = c
+        if t >= limb.length:
+            about += limb.length * (total - 2 * share)
+            node = limb.node
             continue
-        low = tables.chain_first[c]
-        high = tables.chain_last[c]
+        low = limb.chain_first
+        high = limb.chain_last
         while low < high:  # the first vertex of the chain at or below the lowest point
             middle = (low + high) >> 1
-            if tables.depth[middle] >= z + t:
+            if tables.chain_depth[middle] >= z + t:
                 high = middle
             else:
                 low = middle + 1
         vertex = low
-        upper = tables.chain_last[node] if low == tables.chain_first[c] else low - 1
-        if tables.depth[low] - (z + t) >= (z + t) - tables.depth[upper]:
+        upper = here.chain_last if low == limb.chain_first else low - 1
+        if tables.chain_depth[low] - (z + t) >= (z + t) - tables.chain_depth[upper]:
             vertex = upper
-        return vertex, about + (tables.depth[vertex] - z) * (total - 2 * share)
-    return tables.chain_last[node], about
+        return vertex, about + (tables.chain_depth[vertex] - z) * (total - 2 * share)
+    return tables.node[node].chain_last, about
 
 
 @compiled
@@ -208,12 +237,12 @@ def find_finalists(
 ) -> int:
     """Write the finalists of each row and its total weight; return their number, -1 where room ran out."""
     # rows (n_samples, n_observed), total (n_samples,), pairs sorted by sample. O(n_observed) for each sample,
-    # and some running sums for each child of a vertex visited
-    n_blocks = len(tables.order) // 8
-    n_hull = len(tables.depth)
-    held = np.zeros(8 * n_blocks)
-    weight = np.empty(n_blocks)
-    moment = np.empty(n_blocks)
+    # and two running sums for each child of a vertex visited
+    n_hull = len(tables.vertex)
+    weight = np.empty(len(tables.order))
+    moment = np.empty(len(tables.order))
+    weight_before = np.empty(16)
+    moment_before = np.empty(16)
     vertex = np.empty(n_hull, np.int64)  # every vertex pushed, by number
     before = np.empty(n_hull, np.int64)
     value = np.empty(n_hull)
@@ -225,15 +254,21 @@ def find_finalists(
     pool_count = np.empty(top + 2, np.int64)
     n_pairs = 0
     for sample in range(len(rows)):
-        w, q = _sum_blocks(rows[sample], tables.order, tables.label_depth, held, weight, moment)
+        negative = _run(
+            rows[sample], tables.order, tables.label_depth, weight, moment, weight_before, moment_before
+        )
+        w, q = _before(tables.end, weight, moment, weight_before, moment_before)
+        if negative:
+            w = np.nan
         total[sample] = w
         if not (w >= SMALLEST_TOTAL and w <= LARGEST_TOTAL):
             continue
-        v, about = _descend(tables, held, weight, moment, w, q)
+        v, about = _descend(tables, weight, moment, weight_before, moment_before, w, q)
+        unit = 1 / w
         vertex[0] = v
         before[0] = -1
         value[0] = 0.0
-        mean[0] = max(about / w, 0.0)
+        mean[0] = max(about * unit, 0.0)
         n_pushed = 1
         keys[0] = -np.inf
         items[0] = 0
@@ -249,13 +284,14 @@ def find_finalists(
             visited[n_visited] = item
             n_visited += 1
             v = vertex[item]
+            here = tables.vertex[v]
             f = value[item]
             s = mean[item]
             if top == 1:
-                r = tables.nearest[v]
+                r = here.nearest
                 bound = min(bound, f + r * (2 * s + r * (1 + margin)) + room)
             else:
-                for g in range(tables.group[v], tables.group[v + 1]):
+                for g in range(here.group, here.group_end):
                     h = tables.height[g]
                     upper = f + h * (2 * s + h * (1 + margin)) + room
                     if upper >= bound:
@@ -269,56 +305,54 @@ def find_finalists(
                         n_pool -= 1
                     if n_held >= top:
                         bound = -pool[0]
-            z = tables.depth[v]
-            up = tables.parent[v]
-            if v > 0 and up != before[item] and tables.above[v] < np.inf:
-                w0, q0 = _before(tables.low[v], tables.label_depth, held, weight, moment)
-                w1, q1 = _before(tables.high[v], tables.label_depth, held, weight, moment)
-                share = (w1 - w0) / w
-                slope = 4 * ((q1 - q0) / w - z * share) - 2 * s
-                length = z - tables.depth[up]
+            z = here.depth
+            up = here.parent
+            if v > 0 and up != before[item] and here.above < np.inf:
+                w0, q0 = _before(here.low, weight, moment, weight_before, moment_before)
+                w1, q1 = _before(here.high, weight, moment, weight_before, moment_before)
+                share = (w1 - w0) * unit
+                slope = 4 * ((q1 - q0) * unit - z * share) - 2 * s
+                length = here.length
                 f_up = f + length * (slope + length)
-                r = tables.above[v]
+                r = here.above
+                s_up = max(s - length * (1 - 2 * share), 0.0)
+                if top == 1:  # what is nearest on this way is no higher than that
+                    bound = min(bound, f_up + r * (2 * s_up + r * (1 + margin)) + room)
                 key = f_up + r * (max(slope + 2 * length, 0.0) + r * (1 - margin)) - room
                 if key <= bound:
                     vertex[n_pushed] = up
                     before[n_pushed] = v
                     value[n_pushed] = f_up
-                    mean[n_pushed] = max(s - length * (1 - 2 * share), 0.0)
+                    mean[n_pushed] = s_up
                     _push(keys, items, n_open, key, n_pushed)
                     n_pushed += 1
                     n_open += 1
-            known = -1  # children stand side by side: one's end is the next one's start
-            w1 = 0.0
-            q1 = 0.0
-            for e in range(tables.begin[v], tables.begin[v + 1]):
-                c = tables.child[e]
-                if c == before[item] or tables.below[c] == np.inf:
+            for e in range(here.begin, here.end):
+                edge = tables.edge[e]
+                if edge.vertex == before[item] or edge.below == np.inf:
                     continue
-                length = tables.depth[c] - z
-                r = tables.below[c]
-                if tables.low[c] == known:
-                    w0 = w1
-                    q0 = q1
-                else:
-                    w0, q0 = _before(tables.low[c], tables.label_depth, held, weight, moment)
-                known = tables.high[c]
-                w1, q1 = _before(known, tables.label_depth, held, weight, moment)
-                share = (w1 - w0) / w
-                slope = 2 * s - 4 * ((q1 - q0) / w - z * share)
+                length = edge.length
+                r = edge.below
+                w0, q0 = _before(edge.low, weight, moment, weight_before, moment_before)
+                w1, q1 = _before(edge.high, weight, moment, weight_before, moment_before)
+                share = (w1 - w0) * unit
+                slope = 2 * s - 4 * ((q1 - q0) * unit - z * share)
                 f_down = f + length * (slope + length)
+                s_down = max(s + length * (1 - 2 * share), 0.0)
+                if top == 1:
+                    bound = min(bound, f_down + r * (2 * s_down + r * (1 + margin)) + room)
                 key = f_down + r * (max(slope + 2 * length, 0.0) + r * (1 - margin)) - room
                 if key <= bound:
-                    vertex[n_pushed] = c
+                    vertex[n_pushed] = edge.vertex
                     before[n_pushed] = v
                     value[n_pushed] = f_down
-                    mean[n_pushed] = max(s + length * (1 - 2 * share), 0.0)
+                    mean[n_pushed] = s_down
                     _push(keys, items, n_open, key, n_pushed)
                     n_pushed += 1
                     n_open += 1
         for i in range(n_visited):
             item = visited[i]
-            for g in range(tables.group[vertex[item]], tables.group[vertex[item] + 1]):
+            for g in range(tables.vertex[vertex[item]].group, tables.vertex[vertex[item]].group_end):
                 h = tables.height[g]
                 if value[item] + h * (2 * mean[item] + h * (1 - margin)) - room > bound:
                     break
@@ -328,75 +362,3 @@ def find_finalists(
                 pair_group[n_pairs] = g
                 n_pairs += 1
     return n_pairs
-
-
-@compiled
-def squared_rows(
-    depth: Floats,
-    meet: Floats,
-    low: Integers,
-    high: Integers,
-    label_depth: Floats,
-    gap: Floats,
-    column: NDArray[np.uint32],
-    out: Floats,
-) -> None:
-    """Write the squared distances of groups, as `RootedTree.distances` measures them."""
-    # out (n_groups, n_observed). The way from a group to the labels low, ..., high - 1 in preorder turns at
-    # `meet`; gap (n_observed - 1,) is where neighbouring labels meet. O(1) for each entry
-    for g in range(len(out)):
-        row = out[g]
-        y = depth[g]
-        turn = meet[g]
-        for i in range(low[g], high[g]):
-            d = (y - turn) + (label_depth[i] - turn)
-            row[column[i]] = d * d
-        for i in range(low[g] - 1, -1, -1):
-            if gap[i] < turn:  # rarely so: guessed right, it costs nothing
-                turn = gap[i]
-            d = (y - turn) + (label_depth[i] - turn)
-            row[column[i]] = d * d
-        turn = meet[g]
-        for i in range(high[g], len(column)):
-            if gap[i - 1] < turn:
-                turn = gap[i - 1]
-            d = (y - turn) + (label_depth[i] - turn)
-            row[column[i]] = d * d
-
-
-@compiled
-def plain_sums(
-    rows: NDArray[Any],
-    powered: Floats,
-    sample: Integers,
-    which: Integers,
-    out: Floats,
-) -> None:
-    """Write the plain sums of (sample, row) pairs."""
-    # out (n_pairs,), O(n_observed) each; eight side by side, because a sum waits for its own last addition
-    n_pairs = len(sample)
-    n_observed = rows.shape[1]
-    terms = np.zeros((8, _STRETCH))
-    for first in range(0, n_pairs, 8):
-        n = min(8, n_pairs - first)
-        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-        for start in range(0, n_observed, _STRETCH):
-            width = min(_STRETCH, n_observed - start)
-            for j in range(n):
-                term = terms[j]
-                row = rows[sample[first + j], start : start + width]
-                factor = powered[which[first + j], start : start + width]
-                for i in range(width):
-                    term[i] = row[i] * factor[i]
-            for i in range(width):
-                s0 += terms[0, i]
-                s1 += terms[1, i]
-                s2 += terms[2, i]
-                s3 += terms[3, i]
-                s4 += terms[4, i]
-                s5 += terms[5, i]
-                s6 += terms[6, i]
-                s7 += terms[7, i]
-        sums = (s0, s1, s2, s3, s4, s5, s6, s7)
-        for j in range(n):
-            out[first + j] = sums[j]

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ontology.geometry.kernels import scoring
+from ontology.geometry.kernels.plainsums import sums_of_groups
 from ontology.geometry.scoring.hanging import Hanging
 from ontology.geometry.scoring.treesearch import MOST_PAIRS, Observed, Pairs, search_margin
 from ontology.geometry.ties import refuse_bad_rows
 
 __all__ = ["CompiledBatch"]
 
-_BLOCK = 8
 _SPARE_PAIRS = 1 << 13
-_BLOCK_ENTRIES = 1 << 20
+
+_Measures = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+"""Depth in the tree, turn, and low and high of the vertex of each group."""
+
+_TABLES: WeakKeyDictionary[Hanging, scoring.Tables] = WeakKeyDictionary()
+_MEASURES: WeakKeyDictionary[Hanging, _Measures] = WeakKeyDictionary()
 
 
 class CompiledBatch:
@@ -72,60 +78,99 @@ class CompiledBatch:
         self, hanging: Hanging, sample: NDArray[np.int64], group: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the plain sum of each (sample, group) pair; measures each group's distances once."""
-        observed, hull = self._observed, self._observed.hull
-        total = np.empty(len(group))
-        by = np.argsort(group, kind="stable")
-        step = max(1, _BLOCK_ENTRIES // len(observed.at))
-        for start in range(0, len(by), step):
-            part = by[start : start + step]
-            distinct, which = np.unique(group[part], return_inverse=True)
-            on = np.searchsorted(hanging.begin, distinct, side="right") - 1
-            powered = np.empty((len(distinct), len(observed.at)))
-            scoring.squared_rows(
-                observed.tree.depth[hanging.position[distinct]],
-                hanging.meet[distinct],
-                hull.low[on],
-                hull.high[on],
-                observed.label_depth,
-                observed.gap,
-                observed.by_preorder.astype(np.uint32),
-                powered,
-            )
-            sums = np.empty(len(part))
-            scoring.plain_sums(self._rows, powered, sample[part], which, sums)
-            total[part] = sums
+        observed, total = self._observed, np.empty(len(group))
+        sums_of_groups(
+            self._rows,
+            sample,
+            group,
+            np.argsort(group, kind="stable"),
+            *_measures(observed, hanging),
+            observed.label_depth,
+            observed.gap,
+            observed.by_preorder.astype(np.uint32),
+            total,
+        )
         return total
 
 
 def _tables(observed: Observed, hanging: Hanging) -> scoring.Tables:
+    tables = _TABLES.get(hanging)
+    if tables is None:
+        tables = _TABLES[hanging] = _made(observed, hanging)
+    return tables
+
+
+def _measures(observed: Observed, hanging: Hanging) -> _Measures:
+    """Return what is measured of each group."""
+    measures = _MEASURES.get(hanging)
+    if measures is None:
+        on = np.repeat(np.arange(len(hanging.nearest)), np.diff(hanging.begin))
+        depth = observed.tree.depth[hanging.position]
+        measures = _MEASURES[hanging] = depth, hanging.meet, observed.hull.low[on], observed.hull.high[on]
+    return measures
+
+
+def _made(observed: Observed, hanging: Hanging) -> scoring.Tables:
     skeleton, hull = observed.skeleton, observed.hull
     n_observed = len(observed.at)
-    n_blocks = n_observed // _BLOCK + 1
-    order = np.zeros(n_blocks * _BLOCK, dtype=np.uint32)
-    order[:n_observed] = observed.by_preorder
-    depth = np.zeros(n_blocks * _BLOCK)
-    depth[:n_observed] = skeleton.label_depth
+    length = n_observed // scoring.STRANDS + 1
+    place = np.arange(length * scoring.STRANDS)  # of each label in preorder, and of those it is padded with
+    place = place % length * scoring.STRANDS + place // length
+    order = np.zeros(len(place), dtype=np.uint32)
+    order[place[:n_observed]] = observed.by_preorder
+    label_depth = np.zeros(len(place))
+    label_depth[place[:n_observed]] = skeleton.label_depth
+    child, edge_to = skeleton.child, hull.child
     return scoring.Tables(
-        order=np.ascontiguousarray(order.reshape(n_blocks, _BLOCK).T).reshape(-1),
-        label_depth=np.ascontiguousarray(depth.reshape(n_blocks, _BLOCK).T).reshape(-1),
-        node_depth=skeleton.depth,
-        node_length=skeleton.length,
-        node_low=skeleton.low,
-        node_high=skeleton.high,
-        node_begin=skeleton.begin,
-        node_child=skeleton.child,
-        chain_first=skeleton.chain_first,
-        chain_last=skeleton.chain_last,
-        depth=hull.depth,
-        parent=hull.parent,
-        low=hull.low,
-        high=hull.high,
-        begin=hull.begin,
-        child=hull.child,
-        group=hanging.begin,
+        order=order,
+        label_depth=label_depth,
+        end=int(place[n_observed]),
+        node=_records(
+            scoring.NODE,
+            depth=skeleton.depth,
+            begin=skeleton.begin[:-1],
+            end=skeleton.begin[1:],
+            chain_last=skeleton.chain_last,
+        ),
+        limb=_records(
+            scoring.LIMB,
+            length=skeleton.length[child],
+            low=place[skeleton.low[child]],
+            high=place[skeleton.high[child]],
+            node=child,
+            chain_first=skeleton.chain_first[child],
+            chain_last=skeleton.chain_last[child],
+        ),
+        chain_depth=hull.depth,
+        vertex=_records(
+            scoring.VERTEX,
+            depth=hull.depth,
+            length=hull.depth - hull.depth[hull.parent],
+            nearest=hanging.nearest,
+            above=hanging.above,
+            parent=hull.parent,
+            low=place[hull.low],
+            high=place[hull.high],
+            begin=hull.begin[:-1],
+            end=hull.begin[1:],
+            group=hanging.begin[:-1],
+            group_end=hanging.begin[1:],
+        ),
+        edge=_records(
+            scoring.EDGE,
+            length=hull.depth[edge_to] - hull.depth[hull.parent[edge_to]],
+            below=hanging.below[edge_to],
+            low=place[hull.low[edge_to]],
+            high=place[hull.high[edge_to]],
+            vertex=edge_to,
+        ),
         height=hanging.height,
         first=hanging.first,
-        nearest=hanging.nearest,
-        below=hanging.below,
-        above=hanging.above,
     )
+
+
+def _records(dtype: np.dtype[np.void], **columns: NDArray[Any]) -> NDArray[np.void]:
+    records = np.empty(len(next(iter(columns.values()))), dtype=dtype)
+    for name, column in columns.items():
+        records[name] = column
+    return records

@@ -34,7 +34,7 @@ from ontology.geometry.ties import (
     tied,
 )
 
-__all__ = ["DenseScorer", "RowsOnDemand", "Sieve"]
+__all__ = ["DenseScorer", "RowsOnDemand"]
 
 _BLOCK_ENTRIES = 1 << 21
 _BATCH = 1024
@@ -42,7 +42,6 @@ _MOST_PAIRS = 1 << 22
 _LARGEST_POWER = 1e150  # leaves room for weights whose rows sum to at most 1e150
 _LARGEST_SINGLE = 1e30
 _DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
-_EVERY = slice(None)
 _MOST_SINGLE = 1 << 20  # beyond it the error bound of a float32 sum is of no use
 
 
@@ -168,13 +167,13 @@ class DenseScorer:
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Return the (sample, row) pairs that may be among the `top` or tied, sorted; None: too many."""
-        sieve = Sieve(weights, top)
+        sieve = _Sieve(weights, top)
         n_rows = self.n_labels if rows is None else len(rows)
         step = max(1, _BLOCK_ENTRIES // max(self.n_observed, len(weights)))
         for start in range(0, n_rows, step):
             stop = min(start + step, n_rows)
             wanted = slice(start, stop) if rows is None else rows[start:stop]
-            sieve.add(np.arange(start, stop), powers(self._distances[wanted], self.beta))
+            sieve.add(np.arange(start, stop), self._distances[wanted], self.beta)
             if sieve.overflows():
                 return None
         sample, row = sieve.pairs()
@@ -212,7 +211,7 @@ def _refuse_unfit(distances: Any) -> None:
         raise SpaceError("distances: NaN, infinity or a negative number; distances are finite, not negative")
 
 
-class Sieve:
+class _Sieve:
     """Keeps the (sample, row) pairs that a matrix product cannot rule out.
 
     With u the rounding unit, a sum of n non-negative products in any order lies within a factor of
@@ -237,45 +236,50 @@ class Sieve:
         self._best = np.full((top, len(weights)), np.inf)  # upper bounds of the smallest values
         self._pairs: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
         self._n_pairs = 0
+        # one block of powers and its product, used again for every block of the same size
+        self._powered = np.empty((0, weights.shape[1]), dtype=np.float32)
+        self._product = np.empty((0, len(weights)), dtype=np.float32)
 
-    def add(
-        self,
-        rows: NDArray[np.int64],
-        powered: NDArray[np.float64],
-        samples: NDArray[np.int64] | slice = _EVERY,
-    ) -> tuple[NDArray[Any], float, float]:
-        """Sift a block of rows, for some of the samples.
-
-        Returns the values per unit of weight, shape (n_rows, n_samples), and the relative and absolute bounds
-        of their errors.
-        """
-        n_observed = powered.shape[1]
-        largest = float(powered.max())
+    def add(self, rows: NDArray[np.int64], distances: NDArray[Any], beta: float) -> None:
+        """Sift a block of rows, given their distances."""
+        n_observed = distances.shape[1]
+        largest = float(powers(np.array([distances.max()], dtype=np.float64), beta)[0])
         if not largest <= _LARGEST_POWER:
             raise InputError(f"beta: a powered distance exceeds {_LARGEST_POWER}; use a smaller exponent")
         approximate: NDArray[Any]
         if largest <= _LARGEST_SINGLE and n_observed <= _MOST_SINGLE:
-            approximate = powered.astype(np.float32) @ self._single_share[samples].T
+            approximate = self._single(distances, beta)
             relative, absolute = (n_observed + 8) * 2.0**-24, n_observed * 2.0**-125 * (1 + largest)
         else:
-            approximate = powered @ self._share[samples].T
+            approximate = powers(distances, beta) @ self._share.T
             relative, absolute = (n_observed + 8) * 2.0**-53, n_observed * 2.0**-1020 * (1 + largest)
         relative *= 1.25  # the bound of the first order, made good for the higher ones
         smallest = approximate if len(approximate) <= self._top else _smallest(approximate, self._top)
         above = (smallest.astype(np.float64) + absolute) / (1 - relative)
-        self._best[:, samples] = _smallest(np.concatenate([self._best[:, samples], above]), self._top)
-        limit = self.bound(samples) * (1 + relative) + absolute
+        self._best = _smallest(np.concatenate([self._best, above]), self._top)
+        limit = self.bound() * (1 + relative) + absolute
         hot = np.flatnonzero(smallest.min(axis=0) <= limit)
         at, which = np.nonzero(approximate[:, hot] <= limit[hot])
         least = (approximate[at, hot[which]].astype(np.float64) - absolute) / (1 + relative)
-        sample = hot[which] if isinstance(samples, slice) else samples[hot[which]]
-        self._pairs.append((sample, rows[at], least))
+        self._pairs.append((hot[which], rows[at], least))
         self._n_pairs += len(at)
-        return approximate, relative, absolute
 
-    def bound(self, samples: NDArray[np.int64] | slice = _EVERY) -> NDArray[np.float64]:
+    def _single(self, distances: NDArray[Any], beta: float) -> NDArray[np.float32]:
+        """Return the values per unit of weight in float32, shape (n_rows, n_samples), until the next call."""
+        if len(self._powered) < len(distances):
+            self._powered = np.empty(distances.shape, dtype=np.float32)
+            self._product = np.empty((len(distances), len(self._share)), dtype=np.float32)
+        powered = self._powered[: len(distances)]
+        if beta == 2:  # squared in float32: two roundings more, of the eight that the bound has to spare
+            np.copyto(powered, distances, casting="same_kind")
+            np.multiply(powered, powered, out=powered)
+        else:
+            np.copyto(powered, powers(distances, beta), casting="same_kind")
+        return np.matmul(powered, self._single_share.T, out=self._product[: len(distances)])
+
+    def bound(self) -> NDArray[np.float64]:
         """Return what the value of a finalist is at most, per unit of weight; shape (n_samples,)."""
-        bound: NDArray[np.float64] = self._best[:, samples].max(axis=0) * self._tolerance
+        bound: NDArray[np.float64] = self._best.max(axis=0) * self._tolerance
         return bound
 
     def overflows(self) -> bool:

@@ -1,9 +1,8 @@
-"""GraphScorer: exact Fréchet means (beta = 2) from rows of distances, with most rows left out.
+"""GraphScorer: exact Fréchet means (beta = 2) from rows of distances, most of which are never looked at.
 
-On a graph with far more labels than observed ones, most rows are equal to another row, or nowhere smaller
-than another row (`ontology.geometry.scoring.rowreduction`). The smallest value is found among the rest by a
-`BallScorer`; labels left out that are tied with it are then added, so that answers equal those of every other
-scorer to the last bit, ties and their number included.
+On a graph with far more labels than observed ones, many rows are equal, and near ones can be ruled out
+together: a `RowTree` finds the few rows that may be best. They are decided by the plain sum, so that answers
+equal those of every other scorer to the last bit, ties and their number included.
 """
 
 from __future__ import annotations
@@ -15,24 +14,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.geometry.scoring.ballscorer import BallScorer
+from ontology.geometry.scoring.compilation import Compilation
 from ontology.geometry.scoring.densescorer import DenseScorer
 from ontology.geometry.scoring.ranking import (
     Finalists,
-    Ranked,
     check_choice,
     check_one_row,
     gathered,
+    in_halves,
     ranked_groups,
     spans,
 )
-from ontology.geometry.scoring.rowreduction import Classes, Dominance
-from ontology.geometry.ties import TIE_RELATIVE, FrechetResult, check_weights, tied
+from ontology.geometry.scoring.rowclasses import Classes
+from ontology.geometry.scoring.rowtree import RowTree
+from ontology.geometry.ties import FrechetResult, refuse_bad_rows, shaped_weights, tied
 
 __all__ = ["GraphScorer"]
 
+_BATCH = 1024
 _WORTH_REDUCING = 256
-_HEAVY_COLUMNS = 8
 
 
 class GraphScorer:
@@ -43,12 +43,16 @@ class GraphScorer:
     distances : ndarray of shape (n_labels, n_observed)
         Distances from each allowed label, in canonical order, to each observed label, in the order of the
         columns of the weights.
+    compiled : bool, optional
+        Whether to search with numba. By default with numba where it is installed, once the process has
+        loaded it or this scorer has been asked for some 16,000 rows. Answers are the same.
 
     Notes
     -----
     The first few hundred rows of weights are scored as they come, by a `DenseScorer`; then the rows of
-    distances are reduced, once: O(n_labels * n_observed) time, and as much memory as the distinct rows take.
-    More than one label for a sample leaves out equal rows alone, and a choice of candidates nothing.
+    distances are grouped, once: a few passes over `distances`, and as much memory as the distinct rows take
+    and up to a third more. Without numba, several labels for a sample leave out equal rows alone; a choice of
+    candidates leaves out nothing.
 
     Examples
     --------
@@ -56,9 +60,10 @@ class GraphScorer:
     array([1])
     """
 
-    def __init__(self, distances: NDArray[Any]) -> None:
+    def __init__(self, distances: NDArray[Any], *, compiled: bool | None = None) -> None:
         self._distances = distances
         self._dense = DenseScorer(distances)
+        self._compilation = Compilation("ontology.geometry.scoring.compiledrows", compiled)
         self._n_rows = 0
 
     @property
@@ -86,112 +91,77 @@ class GraphScorer:
         WeightError, InputError
             As for `DenseScorer.score`.
         """
-        checked = check_weights(weights, self.n_observed)
-        self._n_rows += len(checked)
+        given = shaped_weights(weights, self.n_observed)
+        self._n_rows += len(given)
         if candidates is not None or self._n_rows < _WORTH_REDUCING:
-            return self._dense.score(checked, top, candidates)
+            return self._dense.score(given, top, candidates)
         check_choice(top, None, len(self._distances))
-        return gathered(len(checked), top, self._ranked(checked, top))
-
-    def _ranked(self, weights: NDArray[np.float64], top: int) -> Iterator[tuple[slice, Ranked]]:
-        scorer, classes = self._kept if top == 1 else self._distinct, self._classes
-        for of, (sample, row, total) in scorer.decided(weights, None, min(top, scorer.n_labels)):
-            finalists = (sample, row, total)
-            if top == 1:
-                finalists = self._completed(weights[of], (sample, self._dominance.kept[row], total))
-            yield of, ranked_groups(classes.first, classes.label, finalists, top)
+        first, label = self._classes.first, self._classes.label
+        batches = self._decided(given, top)
+        return gathered(
+            len(given), top, ((of, ranked_groups(first, label, finalists, top)) for of, finalists in batches)
+        )
 
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
-        checked = check_weights(weights, self.n_observed)
-        check_one_row(len(checked))
+        given = shaped_weights(weights, self.n_observed)
+        check_one_row(len(given))
         self._n_rows += 1
         if self._n_rows < _WORTH_REDUCING:
-            return self._dense.tied(checked)
-        ((_, (sample, row, total)),) = self._kept.decided(checked, None, 1)
-        _, found, total = self._completed(checked, (sample, self._dominance.kept[row], total))
-        among, first = found[tied(total)], self._classes.first
+            return self._dense.tied(given)
+        ((_, (_, row, total)),) = self._decided(given, 1)
+        among, first = row[tied(total)], self._classes.first
         return np.sort(self._classes.label[spans(first[among], first[among + 1] - first[among])])
 
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the Fréchet variance of every label; shape (n_samples, n_labels), dtype=float64."""
         return self._dense.variance(weights)
 
-    def reduce(self) -> tuple[int, int, int, int]:
-        """Reduce the rows now; return the number of rows, of distinct ones, of those kept and of balls."""
+    def reduce(self) -> tuple[int, int, int]:
+        """Group the rows now; return the number of rows, of distinct ones and of groups of these."""
         self._n_rows += _WORTH_REDUCING
-        return len(self._distances), len(self._rows), self._kept.n_labels, self._kept.n_balls
+        tree = self._prepared[1]
+        return len(self._distances), len(self._classes.row), 0 if tree is None else tree.n_groups
 
-    @cached_property
+    @property
     def _classes(self) -> Classes:
-        return Classes.of(self._distances)
+        return self._prepared[0]
 
     @cached_property
-    def _rows(self) -> NDArray[Any]:
-        return self._distances[self._classes.row]
+    def _prepared(self) -> tuple[Classes, RowTree | None, DenseScorer]:
+        """Equal rows as classes, distinct rows in groups (None: out of float32's reach), and their scorer."""
+        classes = Classes.of(self._distances)
+        rows = self._distances[classes.row]
+        if not RowTree.fits(rows):
+            return classes, None, DenseScorer(rows)
+        tree = RowTree(rows)
+        return classes.taken(tree.order), tree, DenseScorer(tree.rows)
 
-    @cached_property
-    def _dominance(self) -> Dominance:
-        return Dominance.of(self._rows)
+    def _decided(self, given: NDArray[Any], top: int) -> Iterator[tuple[slice, Finalists]]:
+        """Yield the classes of one batch of samples after another that may be among the `top`, or tied."""
+        _, tree, distinct = self._prepared
+        compiled = None if tree is None else self._compilation.module(len(given))
+        wanted = min(top, distinct.n_labels)
 
-    @cached_property
-    def _distinct(self) -> DenseScorer:
-        return DenseScorer(self._rows)
+        def find(of: slice) -> Finalists | None:
+            rows = given[of]
+            if compiled is None or rows.dtype not in (np.float32, np.float64):
+                rows = rows.astype(np.float64)
+            rows = np.ascontiguousarray(rows)
+            with np.errstate(over="ignore", invalid="ignore"):
+                total = rows.sum(axis=1, dtype=np.float64)
+            refuse_bad_rows(rows, total, of.start)
+            pairs = None
+            if tree is not None and compiled is not None:
+                pairs = compiled.find(tree, tree.shares(rows, total), wanted)
+            elif tree is not None and wanted == 1:
+                pairs = tree.find(tree.shares(rows, total))
+            if pairs is None:
+                pairs = distinct.sifted(rows.astype(np.float64, copy=False), None, wanted)
+            if pairs is None:
+                return None
+            if compiled is None:
+                return (*pairs, distinct.totals(rows, *pairs))
+            return (*pairs, compiled.totals(tree, rows, *pairs))
 
-    @cached_property
-    def _kept(self) -> BallScorer:
-        return BallScorer(self._rows[self._dominance.kept])
-
-    def _completed(self, weights: NDArray[np.float64], finalists: Finalists) -> Finalists:
-        """Add the dropped classes that are tied with the best, round by round below those that are.
-
-        Where a class is tied, the terms in which it is farther than the class that bounds it add up to no
-        more than the tolerance, so each of them is within it.
-        """
-        sample, found, total = finalists
-        dominance, n_observed = self._dominance, self.n_observed
-        begin = np.searchsorted(sample, np.arange(len(weights)))
-        limit = np.minimum.reduceat(total, begin) * (1 + TIE_RELATIVE)
-        # of a sum of terms that ties: the rule itself, the rounding of two plain sums, and underflow
-        room = limit * (TIE_RELATIVE + 4 * (n_observed + 8) * 2.0**-53) + n_observed * 2.0**-1073
-        n_light = (weights <= (room / dominance.least_gap)[:, None]).sum(axis=1)
-        heavy: NDArray[np.int64] | None = None
-        parts = [finalists]
-        fresh = total <= limit[sample]
-        sample, found = sample[fresh], found[fresh]
-        while len(sample):
-            n_below = _counts_up_to(dominance, found, n_light[sample])
-            bound_by, sample = np.repeat(found, n_below), np.repeat(sample, n_below)
-            found = dominance.below[spans(dominance.begin[found], n_below)]
-            if not len(sample):
-                break
-            if heavy is None:
-                n_heavy = min(_HEAVY_COLUMNS, n_observed)
-                heavy = np.argpartition(-weights, n_heavy - 1, axis=1)[:, :n_heavy]
-            for columns in heavy.T:  # the heaviest terms alone rule almost everything out
-                column = columns[sample]
-                near = self._rows[bound_by, column].astype(np.float64)
-                far = self._rows[found, column].astype(np.float64)
-                may = weights[sample, column] * (far * far - near * near) <= room[sample]
-                sample, found, bound_by = sample[may], found[may], bound_by[may]
-            by = np.lexsort((found, sample))
-            sample, found = sample[by], found[by]
-            total = self._distinct.totals(weights, sample, found)
-            ties = total <= limit[sample]
-            sample, found, total = sample[ties], found[ties], total[ties]
-            parts.append((sample, found, total))
-        sample, found, total = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return sample, found, total
-
-
-def _counts_up_to(
-    dominance: Dominance, rows: NDArray[np.int64], most: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return how many of the rows that each row bounds are farther in at most `most` columns."""
-    low, high = dominance.begin[rows].copy(), dominance.begin[rows + 1].copy()
-    while len(wide := np.flatnonzero(low < high)):
-        middle = (low[wide] + high[wide]) >> 1
-        within = dominance.n_farther[middle] <= most[wide]
-        low[wide] = np.where(within, middle + 1, low[wide])
-        high[wide] = np.where(within, high[wide], middle)
-    return low - dominance.begin[rows]
+        return in_halves(len(given), _BATCH, find)

@@ -70,9 +70,9 @@ class Hull:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hanging:
-    """The allowed labels by the vertex of the hull on which they hang.
+    """The allowed labels by the vertex of the hull on which they hang; equal to itself alone.
 
     Attributes
     ----------

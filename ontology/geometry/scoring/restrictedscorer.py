@@ -6,7 +6,6 @@ plain sum (see `ontology.geometry.ties`), so that answers equal those of every o
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -14,12 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, MissingExtraError
+from ontology.errors import InputError
 from ontology.geometry.arguments import index_array, refuse_other_than
+from ontology.geometry.scoring.compilation import Compilation
 from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
 from ontology.geometry.scoring.hanging import Hanging
 from ontology.geometry.scoring.ranking import (
     Finalists,
+    Ranked,
     check_choice,
     check_one_row,
     gathered,
@@ -34,7 +35,6 @@ from ontology.geometry.ties import FrechetResult, shaped_weights, tied
 __all__ = ["RestrictedTreeScorer"]
 
 _BATCH_ENTRIES = 1 << 20
-_WORTH_COMPILING = 1 << 14
 
 
 class RestrictedTreeScorer:
@@ -54,9 +54,10 @@ class RestrictedTreeScorer:
 
     Notes
     -----
-    Preparation is O(n_points + n_labels log n_labels) time; memory is at most 56 bytes for each label and
-    80 for each vertex between observed labels. A sample visits a handful of vertices; where thousands of
-    distances are too near for float64 to tell apart it visits them all, and is still exact.
+    Preparation is O(n_points + n_labels log n_labels) time; memory is at most 64 bytes for each label, 8
+    where many hang on one vertex at one depth, and 200 for each vertex between observed labels. A sample
+    visits a handful of vertices; where thousands of distances are too near for float64 to tell apart it
+    visits them all, and is still exact.
 
     Examples
     --------
@@ -74,8 +75,7 @@ class RestrictedTreeScorer:
         if not len(self._points):
             raise InputError("observed: empty; name at least one observed label")
         self._observed = Observed.of(space.tree, space.tree.position[self._points])
-        self._compiled = compiled
-        self._n_rows = 0
+        self._compilation = Compilation("ontology.geometry.scoring.compiledsearch", compiled)
 
     @property
     def n_observed(self) -> int:
@@ -109,10 +109,7 @@ class RestrictedTreeScorer:
         chosen = check_choice(top, candidates, self._space.n_labels)
         hanging = self._hanging if chosen is None else self._hang(chosen)
         batches = self._decided(given, hanging, top)
-        first, label = hanging.first, hanging.label
-        return gathered(
-            len(given), top, ((of, ranked_groups(first, label, finalists, top)) for of, finalists in batches)
-        )
+        return gathered(len(given), top, ((of, _ranked(hanging, *found, top)) for of, found in batches))
 
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
@@ -148,17 +145,31 @@ class RestrictedTreeScorer:
         return in_halves(len(given), step, find)
 
     def _batch(self, given: NDArray[Any], first: int) -> Batch:
-        self._n_rows += len(given)
-        wanted = self._compiled
-        if wanted is None:
-            wanted = "numba" in sys.modules or self._n_rows > _WORTH_COMPILING
-        if wanted:
-            try:
-                from ontology.geometry.scoring.compiledsearch import CompiledBatch
-            except ImportError:
-                if self._compiled:
-                    raise MissingExtraError.of("numba", "service", "a compiled search") from None
-                self._compiled = False
-            else:
-                return CompiledBatch(self._observed, given, first)
-        return NumpyBatch(self._observed, given, first)
+        compiled = self._compilation.module(len(given))
+        if compiled is None:
+            return NumpyBatch(self._observed, given, first)
+        batch: Batch = compiled.CompiledBatch(self._observed, given, first)
+        return batch
+
+
+def _ranked(
+    hanging: Hanging,
+    sample: NDArray[np.int64],
+    group: NDArray[np.int64],
+    total: NDArray[np.float64],
+    top: int,
+) -> Ranked:
+    """Return what `ranked_groups` does; most samples have one finalist, with nothing to compare it with."""
+    first, label = hanging.first, hanging.label
+    begin = np.searchsorted(sample, np.arange(sample[-1] + 2))
+    count = np.diff(begin)
+    several = np.flatnonzero(count > 1)
+    if top > 1 or 2 * len(several) > len(count):
+        return ranked_groups(first, label, (sample, group, total), top)
+    one = begin[:-1]
+    index, value, n_tied = ranked_groups(first, label, (np.arange(len(one)), group[one], total[one]), 1)
+    if len(several):
+        among, n_among = spans(one[several], count[several]), count[several]
+        finalists = np.repeat(np.arange(len(several)), n_among), group[among], total[among]
+        index[several], value[several], n_tied[several] = ranked_groups(first, label, finalists, 1)
+    return index, value, n_tied

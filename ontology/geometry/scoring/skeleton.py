@@ -184,12 +184,12 @@ class Skeleton:
 
         Returns
         -------
-        vertex, other : ndarray of shape (n_samples,), dtype=int64
-            Positions in the tree; `other` repeats `vertex` where the descent ended at a node.
+        place, other : ndarray of shape (n_samples,), dtype=int64
+            Places in `chain`; `other` repeats `place` where the descent ended at a node.
         gain : ndarray of shape (n_samples,)
             How much larger F / W is at `other`; infinite where the descent ended at a node.
         moment : ndarray of shape (n_samples,)
-            First moment about `vertex`, the weighted sum of distances from it.
+            First moment about that vertex, the weighted sum of distances from it.
         """
         total = running.total.real.copy()
         moment = running.total.imag.copy()  # about the node reached
@@ -220,13 +220,13 @@ class Skeleton:
             onwards &= self.begin[c] < self.begin[c + 1]
             active, start, end = active[onwards], start[onwards], end[onwards]
 
-        vertex = self.chain_last[node]
-        other, gain = vertex.copy(), np.full(n_samples, np.inf)
+        place = self.chain_last[node]
+        other, gain = place.copy(), np.full(n_samples, np.inf)
         held = np.flatnonzero(edge >= 0)
         if len(held):
-            vertex[held], other[held], gain[held] = self._on_edge(edge[held], offset[held], node[held])
-        moment += growth * (self.chain_depth[vertex] - self.depth[node])
-        return self.chain[vertex], self.chain[other], gain, moment
+            place[held], other[held], gain[held] = self._on_edge(edge[held], offset[held], node[held])
+        moment += growth * (self.chain_depth[place] - self.depth[node])
+        return place, other, gain, moment
 
     def _pulling_child(
         self,

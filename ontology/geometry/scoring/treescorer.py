@@ -18,6 +18,7 @@ bound, and decided by the plain sum (see `ontology.geometry.ties`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -26,24 +27,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from ontology.errors import InputError
 from ontology.geometry.arguments import index_array, refuse_other_than
+from ontology.geometry.scoring.compilation import Compilation
 from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
 from ontology.geometry.scoring.ranking import check_choice, check_one_row
 from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-from ontology.geometry.scoring.skeleton import Factors, RunningMoments, Skeleton
+from ontology.geometry.scoring.treebatch import Lowest, NumpyTreeBatch, TreeBatch, tie_slack
+from ontology.geometry.scoring.treesearch import Observed
 from ontology.geometry.spaces import TreeSpace
 from ontology.geometry.ties import (
     TIE_RELATIVE,
     FrechetResult,
     plain_sums,
     powers,
-    refuse_bad_rows,
     shaped_weights,
     tied,
 )
 
-__all__ = ["TreeScorer"]
+__all__ = ["Decision", "TreeScorer"]
+
+Decision = Callable[[NDArray[Any]], NDArray[np.int64] | None]
+"""Takes rows and returns the label of each, or None for rows that `TreeScorer.score` is to look at."""
 
 _BATCH_ENTRIES = 1 << 20
+_ROWS_OF_A_CALL = 50  # rows that take as long as a call without any, in numpy
 
 
 class TreeScorer:
@@ -56,6 +62,9 @@ class TreeScorer:
     observed : array_like of shape (n_observed,), dtype=int
         Point indices of the observed labels, in the order of the columns of the weights. One that stands
         twice counts twice.
+    compiled : bool, optional
+        Whether to search with numba. By default with numba where it is installed, once the process has
+        loaded it or this scorer was asked often enough to make up for loading it. Answers are the same.
 
     Notes
     -----
@@ -69,7 +78,7 @@ class TreeScorer:
     array([2, 1, 3])
     """
 
-    def __init__(self, space: TreeSpace, observed: ArrayLike) -> None:
+    def __init__(self, space: TreeSpace, observed: ArrayLike, *, compiled: bool | None = None) -> None:
         refuse_other_than(TreeSpace, "space", space, "make_scorer picks the scorer for any other")
         if space.allowed is not None:
             raise InputError("space: some labels are not allowed; make_scorer picks the scorer for that")
@@ -77,17 +86,10 @@ class TreeScorer:
         self._points = index_array("observed", observed, space.n_points)
         if not len(self._points):
             raise InputError("observed: empty; name at least one observed label")
-        self._tree = space.tree
-        self._at = self._tree.position[self._points]
-        moved = bool((np.diff(self._at) < 0).any())
-        self._by_preorder = np.argsort(self._at, kind="stable") if moved else None
-        self._skeleton = Skeleton.of(self._tree, np.sort(self._at))
-        self._factors = Factors.of(self._skeleton.label_depth)
-        tree = self._tree
-        nearest = tree.depth - tree.depth[tree.parent]  # as distances have it: far from the root, perhaps 0
-        nearest[0] = np.inf
-        np.minimum.at(nearest, tree.parent[1:], nearest[1:].copy())
-        self._nearest = nearest  # length of the shortest edge at each vertex
+        self._observed = Observed.of(space.tree, space.tree.position[self._points])
+        self._label = space.tree.order[self._observed.skeleton.chain]
+        self._search: Any = None
+        self._compilation = Compilation("ontology.geometry.scoring.treecompiled", compiled)
 
     @property
     def n_observed(self) -> int:
@@ -128,17 +130,37 @@ class TreeScorer:
             self._score_batch(given, of, result)
         return result
 
+    def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
+        """Return what takes the decisions of `score` on rows as they are; None where nothing is compiled yet.
+
+        Parameters
+        ----------
+        order : ndarray of shape (n_observed,), dtype=int64, optional
+            Column of those rows for each observed label; the same as for `score` by default.
+
+        Returns
+        -------
+        decision : callable, or None
+            See `ontology.geometry.scoring.treecompiled.TreeDecision`.
+        """
+        module = self._compilation.module(0)
+        if module is None:
+            return None
+        search = module.CompiledTree(self._observed, self._nearest, order)
+        decision: Decision = module.TreeDecision(search, self._label, order, self.score)
+        return decision
+
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
         given = shaped_weights(weights, self.n_observed)
         check_one_row(len(given))
-        column, vertex, rival, crowded = self._lowest(given, slice(0, 1))
+        batch, (place, rival, crowded) = self._searched(given, 0)
         if crowded[0]:
-            found, total = self._neighbourhood(column, int(vertex[0]))
-        else:
-            found = np.concatenate([vertex, rival[rival >= 0]])
-            total = self._totals(column, found)
-        return np.sort(self._tree.order[found[tied(total)]])
+            found, total = self._neighbourhood(given[0], int(place[0]))
+            return np.sort(self._space.tree.order[found[tied(total)]])
+        found = np.concatenate([place, rival[rival >= 0]])
+        total = batch.sums(found, np.zeros(len(found), dtype=np.int64))
+        return np.sort(self._label[found[tied(total)]])
 
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the Fréchet variance of every label, from distance rows made on the fly."""
@@ -149,82 +171,83 @@ class TreeScorer:
         return RestrictedTreeScorer(self._space, self._points)
 
     def _score_batch(self, given: NDArray[Any], of: slice, result: FrechetResult) -> None:
-        order = self._tree.order
-        columns, vertex, rival, crowded = self._lowest(given, of)
-        value = self._totals(columns, vertex)
-        index, n_tied = order[vertex], np.ones(len(vertex), dtype=np.int64)
+        batch, (place, rival, crowded) = self._searched(given[of], of.start)
+        value = batch.sums(place)
+        index, n_tied = self._label[place], np.ones(len(place), dtype=np.int64)
         pair = np.flatnonzero(rival >= 0)
         if len(pair):
-            other = self._totals(columns[:, pair], rival[pair])
+            other, label = batch.sums(rival[pair], pair), self._label[rival[pair]]
             limit = np.minimum(value[pair], other) * (1 + TIE_RELATIVE)
             both = (value[pair] <= limit) & (other <= limit)
-            first = np.where(both, order[rival[pair]] < index[pair], other < value[pair])
+            first = np.where(both, label < index[pair], other < value[pair])
             n_tied[pair] += both
-            take = pair[first]
-            index[take], value[take] = order[rival[take]], other[first]
+            index[pair[first]], value[pair[first]] = label[first], other[first]
         for s in np.flatnonzero(crowded).tolist():
-            found, total = self._neighbourhood(columns[:, s : s + 1], int(vertex[s]))
+            found, total = self._neighbourhood(given[of.start + s], int(place[s]))
             among = tied(total)
-            best = among[np.argmin(order[found[among]])]
-            index[s], value[s], n_tied[s] = order[found[best]], total[best], len(among)
+            label = self._space.tree.order[found[among]]
+            best = np.argmin(label)
+            index[s], value[s], n_tied[s] = label[best], total[among[best]], len(among)
         result.index[of], result.value[of], result.n_tied[of] = index, value, n_tied
 
-    def _lowest(
-        self, given: NDArray[Any], of: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Return columns of weights, best vertices, rivals that may be tied (-1: none), and who is crowded.
+    def _searched(self, given: NDArray[Any], first: int) -> tuple[TreeBatch, Lowest]:
+        """Return rows with their lowest vertices; `first` is the number of row 0."""
+        module = self._compilation.module(len(given) + _ROWS_OF_A_CALL)
+        if module is not None:
+            if self._search is None:
+                self._search = module.CompiledTree(self._observed, self._nearest)
+            batch: TreeBatch = module.CompiledTreeBatch(self._observed, self._search, given)
+            found = batch.lowest()
+            if found is not None:
+                return batch, found
+        plain = NumpyTreeBatch(self._observed, self._nearest, given, first)
+        return plain, plain.lowest()
 
-        A sample is crowded where a neighbour of the best vertex or of its rival is so near that rounding
-        cannot tell them apart.
+    @cached_property
+    def _nearest(self) -> NDArray[np.float64]:
+        """Length of the shortest edge at each vertex of the chain, or less where none is too short."""
+        tree, chain = self._space.tree, self._observed.skeleton.chain
+        length = tree.depth - tree.depth[tree.parent]  # as distances have it: far from the root, perhaps 0
+        length[0] = np.inf
+        least = float(length.min())
+        if least * least > tie_slack(self._observed):
+            return np.full(len(chain), least)
+        nearest = length.copy()
+        np.minimum.at(nearest, tree.parent[1:], length[1:])
+        return nearest[chain]
+
+    def _neighbourhood(self, row: NDArray[Any], place: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return vertices among which all tied ones are, as positions in the tree, and their plain sums.
+
+        F is convex along paths, so the vertices below any level hang together: walk from one over neighbours
+        for as long as they are within the tolerance of the best seen.
         """
-        skeleton = self._skeleton
-        columns = given[of].T.astype(np.float64, order="C")
-        running = RunningMoments(
-            columns if self._by_preorder is None else columns[self._by_preorder], self._factors
-        )
-        refuse_bad_rows(given[of], running.total.real, of.start)
-        vertex, other, gain, _ = skeleton.descend(running)
-        # moments carry an error of n * 2^-53 of W * reach, F one of W * reach^2, and so does a tie
-        slack = (2 * TIE_RELATIVE + 32 * (self.n_observed + 8) * 2.0**-53) * skeleton.reach**2
-        rival = np.where(gain <= slack, other, -1)
-        near = np.minimum(self._nearest[vertex], np.where(rival >= 0, self._nearest[rival], np.inf))
-        return columns, vertex, rival, near * near <= slack
+        column = row.astype(np.float64)[:, None]
+        tree, at = self._space.tree, self._observed.at
+        step = max(1, _BATCH_ENTRIES // self.n_observed)
 
-    def _totals(self, columns: NDArray[np.float64], vertex: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the plain sum of each sample at its vertex; one sample serves any number of vertices."""
-        distinct, which = np.unique(vertex, return_inverse=True)
-        powered = powers(self._tree.distances(self._at, distinct), 2)
-        return plain_sums(columns, powered, which)
+        def sums(vertices: NDArray[np.int64]) -> NDArray[np.float64]:
+            parts = [vertices[i : i + step] for i in range(0, len(vertices), step)]
+            found = [plain_sums(column, powers(tree.distances(at, v), 2), np.arange(len(v))) for v in parts]
+            return np.concatenate([np.zeros(0), *found])
 
-    def _neighbourhood(
-        self, column: NDArray[np.float64], vertex: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return vertices among which all tied ones are, and their plain sums.
-
-        F is convex along paths, so the vertices below any level hang together: walk from `vertex` over
-        neighbours for as long as they are within the tolerance of the best seen.
-        """
         slack = (1 + TIE_RELATIVE) * (1 + 8 * (self.n_observed + 8) * 2.0**-53)
-        found = np.array([vertex])
-        total = self._totals(column, found)
-        frontier = found
+        found = frontier = self._observed.skeleton.chain[[place]]
+        total = sums(found)
         while len(frontier):
             around = np.setdiff1d(self._neighbours(frontier), found)
-            sums = np.empty(len(around))
-            step = max(1, _BATCH_ENTRIES // self.n_observed)
-            for start in range(0, len(around), step):
-                sums[start : start + step] = self._totals(column, around[start : start + step])
-            found, total = np.concatenate([found, around]), np.concatenate([total, sums])
-            frontier = around[sums <= total.min() * slack]
+            more = sums(around)
+            found, total = np.concatenate([found, around]), np.concatenate([total, more])
+            frontier = around[more <= total.min() * slack]
         return found, total
 
     def _neighbours(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
         begin, children = self._children
         below = [children[begin[v] : begin[v + 1]] for v in vertices.tolist()]
-        return np.concatenate([self._tree.parent[vertices], *below])
+        return np.concatenate([self._space.tree.parent[vertices], *below])
 
     @cached_property
     def _children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        parent = self._tree.parent
+        parent = self._space.tree.parent
         by_parent = np.argsort(parent[1:], kind="stable") + 1
         return np.searchsorted(parent[by_parent], np.arange(len(parent) + 1)), by_parent

@@ -12,6 +12,7 @@ What is found are *finalists*: rounding and the tie rule are covered by a margin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -51,38 +52,53 @@ class Observed:
         Their positions, in the order of the columns of the weights.
     by_preorder : ndarray of shape (n_observed,), dtype=int64
         The columns in preorder.
+    ascending : ndarray of shape (n_observed,), dtype=int64
+        The positions in preorder.
     skeleton : Skeleton
-    hull : Hull
-    factors : Factors
-    label_depth : ndarray of shape (n_observed,)
-        Depth in the tree of each label, in preorder.
-    gap : ndarray of shape (n_observed - 1,)
-        Depth in the tree at which each label and the next in preorder meet.
     """
 
     tree: RootedTree
     at: NDArray[np.int64]
     by_preorder: NDArray[np.int64]
+    ascending: NDArray[np.int64]
     skeleton: Skeleton
-    hull: Hull
-    factors: Factors
-    label_depth: NDArray[np.float64]
-    gap: NDArray[np.float64]
 
     @classmethod
     def of(cls, tree: RootedTree, at: NDArray[np.int64]) -> Observed:
         """Prepare the observed labels at the positions `at`; O(n_points)."""
         by_preorder = np.argsort(at, kind="stable")
         ascending = at[by_preorder]
-        skeleton = Skeleton.of(tree, ascending)
-        hull = Hull.of(tree, ascending, skeleton)
-        depth = tree.depth[ascending]
-        gap = depth[1:].copy()  # a label that stands twice meets itself where it is
-        apart = np.flatnonzero(np.diff(ascending))
+        return cls(tree, at, by_preorder, ascending, Skeleton.of(tree, ascending))
+
+    @cached_property
+    def columns_moved(self) -> bool:
+        """Whether columns stand in any other order than preorder."""
+        return bool((np.diff(self.by_preorder) < 0).any())
+
+    @cached_property
+    def hull(self) -> Hull:
+        """All vertices between observed labels, as a tree."""
+        return Hull.of(self.tree, self.ascending, self.skeleton)
+
+    @cached_property
+    def factors(self) -> Factors:
+        """What running sums are made with."""
+        return Factors.of(self.skeleton.label_depth)
+
+    @cached_property
+    def label_depth(self) -> NDArray[np.float64]:
+        """Depth in the tree of each label, in preorder; shape (n_observed,)."""
+        return self.tree.depth[self.ascending]
+
+    @cached_property
+    def gap(self) -> NDArray[np.float64]:
+        """Depth in the tree at which each label and the next in preorder meet; shape (n_observed - 1,)."""
+        gap = self.label_depth[1:].copy()  # a label that stands twice meets itself where it is
+        apart = np.flatnonzero(np.diff(self.ascending))
         if len(apart):
-            above = tree.depth[tree.parent[: ascending[-1] + 1]]
-            gap[apart] = np.minimum.reduceat(above, ascending[apart] + 1)
-        return cls(tree, at, by_preorder, skeleton, hull, Factors.of(skeleton.label_depth), depth, gap)
+            above = self.tree.depth[self.tree.parent[: self.ascending[-1] + 1]]
+            gap[apart] = np.minimum.reduceat(above, self.ascending[apart] + 1)
+        return gap
 
 
 class Batch(Protocol):
@@ -166,11 +182,11 @@ def find_finalists(
     """
     margin = search_margin(hull, len(skeleton.label_depth))
     room = margin * skeleton.reach**2
-    vertex, _, _, moment = skeleton.descend(running)
-    n_samples = len(vertex)
+    place, _, _, moment = skeleton.descend(running)
+    n_samples = len(place)
     walk: _Walk = (
         np.arange(n_samples),
-        np.searchsorted(hull.vertex, vertex),
+        place,
         np.full(n_samples, -1),
         np.zeros(n_samples),
         np.maximum(moment / running.total.real, 0.0),

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from tests.benchmarks.pages import (
     cover,
+    curves,
     distances,
     ingest,
     ledger,
+    loading,
     locus,
     lshtc,
     scoring,
@@ -31,6 +33,8 @@ PARTS: dict[str, Callable[[list[Run]], Section]] = {
     "restricted_scoring": scoring.restricted,
     "graph_scoring": scoring.graph,
     "tree_scoring": scoring.tree,
+    "scoring_curves": curves.section,
+    "adapter_loading": loading.section,
     "ingest": ingest.section,
     "ledger": ledger.slopes,
     "overhead": ledger.overhead,

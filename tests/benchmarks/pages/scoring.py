@@ -6,7 +6,8 @@ from typing import Any
 
 from tests.benchmarks.pages.section import Goal, Run, Section, graph_line, number, table
 
-TREE_RATIO, RESTRICTED_RATIO, GRAPH_RATIO = 180, 500, 15
+TREE_RATIO, RESTRICTED_RATIO, GRAPH_RATIO = 180, 1000, 25
+SORTED_TREE_RATIO, MOVED_TREE_RATIO, LARGE_TREE_RATIO, TREE_READS, SINGLE_ROW = 4000, 3000, 15000, 3, 10
 GOAL_OBSERVED = 1000
 
 _DENSE = """\
@@ -15,12 +16,17 @@ with a running argmin; it depends on the kernels that the BLAS picks, so each is
 environment pins them, and as the BLAS chooses."""
 
 TREE = f"""\
-`python -m tests.benchmarks.bench_tree_scoring`: numpy alone. {_DENSE} All flat rows have one answer, peaked
-ones have some 170."""
+`python -m tests.benchmarks.bench_tree_scoring --large`: decisions are index and ties of every row, compiled,
+as the adapter takes them; values adds the Fréchet variance at each, to the last bit; numpy is all of it
+without numba. All three are equal, and equal to the dense scorer. Reading is the maximum of P, the cheapest
+look at each number. One row is `Adapter.predict` of a float32 array, checks and key included. {_DENSE} All
+flat rows have one answer, peaked ones some 170."""
 
 TREE_PROFILE = """\
-the ratio moves with the dense path: kernels with AVX-512 are half as fast again as the pinned ones, and the
-tree's own time hardly changes."""
+of a compiled decision on rows in canonical order nine tenths are the pass that adds up weights and moments,
+the rest the descent; another order of columns adds the gathering of each row, one load for each number. In
+numpy, a third each are transposing the rows, running sums with the descent, and plain sums. Kernels with
+AVX-512 make the dense path, and no other, half as fast again as the pinned ones."""
 
 RESTRICTED = f"""\
 `python -m tests.benchmarks.bench_restricted_scoring`: only leaves may answer; compiled and numpy-only
@@ -28,19 +34,21 @@ search, both equal to the dense scorer in index, value and number of ties, the f
 {_DENSE}"""
 
 RESTRICTED_PROFILE = """\
-of 3.9 ms for peaked rows the compiled search takes 2.4 and the plain sums of the finalists 1.0; ranking them
-is the rest. With the kernels that the BLAS chooses here, the dense path is 1.6 times as fast and the search,
-which uses none, is as it was."""
+of some 2.2 ms for peaked rows, 0.6 are spent on putting each row into preorder and its running sums, 0.25 on
+the way down to the lowest vertex, 0.4 on the search for leaves, 0.3 on measuring the distances of some 200
+answers and 0.3 on their plain sums; the first alone is half of what the goal leaves beside the widest kernels
+of the BLAS. Columns already in preorder would save most of it. Tried without gain: the processor's own
+gathers, a copy of the row before the sums, and measuring distances stretch by stretch."""
 
 GRAPH = f"""\
-`python -m tests.benchmarks.bench_graph_scoring`: rows of distances reduced (merged, dominated ones
-dropped), then a ball bound; equal to the dense scorer in index, value and number of ties. Votes give five
+`python -m tests.benchmarks.bench_graph_scoring`: equal rows of distances merged and the rest in nested
+groups, of which a search opens those that it cannot rule out, compiled and in numpy alone; both equal to the
+dense scorer in index, value and number of ties, the five best of the compiled one as well. Votes give five
 observed labels one vote each. {_DENSE}"""
 
 GRAPH_PROFILE = """\
-of the time for peaked rows two thirds are the sums over the rows of the balls that remain, some 580 products
-of a few rows each; a sixth is sifting the balls, a tenth completing ties over the rows dropped. Such small
-products gain little from wider kernels, the dense path a third of its time."""
+of the time for peaked rows five sixths are the sums over some 125 groups and rows for each
+sample, the rest plain sums and reading the weights."""
 
 
 def kernels(document: dict[str, Any]) -> str:
@@ -51,27 +59,38 @@ def kernels(document: dict[str, Any]) -> str:
 
 def tree(runs: list[Run]) -> Section:
     """Write tree scoring."""
-    goals, body = [], [_graph(runs)]
-    columns = [
-        "K",
-        "rows",
-        "probabilities",
-        "columns",
-        "prepare ms",
-        "tree ms",
-        "dense ms",
-        "Gflop/s",
-        "ratio",
-    ]
-    fields = ["n_observed", "n_samples", "probabilities", "columns", "prepare_ms", "tree_ms", "dense_ms"]
-    fields += ["dense_gflops", "ratio"]
+    graphs = runs[0]["document"]["graphs"]
+    goals, body = [], [f"{graph_line(graph)}." for graph in graphs]
+    columns = ["N", "K", "rows", "probabilities", "columns", "prepare ms", "decisions ms", "values ms"]
+    columns += ["numpy ms", "reading ms", "dense ms", "Gflop/s", "ratio decisions", "ratio values"]
+    columns += ["ratio numpy", "one row us"]
+    fields = ["n_labels", "n_observed", "n_samples", "probabilities", "columns", "prepare_ms", "compiled_ms"]
+    fields += ["values_ms", "numpy_ms", "read_ms", "dense_ms", "dense_gflops", "ratio_compiled"]
+    fields += ["ratio_values", "ratio_numpy", "single_predict_us"]
     for document in _documents(runs):
         for setting in document["settings"]:
             if setting["n_observed"] == GOAL_OBSERVED:
-                what = f"{setting['probabilities']}, {setting['columns']}, BLAS {kernels(document)}"
-                goals.append(Goal(what, TREE_RATIO, setting["ratio"], "x"))
+                large = setting["n_labels"] != graphs[0]["n_labels"]
+                goals += _tree_goals(setting, kernels(document), large)
         body.append(_settings(document, columns, fields))
     return Section("Tree scoring", runs, TREE, goals, body, TREE_PROFILE)
+
+
+def _tree_goals(setting: dict[str, Any], blas: str, large: bool) -> list[Goal]:
+    what = f"{setting['probabilities']}, {setting['columns']}, BLAS {blas}"
+    if large:
+        what = f"{setting['n_labels']:,} labels, {what}"
+        return [Goal(f"decisions: {what}", LARGE_TREE_RATIO, setting["ratio_compiled"], "x")]
+    in_order = setting["columns"] == "canonical order"
+    wanted = SORTED_TREE_RATIO if in_order else MOVED_TREE_RATIO
+    goals = [
+        Goal(f"decisions: {what}", wanted, setting["ratio_compiled"], "x"),
+        Goal(f"numpy: {what}", TREE_RATIO, setting["ratio_numpy"], "x"),
+        Goal(f"one row: {what}", SINGLE_ROW, setting["single_predict_us"], "us"),
+    ]
+    if in_order:
+        goals.append(Goal(f"decisions over reading: {what}", TREE_READS, setting["reads"], "times"))
+    return goals
 
 
 def restricted(runs: list[Run]) -> Section:
@@ -104,13 +123,13 @@ def graph(runs: list[Run]) -> Section:
     goals, body = [], [_graph(runs)]
     body.append(
         f"K = {first['n_observed']:,}, {first['n_samples']:,} rows of probabilities. Of {rows['all']:,} rows "
-        f"of distances {rows['distinct']:,} are distinct and {rows['kept']:,} are kept, in {rows['balls']:,} "
-        f"balls; distances take {first['distances_seconds']} s, the reduction {first['prepare_seconds']} s."
+        f"of distances {rows['distinct']:,} are distinct, in {rows['groups']:,} groups of all sizes; "
+        f"distances take {first['distances_seconds']} s, grouping {first['prepare_seconds']} s."
     )
-    columns = ["probabilities", "reduced ms", "5 best ms", "dense ms", "Gflop/s", "ratio", "ratio 5 best"]
-    columns += ["answers", "mean ties"]
-    fields = ["probabilities", "reduced_ms", "top_5_ms", "dense_ms", "dense_gflops", "ratio", "ratio_top_5"]
-    fields += ["distinct_answers", "mean_n_tied"]
+    columns = ["probabilities", "compiled ms", "numpy ms", "compiled, 5 best", "dense ms", "Gflop/s", "ratio"]
+    columns += ["ratio numpy", "ratio 5 best", "answers", "mean ties"]
+    fields = ["probabilities", "reduced_ms", "numpy_ms", "top_5_ms", "dense_ms", "dense_gflops", "ratio"]
+    fields += ["ratio_numpy", "ratio_top_5", "distinct_answers", "mean_n_tied"]
     for document in _documents(runs):
         for setting in document["settings"]:
             what = f"{setting['probabilities']}, BLAS {kernels(document)}"

@@ -21,7 +21,12 @@ from ontology.geometry import (
     TreeSpace,
     make_scorer,
 )
-from ontology.geometry.scoring import compiledsearch, restrictedscorer, treescorer, treesearch
+from ontology.geometry.scoring import (
+    compiledsearch,
+    restrictedscorer,
+    treescorer,
+    treesearch,
+)
 from ontology.geometry.scoring.densescorer import RowsOnDemand
 from ontology.geometry.scoring.hullscorer import HullScorer
 from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
@@ -226,7 +231,6 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(compiledsearch, "MOST_PAIRS", 60)
     monkeypatch.setattr(compiledsearch, "_SPARE_PAIRS", 1)
     monkeypatch.setattr(treesearch, "_BLOCK_ENTRIES", 50)
-    monkeypatch.setattr(compiledsearch, "_BLOCK_ENTRIES", 50)
     return
 
 

@@ -1,0 +1,168 @@
+"""Several numbers in one value: vector types for compiled loops, and what is done with them.
+
+Eight float64 or sixteen float32 are a value of an LLVM vector type, which LLVM lowers to what the processor
+has: one register of AVX-512, two of AVX2, four of SSE2 or NEON. Sums are added up in the order in which they
+are written, on all of them. Places in arrays are counted in entries and unchecked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, register_model
+
+__all__ = [
+    "DOUBLES",
+    "SINGLES",
+    "Emitter",
+    "add",
+    "any_negative",
+    "gather",
+    "lesser",
+    "load",
+    "multiply",
+    "places",
+    "read",
+    "store",
+    "zeros",
+]
+
+Emitter = tuple[Any, Callable[..., Any]]
+"""Signature of an intrinsic, and what writes its instructions."""
+
+
+class _Lanes(types.Type):
+    """The numba type of one value that holds several numbers."""
+
+    def __init__(self, element: Any, width: int) -> None:
+        self.width = width
+        self.vector = ir.VectorType(element, width)
+        super().__init__(f"{width} x {element}")
+
+
+@register_model(_Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: _Lanes) -> None:
+        super().__init__(manager, kind, kind.vector)
+
+
+DOUBLES: Any = _Lanes(ir.DoubleType(), 8)
+SINGLES: Any = _Lanes(ir.FloatType(), 16)
+
+
+def places(numbers: list[int]) -> Any:
+    """Return constant lane numbers for a shuffle."""
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), numbers)
+
+
+def address(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+    """Return the address of entry `at` of an array."""
+    proxy = cgutils.create_struct_proxy(kind)
+    return builder.gep(proxy(context, builder, array).data, [at])
+
+
+def read(context: Any, builder: Any, kind: Any, array: Any, at: Any, lanes: Any) -> Any:
+    """Read entries of an array, from `at` on, one for each lane and in the format of the lanes."""
+    place = address(context, builder, kind, array, at)
+    stored = ir.VectorType(place.type.pointee, lanes.width)
+    found = builder.load(builder.bitcast(place, stored.as_pointer()), align=kind.dtype.bitwidth // 8)
+    if isinstance(kind.dtype, types.Integer):
+        return builder.uitofp(found, lanes.vector)
+    return _as_lanes(builder, found, lanes)
+
+
+def _as_lanes(builder: Any, found: Any, lanes: Any) -> Any:
+    if found.type == lanes.vector:
+        return found
+    widens = lanes is DOUBLES
+    return builder.fpext(found, lanes.vector) if widens else builder.fptrunc(found, lanes.vector)
+
+
+def _zeros(_: Any) -> Emitter:
+    """Return 0 eight times."""
+
+    def emit(_: Any, __: Any, ___: Any, ____: Any) -> Any:
+        return ir.Constant(DOUBLES.vector, [0.0] * DOUBLES.width)
+
+    return DOUBLES(), emit
+
+
+def _load(_: Any, array: Any, at: Any) -> Emitter:
+    """Return the 8 entries of a float array from `at` on."""
+
+    def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return read(context, builder, signature.args[0], given[0], given[1], DOUBLES)
+
+    return DOUBLES(array, types.int64), emit
+
+
+def _gather(_: Any, array: Any, columns: Any, at: Any) -> Emitter:
+    """Return the 8 entries that `columns` names from `at` on, one by one: no processor is slow at that."""
+
+    def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        word = ir.IntType(64)
+        data = address(context, builder, signature.args[0], given[0], ir.Constant(word, 0))
+        column = address(context, builder, signature.args[1], given[1], given[2])
+        found = ir.Constant(ir.VectorType(data.type.pointee, DOUBLES.width), ir.Undefined)
+        for lane in range(DOUBLES.width):
+            place = builder.zext(builder.load(builder.gep(column, [ir.Constant(word, lane)])), word)
+            value = builder.load(builder.gep(data, [place]))
+            found = builder.insert_element(found, value, ir.Constant(ir.IntType(32), lane))
+        return _as_lanes(builder, found, DOUBLES)
+
+    return DOUBLES(array, columns, types.int64), emit
+
+
+def _store(_: Any, array: Any, at: Any, value: Any) -> Emitter:
+    """Write 8 entries of a float64 array from `at` on."""
+
+    def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        place = address(context, builder, signature.args[0], given[0], given[1])
+        builder.store(given[2], builder.bitcast(place, DOUBLES.vector.as_pointer()), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, value), emit
+
+
+def _add(_: Any, one: Any, other: Any) -> Emitter:
+    """Add lane by lane."""
+    return DOUBLES(one, other), lambda _, builder, __, given: builder.fadd(*given)
+
+
+def _multiply(_: Any, one: Any, other: Any) -> Emitter:
+    """Multiply lane by lane."""
+    return DOUBLES(one, other), lambda _, builder, __, given: builder.fmul(*given)
+
+
+def _lesser(_: Any, one: Any, other: Any) -> Emitter:
+    """Return the lesser, lane by lane; `other` where `one` is not a number."""
+
+    def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", *given), *given)
+
+    return DOUBLES(one, other), emit
+
+
+def _any_negative(_: Any, value: Any) -> Emitter:
+    """Whether any lane is below 0."""
+
+    def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
+        zero = ir.Constant(DOUBLES.vector, [0.0] * DOUBLES.width)
+        mask = builder.bitcast(builder.fcmp_ordered("<", given[0], zero), ir.IntType(DOUBLES.width))
+        return builder.icmp_unsigned("!=", mask, ir.Constant(mask.type, 0))
+
+    return types.boolean(value), emit
+
+
+zeros: Any = intrinsic(_zeros)
+load: Any = intrinsic(_load)
+gather: Any = intrinsic(_gather)
+store: Any = intrinsic(_store)
+add: Any = intrinsic(_add)
+multiply: Any = intrinsic(_multiply)
+lesser: Any = intrinsic(_lesser)
+any_negative: Any = intrinsic(_any_negative)

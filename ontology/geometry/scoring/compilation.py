@@ -1,0 +1,53 @@
+"""Compilation: when a scorer turns to compiled loops, which need numba and take a while to load."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+from ontology.errors import MissingExtraError
+
+__all__ = ["Compilation"]
+
+_WORTH_COMPILING = 1 << 14
+
+
+class Compilation:
+    """Counts the rows that one scorer was asked for, and hands out a compiled module when they are worth it.
+
+    Parameters
+    ----------
+    module : str
+        Full name of a module that imports numba.
+    wanted : bool or None
+        None: where numba is installed, once the process has loaded it or some 16,000 rows were asked for;
+        loading it takes longer than a few batches.
+    """
+
+    def __init__(self, module: str, wanted: bool | None) -> None:
+        self._name, self._wanted = module, wanted
+        self._n_rows = 0
+
+    def module(self, n_rows: int) -> Any:
+        """Return the module, or None where the next `n_rows` rows are to be scored without it.
+
+        Raises
+        ------
+        MissingExtraError
+            Where it is wanted and numba is not installed.
+        """
+        self._n_rows += n_rows
+        wanted = self._wanted
+        if wanted is None:
+            wanted = "numba" in sys.modules or self._n_rows > _WORTH_COMPILING
+        if not wanted:
+            return None
+        try:
+            import_module("numba")
+        except ImportError:
+            if self._wanted:
+                raise MissingExtraError.of("numba", "service", "a compiled search") from None
+            self._wanted = False
+            return None
+        return import_module(self._name)

@@ -1,0 +1,236 @@
+"""RowTree: finds the best rows of distances (beta = 2) by ruling out whole groups of them.
+
+Take the least distance of a group of rows in every column. For any weights, the sum over these distances is
+at most that of each row of the group: a group whose sum is above the value of some row holds neither the best
+row nor one that is tied with it. Groups are made of rows that are near one another, larger groups of smaller
+ones; a search begins with the largest and opens what it cannot rule out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.geometry.scoring.ranking import spans
+from ontology.geometry.ties import TIE_RELATIVE
+
+__all__ = ["MOST_PAIRS", "Pairs", "RowTree"]
+
+MOST_PAIRS = 1 << 22
+_FANOUT = 8
+_MOST_ROOTS = 256
+_MOST_IN_PRODUCT = 512
+_SPLIT_COLUMNS = 64
+_SPLIT_ROUNDS = 2
+_CHUNK_ENTRIES = 1 << 18
+_LARGEST = 1e15
+_MOST_COLUMNS = 1 << 20
+
+_WORTHWHILE = 3  # a value found alone takes some three times as long as one of a matrix product
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Sample and row of each finalist."""
+
+
+class RowTree:
+    """Rows of distances in nested groups.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_rows, n_observed)
+        Distinct rows of distances.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_rows,), dtype=int64
+        Rows as they were given, in the order in which groups hold them; rows are numbered in this order.
+    items : ndarray of shape (n_groups + n_rows, n_observed)
+        The least distances of each group, largest groups first, then the rows; in the dtype of `distances`.
+    begin : ndarray of shape (n_groups + 1,), dtype=int64
+        Group g is made of the items ``begin[g], ..., begin[g + 1] - 1``; those before ``begin[0]`` are in no
+        larger group.
+    relative, absolute : float
+        A value in float32 is off by `relative` of itself and by `absolute` at most.
+    tolerance : float
+        By what factor values of tied rows may differ: the tie rule itself, and what rounding may do to the
+        two plain sums it compares.
+
+    Notes
+    -----
+    Preparation: O(n_rows log n_rows) time on a sample of columns, and a few passes over `distances`. Memory:
+    a copy of the rows and an eighth to a third of them again.
+
+    A sum of n non-negative float32 products, each of a few roundings, lies within a factor of
+    ``1 +- (n + 8) u`` of the true value, u the rounding unit, but for products too small for the format.
+    """
+
+    def __init__(self, distances: NDArray[Any]) -> None:
+        n_rows, n_observed = distances.shape
+        self.order, starts = _grouped(distances)
+        levels = [distances[self.order]]
+        begins: list[NDArray[np.int64]] = []
+        for start in starts:
+            below = np.arange(n_rows) if not begins else begins[-1]
+            levels.append(np.minimum.reduceat(levels[-1], np.searchsorted(below, start), axis=0))
+            begins.append(start)
+        self.items = np.concatenate(levels[::-1])
+        self.begin = _children(begins, n_rows)
+        largest = float(self.items.max(initial=0)) ** 2
+        self.relative = 1.25 * (n_observed + 8) * 2.0**-24
+        self.absolute = n_observed * 2.0**-125 * (1 + largest)
+        self.tolerance = 1 + TIE_RELATIVE + 8 * (n_observed + 8) * 2.0**-53
+
+    @staticmethod
+    def fits(distances: NDArray[Any]) -> bool:
+        """Return whether float32 sums over these distances have a bound of any use."""
+        return distances.shape[1] <= _MOST_COLUMNS and float(distances.max(initial=0)) <= _LARGEST
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.order)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of all sizes."""
+        return len(self.begin) - 1
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """The rows in the order of the groups; shape (n_rows, n_observed)."""
+        return self.items[self.n_groups :]
+
+    def most_values(self, n_samples: int) -> int:
+        """Return how many values found one by one take as long as a matrix product with all rows."""
+        return n_samples * len(self.items) // _WORTHWHILE
+
+    def shares(self, weights: NDArray[Any], total: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return checked weights divided by their sums, shape (n_samples, n_observed)."""
+        share: NDArray[np.float32] = np.multiply(weights, 1 / total[:, None], dtype=np.float64).astype(
+            np.float32
+        )
+        # shares below the normal range slow every product down; `absolute` makes up for losing them
+        share[share < np.finfo(np.float32).tiny] = 0
+        return share
+
+    def find(self, share: NDArray[np.float32]) -> Pairs | None:
+        """Return the (sample, row) pairs that may be the best of each sample or tied, sorted by sample.
+
+        Parameters
+        ----------
+        share : ndarray of shape (n_samples, n_observed)
+            What `shares` returns.
+
+        Returns
+        -------
+        pairs : tuple of ndarray, or None
+            None where groups rule out too little, or pairs are too many to hold.
+
+        Notes
+        -----
+        A matrix product over the largest groups, then all samples go down level by level, first on the lowest
+        way, whose end bounds the answer.
+        """
+        start, stop = 0, int(self.begin[0])
+        while stop < self.n_groups and self.begin[stop] - stop <= _MOST_IN_PRODUCT:
+            start, stop = stop, int(self.begin[stop])
+        product = np.square(self.items[start:stop], dtype=np.float32) @ share.T
+        every, least, lowest = np.arange(len(share)), product.min(axis=0), product.argmin(axis=0) + start
+        while lowest[0] < self.n_groups:
+            sample, item = self._inside(every, lowest)
+            value = self._values(share, sample, item)
+            least = np.minimum.reduceat(value, np.searchsorted(sample, every))
+            at = np.flatnonzero(value == least[sample])
+            lowest = item[at[np.searchsorted(sample[at], every)]]
+        limit = self._limit(least)
+        sample, item = np.nonzero(limit[:, None] >= product.T)
+        item += start
+        while item[0] < self.n_groups:
+            sample, item = self._inside(sample, item)
+            if len(item) > min(MOST_PAIRS, self.most_values(len(share))):
+                return None
+            value = self._values(share, sample, item)
+            if item[0] >= self.n_groups:
+                limit = self._limit(np.minimum.reduceat(value, np.searchsorted(sample, every)))
+            open_ = value <= limit[sample]
+            sample, item = sample[open_], item[open_]
+        return sample, item - self.n_groups
+
+    def _limit(self, value: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return what a computed value is at most where its row may be tied with one of computed `value`."""
+        above = (value.astype(np.float64) + self.absolute) / (1 - self.relative)
+        return np.asarray(above * self.tolerance * (1 + self.relative) + self.absolute)
+
+    def _inside(self, sample: NDArray[np.int64], group: NDArray[np.int64]) -> Pairs:
+        count = self.begin[group + 1] - self.begin[group]
+        return np.repeat(sample, count), spans(self.begin[group], count)
+
+    def _values(
+        self, share: NDArray[np.float32], sample: NDArray[np.int64], item: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        value = np.empty(len(item), dtype=np.float32)
+        step = max(1, _CHUNK_ENTRIES // share.shape[1])
+        for start in range(0, len(item), step):
+            part = slice(start, start + step)
+            square = np.square(self.items[item[part]], dtype=np.float32)
+            np.einsum("ij,ij->i", share[sample[part]], square, out=value[part])
+        return value
+
+
+def _grouped(distances: NDArray[Any]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """Return an order of the rows, and where groups begin in it: small ones first, then larger ones.
+
+    A group is split in two about two centres, which are far from one another at first and then the means of
+    their sides, until it is small.
+    """
+    n_rows, n_observed = distances.shape
+    columns = np.unique(np.linspace(0, n_observed - 1, min(n_observed, _SPLIT_COLUMNS)).astype(np.int64))
+    points = distances[:, columns].astype(np.float32)
+    order = np.arange(n_rows)
+    n_levels = 1
+    while n_rows > _MOST_ROOTS * _FANOUT**n_levels // 2:
+        n_levels += 1
+    starts: list[list[int]] = [[] for _ in range(n_levels)]
+    waiting = [(0, n_rows, _FANOUT**n_levels + 1)]
+    while waiting:
+        start, stop, above = waiting.pop()
+        size = stop - start
+        for level in range(n_levels):
+            if size <= _FANOUT ** (level + 1) < above:
+                starts[level].append(start)
+        if size <= _FANOUT:
+            continue
+        part = order[start:stop]
+        far = _sides(points[part])
+        order[start:stop] = np.concatenate([part[~far], part[far]])
+        middle = stop - int(far.sum())
+        waiting += [(middle, stop, size), (start, middle, size)]
+    return order, [np.array(level) for level in starts]
+
+
+def _sides(points: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Return which of the points lie on the second of two sides; neither side is empty."""
+    one = points[np.square(points - points[0]).sum(axis=1).argmax()]
+    other = points[np.square(points - one).sum(axis=1).argmax()]
+    far = np.arange(len(points)) >= len(points) // 2
+    for _ in range(_SPLIT_ROUNDS + 1):
+        across = other - one
+        side = points @ across > (other @ other - one @ one) / 2
+        if not 0 < side.sum() < len(side):
+            break
+        far = side
+        one, other = points[~far].mean(axis=0), points[far].mean(axis=0)
+    return far
+
+
+def _children(starts: list[NDArray[np.int64]], n_rows: int) -> NDArray[np.int64]:
+    """Return where the items of each group begin, largest groups first; items are groups, then rows."""
+    below = [np.arange(n_rows), *starts[:-1]]
+    first = np.cumsum([len(level) for level in starts[::-1]])
+    parts = [
+        at + np.searchsorted(lower, level)
+        for at, level, lower in zip(first, starts[::-1], below[::-1], strict=True)
+    ]
+    return np.append(np.concatenate(parts), first[-1] + n_rows)

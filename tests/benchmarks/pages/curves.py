@@ -1,0 +1,85 @@
+"""Scoring through an adapter over the number of labels, of observed ones and of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.benchmarks.pages.section import Goal, Run, Section, graph_line, number, table
+
+DENSE_SHARE, STATE_BYTES = 0.85, 16
+WAYS = ("tree", "leaves", "graph", "dense")
+BESIDE = ("naive", "torch", "fused")
+
+ABOUT = """\
+`python -m tests.benchmarks.bench_scoring_curves`: one thread, `Adapter.predict_indices` from float32 rows,
+peaked ones, whose columns stand in random order; answers equal those of the dense scorer. *tree*: all labels
+of the tree of primary parents; *leaves*: its leaves alone; *graph*: all labels of the graph, from a block of
+distances; *dense*: that block with exponent 3, which nothing but the dense path is for. Beside them *naive*,
+`np.argmin(D2 @ P.T)` over a stored float32 matrix, the same in *torch*, and the *fused* dense path of the
+parts above. A dash stands for what was not measured: too large to store, too slow to wait for, or torch not
+at hand. BLAS as it chooses."""
+
+PROFILE = """\
+what the dense path does beside the product is squaring the distances, the smallest value of each column and
+reading the rows of weights."""
+
+
+def section(runs: list[Run]) -> Section:
+    """Write the part."""
+    (run,) = runs
+    document = run["document"]
+    points, memory, gemm = document["points"], document["memory"], document["gemm"]
+    usual = points[0]
+    goals = [
+        Goal("the dense path, of the rate of sgemm", DENSE_SHARE, gemm["share"], "x"),
+        Goal(
+            "a tree's state for each label, keys aside", STATE_BYTES, memory["tree_bytes_per_label"], "bytes"
+        ),
+        Goal("the same, leaves alone allowed", STATE_BYTES, memory["leaves_bytes_per_label"], "bytes"),
+    ]
+    body = ["; ".join(graph_line(graph) for graph in document["graphs"]) + "."]
+    for field, name in (("n_labels", "N"), ("n_observed", "K"), ("n_samples", "B")):
+        others = [other for other in ("n_labels", "n_observed", "n_samples") if other != field]
+        if field == "n_labels":  # K follows N where there are few labels
+            others.remove("n_observed")
+        curve = [point for point in points if all(point[other] == usual[other] for other in others)]
+        if field == "n_labels":
+            curve = [point for point in curve if point["n_labels"] != usual["n_labels"] or point is usual]
+        body.append(_curve(name, sorted(curve, key=lambda point: point[field])))
+    body.append(
+        f"Peak memory of {memory['n_samples']:,} rows ({number(memory['rows_mb'])} MB) beyond them: tree "
+        f"{number(memory['tree_peak_mb'])} MB, leaves {number(memory['leaves_peak_mb'])} MB, graph "
+        f"{number(memory['graph_peak_mb'])} MB. Bytes for each label, keys aside: tree "
+        f"{number(memory['tree_bytes_per_label'])}, leaves {number(memory['leaves_bytes_per_label'])}, graph "
+        f"{number(memory['graph_bytes_per_label'])}. The dense scorer reaches {gemm['dense_gflops']} Gflop/s "
+        f"where the product alone reaches {gemm['sgemm_gflops']}."
+    )
+    return Section("Scoring curves", runs, ABOUT, goals, body, PROFILE)
+
+
+def _curve(name: str, points: list[dict[str, Any]]) -> str:
+    sizes = ["N", "K", "B"]
+    fields = ["n_labels", "n_observed", "n_samples"]
+    times = [
+        [*(number(point[field]) for field in fields), *(_microseconds(point, way) for way in WAYS + BESIDE)]
+        for point in points
+    ]
+    rates = [
+        [*(number(point[field]) for field in fields), *(_rate(point, way) for way in WAYS + BESIDE)]
+        for point in points
+    ]
+    columns = [*sizes, *WAYS, *BESIDE]
+    return (
+        f"Over {name}, microseconds for each row:\n\n{table(columns, times)}\n\n"
+        f"Over {name}, thousands of rows a second:\n\n{table(columns, rates)}"
+    )
+
+
+def _microseconds(point: dict[str, Any], way: str) -> str:
+    taken = point[way]
+    return "-" if taken is None else f"{1e3 * taken / point['n_samples']:,.4g}"
+
+
+def _rate(point: dict[str, Any], way: str) -> str:
+    taken = point[way]
+    return "-" if taken is None else f"{point['n_samples'] / taken:,.4g}"

@@ -1,0 +1,112 @@
+"""Arrays of probabilities are decided on as they are: the answers, and the refusals, of the ordinary way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numba  # noqa: F401  (a process that has loaded it scores compiled from the first row)
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from adapter import Adapter, build_bundle
+from adapter.scorer import Adapter as ScoringAdapter
+from ontology.errors import WeightError
+from ontology.labelgraph import LabelGraph
+
+N_LABELS, N_OBSERVED = 900, 300
+
+
+def made(**options: Any) -> ScoringAdapter:
+    """An adapter on a tree whose model has its columns in an order of its own."""
+    rng = np.random.default_rng(1)
+    keys = [f"v{i:03d}" for i in range(N_LABELS)]
+    pairs = [(keys[i], keys[max(i - int(rng.integers(1, 30)), 0)]) for i in range(1, N_LABELS)]
+    observed = [keys[i] for i in rng.permutation(N_LABELS)[:N_OBSERVED]]
+    bundle = build_bundle(LabelGraph.from_edges(pairs), observed, metric="tree")
+    return Adapter(bundle, sorted(observed, reverse=True), by="key", **options)
+
+
+def outputs(n: int = 21) -> NDArray[np.float32]:
+    rows = np.random.default_rng(2).dirichlet(np.full(N_OBSERVED, 0.05), n).astype(np.float32)
+    rows[::4] = 0
+    rows[::4, :4] = 0.25
+    return rows
+
+
+def test_the_state_has_a_decision_for_trees_alone() -> None:
+    assert made()._state.decision is not None
+    assert made(beta=1)._state.decision is None
+    star = LabelGraph.from_edges([("a", "r"), ("b", "r")])
+    assert Adapter.from_graph(star, ["a", "b"], labels="leaves")._state.decision is None
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f4"])
+def test_arrays_of_any_layout_are_answered_as_lists_are(dtype: Any, tmp_path: Path) -> None:
+    adapter = made()
+    rows = outputs().astype(dtype)
+    expected = adapter.top_k(rows.tolist(), 1)
+    still = rows.copy()
+    still.flags.writeable = False
+    mapped = np.memmap(tmp_path / "rows", dtype=rows.dtype, mode="w+", shape=rows.shape)
+    mapped[:] = rows
+    spread = np.zeros((len(rows), 2 * N_OBSERVED), dtype=dtype)
+    spread[:, ::2] = rows
+    for some in (rows, still, np.asfortranarray(rows), mapped, spread[:, ::2]):
+        assert adapter.predict_indices(some).tolist() == expected.indices[:, 0].tolist()
+        assert adapter.predict(some) == [keys[0] for keys in expected.keys]
+    for row, keys in zip(rows, expected.keys, strict=True):
+        assert adapter.predict(row) == adapter.predict(row[None]) == [keys[0]]
+    assert adapter.predict(rows[:0]) == []
+    assert adapter.predict_indices(rows).dtype == np.int64
+
+
+def test_many_rows_are_converted_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter, rows = made(), outputs()
+    monkeypatch.setattr("adapter.batches._CONVERTED_AT_ONCE", 2 * N_OBSERVED)
+    assert adapter.predict(np.asfortranarray(rows)) == adapter.predict(rows)
+    rows[20, 7] = np.nan
+    with pytest.raises(WeightError, match=r"P: 1 rows hold NaN or infinity \(rows 20\)"):
+        adapter.predict(np.asfortranarray(rows))
+
+
+@pytest.mark.parametrize(
+    ("bad", "rule"),
+    [(np.nan, "hold NaN"), (np.inf, "hold NaN"), (-0.5, "hold a negative value"), (0, "zero")],
+)
+def test_bad_rows_are_refused_and_named(bad: float, rule: str) -> None:
+    adapter, rows = made(), outputs()
+    if bad == 0:
+        rows[[3, 11]] = 0
+    else:
+        rows[[3, 11], [0, N_OBSERVED - 1]] = bad
+    for dtype in (np.float16, np.float32, np.float64):
+        with pytest.raises(WeightError, match=rf"P: 2 rows .*{rule}.*\(rows 3, 11\)"):
+            adapter.predict(rows.astype(dtype))
+        with pytest.raises(WeightError, match=r"P: 1 rows"):
+            adapter.predict_indices(rows[11].astype(dtype))
+
+
+def test_shapes_that_do_not_fit_are_refused() -> None:
+    adapter = made()
+    for wrong in (
+        np.ones(N_OBSERVED - 1),
+        np.ones((2, N_OBSERVED + 1)),
+        np.ones((1, 2, N_OBSERVED)),
+        np.ones(()),
+    ):
+        with pytest.raises(WeightError, match="P: shape"):
+            adapter.predict(wrong)
+    with pytest.raises(WeightError, match="masked"):
+        adapter.predict(np.ma.masked_equal(outputs(), 0))
+
+
+def test_logits_and_candidates_go_the_ordinary_way() -> None:
+    rows = outputs()
+    logits = np.log(np.maximum(rows, np.float32(1e-6)))
+    adapter = made(outputs="logits")
+    assert adapter.predict(logits) == [keys[0] for keys in adapter.top_k(logits, 1).keys]
+    plain = made()
+    leaves = plain.predict(rows, candidates="leaves")
+    assert leaves == [keys[0] for keys in plain.top_k(rows, 1, candidates="leaves").keys]

@@ -1,0 +1,71 @@
+"""The scoring benchmarks still run, at small sizes, and their pages take what they print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.benchmarks import (
+    bench_graph_scoring,
+    bench_restricted_scoring,
+    bench_scoring_curves,
+    bench_tree_scoring,
+)
+from tests.benchmarks.graphs import category_graph, taxonomy_tree
+from tests.benchmarks.pages import curves, scoring
+from tests.benchmarks.pages.section import Run, Section
+
+SMALL = ["--samples", "40", "--observed", "60"]
+MEMORY = ["--memory-samples", "2000"]
+
+
+@pytest.mark.parametrize(
+    ("bench", "page", "arguments"),
+    [
+        (bench_tree_scoring, scoring.tree, SMALL),
+        (bench_restricted_scoring, scoring.restricted, SMALL),
+        (bench_graph_scoring, scoring.graph, SMALL),
+        (
+            bench_scoring_curves,
+            curves.section,
+            ["--labels", "900", "--sizes", "300", "--observed", "40", "7", "--samples", "20", "1", *MEMORY],
+        ),
+    ],
+    ids=["tree", "leaves", "graph", "curves"],
+)
+def test_a_small_run_fills_its_page(
+    bench: ModuleType,
+    page: Callable[[list[Run]], Section],
+    arguments: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(bench, "one_thread", lambda: None)  # of the whole process
+    monkeypatch.setattr(sys, "argv", ["bench", *arguments])
+    for name, graph in (("noun_tree", taxonomy_tree(900)), ("noun_graph", category_graph(900, 1100))):
+        if hasattr(bench, name):
+            monkeypatch.setattr(bench, name, lambda graph=graph: ("small", graph))
+    bench.main()
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    text = page([{"date": "today", "others_kept_busy": 0.0, "document": document}]).text()
+    assert "small, " in text or "labels, " in text
+    assert "| goal | wanted |" in text or bench is bench_tree_scoring
+    for n_labels in {point["n_labels"] for point in document.get("points", [])}:
+        assert f"| {n_labels} | " in text
+
+
+def test_what_an_adapter_holds_is_counted_once_and_without_keys() -> None:
+    graph = taxonomy_tree(500)
+    made = bench_scoring_curves.adapters(graph, list(graph.keys.take(range(0, 500, 50))))
+    figures = bench_scoring_curves.memory(made, 300, 10)
+    adapter, _ = made["graph"]
+    arrays = list(bench_scoring_curves.held(adapter, set()))
+    assert any(array.shape == (500, 10) for array in arrays)  # the block itself
+    assert not any(array is adapter.keys.offsets for array in arrays)
+    assert 10 < figures["graph_bytes_per_label"] < 500
+    assert figures["tree_peak_mb"] > 0
