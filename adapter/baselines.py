@@ -14,16 +14,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.outputs import OutputRows
 from adapter.scorer import Adapter
 from ontology.errors import InputError
 from ontology.geometry import TIE_RELATIVE, DenseScorer, MetricSpace, frechet_mean, frechet_variance
 from ontology.geometry.ties import tied
 
-__all__ = ["Baselines", "answers_and_distances", "constant_label"]
+__all__ = ["Baselines", "constant_label"]
 
 _SOURCES_AT_ONCE = 256
 
@@ -52,6 +53,8 @@ class Baselines:
         self.label = np.where(bundle.allowed[at] == bundle.observed, at, -1)
         self._canonical = np.argsort(bundle.observed)
         inside = self._canonical[self.label[self._canonical] >= 0]
+        self._by_label = np.argsort(self.label[self._canonical], kind="stable")
+        self._sorted_labels = self.label[self._canonical][self._by_label]
         self._inside = inside
         self.notes: tuple[str, ...] = ()
         self._scorers: dict[str, DenseScorer] = {}
@@ -68,55 +71,45 @@ class Baselines:
                 "crm": DenseScorer(rows, beta=1),
             }
 
-    def columns(self, weights: NDArray[np.float64]) -> dict[str, NDArray[np.int64]]:
-        """Return the column that each rule chooses for each row of weights."""
+    def applies(self, rule: str) -> bool:
+        """Whether a rule has an observed label to choose; all but two always do."""
+        return rule not in ("observed_only", "crm") or rule in self._scorers
+
+    def columns(self, weights: NDArray[np.float64], k: int = 1) -> dict[str, NDArray[np.int64]]:
+        """Return the columns that each rule chooses for each row of weights, best first.
+
+        ``"argmax"`` gives one, shape (m, 1); the rules that score give `k`, or as many as there are.
+        """
         ordered = weights[:, self._canonical]
         best = ordered >= ordered.max(axis=1, keepdims=True) * (1 - TIE_RELATIVE)
-        chosen = {"argmax": self._canonical[best.argmax(axis=1)]}
-        return chosen | {rule: self._inside[s.score(weights).index] for rule, s in self._scorers.items()}
+        chosen = {"argmax": self._canonical[best.argmax(axis=1)][:, None]}
+        top = min(k, len(self._inside))
+        for rule, scorer in self._scorers.items():
+            chosen[rule] = self._inside[scorer.score(weights, top=top).index.reshape(len(weights), top)]
+        return chosen
+
+    def argmax_within(
+        self, weights: NDArray[np.float64], labels: NDArray[np.int64], k: int
+    ) -> NDArray[np.bool_]:
+        """Return whether each allowed label is an observed one among the `k` of largest weight.
+
+        Weights within the tie rule of each other stand in canonical order.
+        """
+        ordered = weights[:, self._canonical]
+        by_label = self.label[self._canonical]
+        at = np.minimum(np.searchsorted(self._sorted_labels, labels), len(by_label) - 1)
+        place = self._by_label[at]
+        known: NDArray[np.bool_] = by_label[place] == labels
+        own = ordered[np.arange(len(labels)), place][:, None]
+        tied = (ordered <= own * (1 + TIE_RELATIVE)) & (ordered >= own * (1 - TIE_RELATIVE))
+        before = np.count_nonzero(ordered > own * (1 + TIE_RELATIVE), axis=1)
+        before += np.count_nonzero(tied & (np.arange(len(by_label)) < place[:, None]), axis=1)
+        known &= before < k
+        return known
 
 
-def answers_and_distances(
-    adapter: Adapter, baselines: Baselines, P: OutputRows, truths: NDArray[np.int64]
-) -> tuple[dict[str, NDArray[np.int64]], dict[str, NDArray[np.float64]]]:
-    """Return what each rule answers, and how far it is from the truth where that is an observed label.
-
-    Parameters
-    ----------
-    adapter, baselines
-        What answers.
-    P : OutputRows
-        What ``adapter.rows`` returned.
-    truths : ndarray of shape (n_samples,), dtype=int64
-        Allowed label of each sample.
-
-    Returns
-    -------
-    answers : dict of rule to ndarray of shape (n_samples,), dtype=int64
-        Allowed labels, -1 for an answer that is none; also of ``"loki"``, the adapter itself.
-    distances : dict of rule to ndarray of shape (n_samples,), dtype=float64
-        In edge-weight units; not of ``"loki"``, whose answers need not be observed.
-    """
-    answers: dict[str, list[NDArray[np.int64]]] = {}
-    distances: dict[str, list[NDArray[np.float64]]] = {}
-    for start, weights in adapter.chunks(P):
-        answers.setdefault("loki", []).append(adapter.score(weights).index[:, 0])
-        distinct, at = np.unique(truths[start : start + len(weights)], return_inverse=True)
-        to_observed = adapter.distances(distinct)[at]
-        columns = baselines.columns(weights) | {"nearest_observed": to_observed.argmin(axis=1)}
-        for rule, column in columns.items():
-            answers.setdefault(rule, []).append(baselines.label[column])
-            distances.setdefault(rule, []).append(
-                to_observed[np.arange(len(column)), column].astype(np.float64)
-            )
-    return (
-        {rule: np.concatenate(parts) for rule, parts in answers.items()},
-        {rule: np.concatenate(parts) for rule, parts in distances.items()},
-    )
-
-
-def constant_label(space: MetricSpace, training: list[str]) -> int:
-    """Return the Fréchet mean of the training labels, each counted as often as it stands.
+def constant_label(space: MetricSpace, training: Mapping[str, int]) -> int:
+    """Return the Fréchet mean of the training labels, each with how often it stands.
 
     Notes
     -----
@@ -125,8 +118,8 @@ def constant_label(space: MetricSpace, training: list[str]) -> int:
     """
     if not training:
         raise InputError("train_truth: no label given; leave it out to take the truth itself")
-    distinct, counts = np.unique(np.array(training, dtype=object), return_counts=True)
-    keys, weights = list(distinct), counts.astype(np.float64)
+    keys = sorted(training)
+    weights = np.array([training[key] for key in keys], dtype=np.float64)
     if space.kind == "tree":
         return int(frechet_mean(space, keys, weights).index)
     total = np.zeros(space.n_labels)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adapter.pairdistances import pair_distances
 from ontology.errors import InputError, SpaceError, UnknownLabelError
 from ontology.geometry import MatrixSpace, MetricSpace
 
 __all__ = ["expected_sq_distance", "mean_over_samples"]
-
-_POINTS_AT_ONCE = 256
 
 
 def expected_sq_distance(
@@ -64,7 +63,7 @@ def expected_sq_distance(
         row = space.index(answer)
     except UnknownLabelError as error:
         raise UnknownLabelError(f"y_pred: {error}; the answers must be allowed labels of the space") from None
-    distance = _pair_distances(space, row, column)
+    distance = pair_distances(space, row, column)
     return mean_over_samples(distance * distance, sample_weight)
 
 
@@ -79,17 +78,3 @@ def _keys(name: str, labels: ArrayLike) -> list[str]:
     if listed.ndim != 1:
         raise InputError(f"{name}: shape {listed.shape} given, expected one key for each sample")
     return list(listed)
-
-
-def _pair_distances(
-    space: MetricSpace, row: NDArray[np.int64], column: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the distance from each allowed label to its point, a few points at a time."""
-    points, point = np.unique(column, return_inverse=True)
-    out = np.empty(len(row))
-    for first in range(0, len(points), _POINTS_AT_ONCE):
-        at = np.flatnonzero((point >= first) & (point < first + _POINTS_AT_ONCE))
-        rows, of = np.unique(row[at], return_inverse=True)
-        block = space.distances(rows, points[first : first + _POINTS_AT_ONCE])
-        out[at] = block[of, point[at] - first]
-    return out

@@ -1,168 +1,52 @@
 """How far from the truth the answers are, and how far those of simpler rules would be.
 
 Every report shows the Fréchet mean (``loki``) beside the rules of `adapter.baselines`: without them its
-figures say little.
+figures say little. Outputs pass by once, a block of rows at a time.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.baselines import Baselines, answers_and_distances, constant_label
-from adapter.bundle import build_bundle
-from adapter.bundlechecks import UNIT
-from adapter.outputs import Outputs
+from adapter.ancestry import Ancestry
+from adapter.baselines import Baselines, constant_label
+from adapter.bootstrap import Interval, PairedBootstrap
+from adapter.calibrationerror import WidthBins
+from adapter.evaluationresult import RULES, Branch, Evaluation, RuleResult
+from adapter.measures import RuleSums, Scores, Severity, TruthAndAnswer
+from adapter.rowblocks import OutputStream, logits_of, opened, row_blocks
 from adapter.scorer import Adapter
-from ontology.errors import InputError, SpaceError, UnknownLabelError
-from ontology.geometry import MatrixSpace, MetricSpace
+from adapter.truths import LabelDistances, listed_keys, resolved, truth_indices, wrong_length
+from adapter.verdict import Trial, judged
+from ontology.errors import InputError
+from ontology.geometry import MetricSpace, TreeSpace
 
-__all__ = ["RULES", "Evaluation", "RuleResult", "Scores", "evaluate"]
+__all__ = ["RULES", "Branch", "Evaluation", "RuleResult", "Scores", "evaluate"]
 
-_SOURCES_AT_ONCE = 256  # single-source searches whose distances are held at a time
-_BINS = 20
-_MOST_BINS = 1000
-
-RULES = ("loki", "argmax", "constant", "observed_only", "crm", "nearest_observed")
-"""The rules of a report, in its order."""
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Means over some samples; None where there is no sample.
-
-    Attributes
-    ----------
-    n : int
-        Number of samples.
-    mean_squared_distance : float or None
-        E[d^2], in squared edge-weight units.
-    mean_distance : float or None
-        E[d], in edge-weight units.
-    normalized : float or None
-        E[d^2] / diameter^2; None also where the diameter is 0.
-    accuracy : float or None
-        Share of answers that are the truth.
-    """
-
-    n: int
-    mean_squared_distance: float | None
-    mean_distance: float | None
-    normalized: float | None
-    accuracy: float | None
-
-
-@dataclass(frozen=True)
-class RuleResult:
-    """One rule: its scores over all samples, and over those whose truth is observed or is not.
-
-    Attributes
-    ----------
-    rule : str
-    all, observed, unobserved : Scores
-    severity : tuple of int
-        Number of samples whose distance falls into each bin of `Evaluation.severity_edges`.
-    """
-
-    rule: str
-    all: Scores
-    observed: Scores
-    unobserved: Scores
-    severity: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What `evaluate` found; ``evaluation["loki"]`` is the result of one rule.
-
-    Attributes
-    ----------
-    n_samples, n_labels, n_observed : int
-    diameter : float
-        Of the allowed labels, in edge-weight units.
-    bundle : str
-        Digest of the bundle that was scored.
-    constant : str
-        Key that the constant rule answers.
-    constant_from : {"the training labels", "the truth itself"}
-        What it is the Fréchet mean of; the latter flatters it.
-    severity_edges : tuple of float
-        Bins of the histograms, each closed below and open above (the last: closed); of width 1 where all
-        distances are whole numbers.
-    rules : tuple of RuleResult
-    notes : tuple of str
-        What a reader must know, such as a rule that could not be applied.
-    """
-
-    n_samples: int
-    n_labels: int
-    n_observed: int
-    diameter: float
-    bundle: str
-    constant: str
-    constant_from: str
-    severity_edges: tuple[float, ...]
-    rules: tuple[RuleResult, ...]
-    notes: tuple[str, ...]
-
-    def __getitem__(self, rule: str) -> RuleResult:
-        for result in self.rules:
-            if result.rule == rule:
-                return result
-        raise InputError(f"rule {rule!r} is not among {', '.join(r.rule for r in self.rules)}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self) | {"unit": UNIT, "rules": {r.rule: asdict(r) for r in self.rules}}
-
-    def render(self) -> str:
-        """Return a table for people, one line for each rule."""
-        head = ("rule", "E[d^2]", "E[d^2]/diam^2", "E[d]", "accuracy", "E[d^2] observed", "E[d^2] unobserved")
-        rows = [
-            (
-                r.rule,
-                _shown(r.all.mean_squared_distance),
-                _shown(r.all.normalized),
-                _shown(r.all.mean_distance),
-                _shown(r.all.accuracy),
-                _shown(r.observed.mean_squared_distance),
-                _shown(r.unobserved.mean_squared_distance),
-            )
-            for r in self.rules
-        ]
-        widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-        lines = [
-            "  ".join(
-                c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in (head, *rows)
-        ]
-        first = self.rules[0]
-        return "\n".join(
-            [
-                f"{self.n_samples} samples ({first.observed.n} with an observed truth, {first.unobserved.n} "
-                f"without), {self.n_labels} labels, {self.n_observed} observed, diameter {self.diameter:g} "
-                f"{UNIT}",
-                *(line.rstrip() for line in lines),
-                f"constant: {self.constant!r}, the Fréchet mean of {self.constant_from}",
-                *self.notes,
-            ]
-        )
+_TRIAL_ROWS = 4000
+_TRIAL_VALUES = 1 << 23
+_ENOUGH = 100  # samples of which chance is told from skill
+_OFF_SUM = 1e-2  # how far from 1 the sum of a row may be without a word
 
 
 def evaluate(
     source: Adapter | MetricSpace,
-    P: Outputs,
+    P: OutputStream,
     truth: Iterable[str],
     *,
     observed: Iterable[str] | None = None,
     space: MetricSpace | None = None,
     train_truth: Iterable[str] | None = None,
+    hierarchy: TreeSpace | None = None,
+    branch_level: int = 1,
+    top_k: int = 5,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
 ) -> Evaluation:
     """Measure the answers to `P` against the truth, beside the baselines.
 
@@ -170,7 +54,7 @@ def evaluate(
     ----------
     source : Adapter or MetricSpace
         What answers. A space is given a bundle with the `observed` labels first.
-    P : array_like of shape (n_samples, n_observed)
+    P : array_like of shape (n_samples, n_observed), sparse outputs, OutputFile, or iterator of blocks of rows
         What the model emits (see `Adapter`), columns as in ``adapter.observed``; probabilities, columns as in
         `observed`, where a space is given.
     truth : iterable of str, length n_samples
@@ -183,6 +67,16 @@ def evaluate(
     train_truth : iterable of str, optional
         Labels of the training samples, of which the constant rule answers the Fréchet mean; by default the
         truth itself, and the report says so.
+    hierarchy : TreeSpace, optional
+        Tree that ancestors and branches are read from; the space itself where it is a tree.
+    branch_level : int, default=1
+        Level of the tree whose labels are the branches; 1 are the children of the root.
+    top_k : int, default=5
+        The k of top-k accuracy.
+    level : float, default=0.95
+        Of the bootstrap intervals.
+    resamples, seed : int
+        How often samples are drawn, and the seed of the draws.
 
     Returns
     -------
@@ -193,15 +87,21 @@ def evaluate(
     UnknownLabelError
         For truth outside the allowed labels; the rows are named.
     SpaceError
-        For a block without its space, or with another one.
-    InputError, WeightError
-        For arguments that do not fit together; for rows of P as in `Adapter.predict`.
+        For a block without its space, or with another one, and for a tree that lacks labels.
+    WeightError
+        For a cell or row of P that breaks a rule; row and column are named.
+    InputError
+        For arguments that do not fit together.
 
     Notes
     -----
+    Memory: 8 bytes for each truth, a block of at most 4,194,304 outputs with its distances, sums for each
+    rule and branch, and 4,000 rows at most for the trial of other temperatures. Figures are those of P in
+    one piece, whatever the blocks of an iterator.
+
     No distance matrix over all labels is made: the distances from truths to observed labels come with the
-    bundle, those from truths to answers are measured from each distinct answer or truth, whichever are fewer,
-    256 at a time. On graphs that are no trees the constant rule measures from each distinct training label.
+    bundle, those from truths to answers are measured in each block (trees: from where both meet). On graphs
+    that are no trees the constant rule measures from each distinct training label.
 
     Examples
     --------
@@ -213,156 +113,242 @@ def evaluate(
     >>> result["loki"].all.mean_squared_distance, result["argmax"].all.mean_squared_distance
     (0.0, 0.5)
     """
-    adapter, space = _resolved(source.pinned() if isinstance(source, Adapter) else source, observed, space)
-    rows = adapter.rows(P)
-    truths = _truth_indices(adapter, space, _listed("truth", truth), len(rows))
-    training = None if train_truth is None else _listed("train_truth", train_truth)
-    constant = constant_label(space, list(adapter.keys.take(truths)) if training is None else training)
-    baselines = Baselines(adapter)
-    answers, distances = answers_and_distances(adapter, baselines, rows, truths)
-    answers["constant"] = np.full(len(truths), constant)
-    for rule in ("loki", "constant"):
-        distances[rule] = _pair_distances(space, truths, answers[rule])
-    diameter = adapter.bundle.diameter
-    seen = np.isin(truths, baselines.label)
-    edges = _edges(diameter, distances)
+    for name, number in (("top_k", top_k), ("resamples", resamples)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise InputError(f"{name}: {number!r} given; a whole number from 1 on")
+    adapter, space = resolved(source.pinned() if isinstance(source, Adapter) else source, observed, space)
+    listed = listed_keys("truth", truth)
+    rows, n_rows = opened(adapter, P)
+    if not listed or n_rows not in (None, len(listed)):
+        raise wrong_length(len(listed), f"{n_rows} rows of P" if n_rows is not None else "P")
+    truths = truth_indices(adapter, space.points, listed)
+    del listed
+    training = None if train_truth is None else listed_keys("train_truth", train_truth)
+    if training is None:
+        known, counts = np.unique(truths, return_counts=True)
+        trained = dict(zip(adapter.keys.take(known), counts.tolist(), strict=True))
+    else:
+        trained = Counter(training)
+    constant = constant_label(space, trained)
+    if hierarchy is None and isinstance(space, TreeSpace):
+        hierarchy = space
+    tree = None if hierarchy is None else Ancestry(hierarchy, adapter.bundle.points)
+    run = _Run(adapter, space, truths, constant, tree, branch_level, top_k, seed)
+    for start, block in row_blocks(adapter, rows):
+        run.add(start, block)
+    if run.n != len(truths):
+        raise wrong_length(len(truths), f"{run.n} rows of P")
+    intervals = run.bootstrap.intervals(run.contrasts(), resamples, level)
+    rules = run.results(intervals)
+    differences = {r.rule: r.difference for r in rules if r.rule in ("argmax", "constant")}
+    calibration = run.sure.reliability()
     return Evaluation(
-        n_samples=len(truths),
+        n_samples=run.n,
         n_labels=adapter.n_labels,
         n_observed=adapter.n_observed,
-        diameter=diameter,
+        diameter=adapter.bundle.diameter,
         bundle=adapter.digest,
+        outputs=adapter.outputs,
+        temperature=adapter.temperature,
+        beta=adapter.beta,
         constant=adapter.keys[constant],
         constant_from="the truth itself" if training is None else "the training labels",
-        severity_edges=tuple(edges.tolist()),
-        rules=tuple(
-            RuleResult(
-                rule=rule,
-                all=_scores(distances[rule], answers[rule] == truths, diameter),
-                observed=_scores(distances[rule][seen], (answers[rule] == truths)[seen], diameter),
-                unobserved=_scores(distances[rule][~seen], (answers[rule] == truths)[~seen], diameter),
-                severity=tuple(np.histogram(distances[rule], edges)[0].tolist()),
-            )
-            for rule in RULES
-            if rule in answers
-        ),
-        notes=baselines.notes,
+        top_k=top_k,
+        branch_level=None if tree is None else branch_level,
+        level=level,
+        resamples=resamples,
+        seed=seed,
+        severity_edges=run.severity.edges(),
+        calibration=calibration,
+        rules=rules,
+        verdict=judged(differences, run.n, calibration, run.trial()),
+        notes=run.notes(),
     )
 
 
-# ---- distances and scores ------------------------------------------------------------------------------
+class _Run:
+    """One pass over the samples."""
 
+    def __init__(
+        self,
+        adapter: Adapter,
+        space: MetricSpace,
+        truths: NDArray[np.int64],
+        constant: int,
+        tree: Ancestry | None,
+        branch_level: int,
+        top_k: int,
+        seed: int,
+    ) -> None:
+        self._adapter, self._truths, self._tree, self._k = adapter, truths, tree, top_k
+        self._allowed, self._observed = adapter.bundle.allowed, adapter.bundle.observed
+        self._constant = constant
+        self.distance = LabelDistances(adapter, space, tree)
+        self.baselines = Baselines(adapter)
+        self._branch, self._branches = _branches(tree, branch_level)
+        self.rules = [rule for rule in RULES if self.baselines.applies(rule)]
+        diameter = adapter.bundle.diameter
+        self._sums = {rule: RuleSums(2 * len(self._branches), diameter, tree) for rule in self.rules}
+        whole = space.distance_dtype.kind in "iu"
+        self.severity = Severity(diameter, whole)
+        self.bootstrap = PairedBootstrap(len(truths), len(self.rules), seed)
+        self.sure = WidthBins()
+        self.n = 0
+        self._off_sums: list[float] = []
+        self._n_off = 0
+        most = max(50, min(_TRIAL_ROWS, _TRIAL_VALUES // adapter.n_observed))
+        rng = np.random.default_rng([seed, 2])
+        self._tried = np.sort(rng.choice(len(truths), min(most, len(truths)), replace=False))
+        self._trial_logits: list[NDArray[np.float64]] = []
+        self._trial_squared: dict[str, list[NDArray[np.float64]]] = {"argmax": [], "constant": []}
 
-def _pair_distances(space: MetricSpace, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return d(a[i], b[i]) for allowed labels, measured from the side with fewer distinct labels."""
-    if len(np.unique(a)) < len(np.unique(b)):
-        a, b = b, a
-    distinct, column = np.unique(b, return_inverse=True)
-    points = _point_indices(space, distinct)
-    out = np.empty(len(a))
-    by = np.argsort(column, kind="stable")
-    bounds = np.searchsorted(column[by], np.arange(0, len(distinct) + _SOURCES_AT_ONCE, _SOURCES_AT_ONCE))
-    for i, (low, high) in enumerate(pairwise(bounds.tolist())):
-        first = i * _SOURCES_AT_ONCE
-        pairs = by[low:high]
-        rows, row = np.unique(a[pairs], return_inverse=True)
-        block = space.distances(rows, points[first : first + _SOURCES_AT_ONCE])
-        out[pairs] = block[row, column[pairs] - first]
-    return out
+    def add(self, start: int, block: NDArray[np.generic]) -> None:
+        """Answer and measure the rows of a block."""
+        stop = start + len(block)
+        if stop > len(self._truths):
+            raise wrong_length(len(self._truths), f"{stop} rows of P or more")
+        truths = self._truths[start:stop]
+        self._watch_sums(block)
+        weights = np.concatenate([part for _, part in self._adapter.chunks(block)])
+        measured = self._measured(truths, weights)
+        seen = np.isin(truths, self.baselines.label)
+        group = 2 * self._branch_of(truths) + seen
+        squared = np.empty((len(truths), len(self.rules)))
+        for i, rule in enumerate(self.rules):
+            found = measured[rule]
+            self._sums[rule].add(group, found)
+            self.severity.add(rule, found.distance)
+            squared[:, i] = found.distance * found.distance
+        self.bootstrap.add(start, squared)
+        confidence = np.minimum(weights.max(axis=1) / weights.sum(axis=1), 1.0)
+        self.sure.add(confidence[seen], measured["argmax"].correct[seen])
+        low, high = np.searchsorted(self._tried, (start, stop))
+        some = self._tried[low:high] - start
+        self._trial_logits.append(logits_of(self._adapter, block[some]))
+        for rule, values in self._trial_squared.items():
+            values.append(squared[some, self.rules.index(rule)])
+        self.n = stop
 
-
-def _scores(distance: NDArray[np.float64], correct: NDArray[np.bool_], diameter: float) -> Scores:
-    if not len(distance):
-        return Scores(0, None, None, None, None)
-    squared = float(np.mean(distance * distance))
-    return Scores(
-        n=len(distance),
-        mean_squared_distance=squared,
-        mean_distance=float(np.mean(distance)),
-        normalized=squared / diameter**2 if diameter > 0 else None,
-        accuracy=float(np.mean(correct)),
-    )
-
-
-def _edges(diameter: float, distances: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-    largest = max(diameter, *(float(d.max()) for d in distances.values()))
-    whole = all((d == np.floor(d)).all() for d in distances.values())
-    if whole and largest <= _MOST_BINS:
-        return np.arange(np.ceil(largest) + 2)
-    return np.linspace(0.0, largest, _BINS + 1)
-
-
-# ---- what is given -------------------------------------------------------------------------------------
-
-
-def _resolved(
-    source: Adapter | MetricSpace, observed: Iterable[str] | None, space: MetricSpace | None
-) -> tuple[Adapter, MetricSpace]:
-    if isinstance(source, MetricSpace):
-        if observed is None or space is not None:
-            raise InputError("a space is evaluated with observed=[...] and without space=")
-        return Adapter(build_bundle(source, observed)), source
-    if observed is not None:
-        raise InputError("observed: the adapter has its observed labels; leave it out")
-    if space is None:
-        if source.space is None:
-            rule = source.bundle.labels
-            labels = "list(adapter.keys)" if rule == "listed" else repr(rule)
-            built = f"metric={source.bundle.metric!r}, labels={labels}"
-            raise SpaceError(
-                f"{source!r}: a block bundle cannot measure between its labels; pass the space it was built "
-                f"from: space=metric_space(graph, {built})"
+    def _measured(self, truths: NDArray[np.int64], weights: NDArray[np.float64]) -> dict[str, TruthAndAnswer]:
+        """Return what each rule's answers come to."""
+        ranking = self._adapter.score(weights, min(self._k, self._adapter.n_labels)).index
+        constant = np.full(len(truths), self._constant)
+        found = {
+            "loki": self._of_labels(truths, ranking[:, 0], (ranking == truths[:, None]).any(axis=1)),
+            "constant": self._of_labels(truths, constant, None),
+        }
+        distinct, at = np.unique(truths, return_inverse=True)
+        to_observed = self._adapter.distances(distinct)[at]
+        columns = self.baselines.columns(weights, self._k)
+        columns["nearest_observed"] = to_observed.argmin(axis=1)[:, None]
+        for rule, chosen in columns.items():
+            labels = self.baselines.label[chosen]
+            within = None if rule == "nearest_observed" else (labels == truths[:, None]).any(axis=1)
+            if rule == "argmax":
+                within = self.baselines.argmax_within(weights, truths, self._k)
+            best = chosen[:, 0]
+            distance = to_observed[np.arange(len(best)), best].astype(np.float64)
+            found[rule] = self._in_tree(
+                truths, self._observed[best], distance, labels[:, 0] == truths, within
             )
-        return source, source.space
-    if space.kind != source.bundle.metric or space.keys != source.keys:
-        raise SpaceError(
-            f"space: {space!r} of kind {space.kind!r} does not hold the labels of {source!r}, "
-            f"built with metric={source.bundle.metric!r} and labels={source.bundle.labels!r}"
+        return found
+
+    def _of_labels(
+        self, truths: NDArray[np.int64], answers: NDArray[np.int64], within: NDArray[np.bool_] | None
+    ) -> TruthAndAnswer:
+        """Measure answers that are any allowed label."""
+        return self._in_tree(
+            truths, self._allowed[answers], self.distance(truths, answers), answers == truths, within
         )
-    return source, space
 
+    def _in_tree(
+        self,
+        truths: NDArray[np.int64],
+        points: NDArray[np.int64],
+        distance: NDArray[np.float64],
+        correct: NDArray[np.bool_],
+        within: NDArray[np.bool_] | None,
+    ) -> TruthAndAnswer:
+        if self._tree is None:
+            return TruthAndAnswer(distance, correct, within)
+        positions = self._tree.position[self._allowed[truths]], self._tree.position[points]
+        return TruthAndAnswer(distance, correct, within, positions, self._tree.meet(*positions))
 
-def _listed(name: str, keys: Iterable[str]) -> list[str]:
-    if isinstance(keys, str):
-        raise InputError(f"{name}: {keys!r} is one text; give one key for each sample")
-    listed = list(keys)
-    for i, key in enumerate(listed):
-        if not isinstance(key, str):
-            raise InputError(
-                f"{name}: row {i} is {key!r} of type {type(key).__name__}; labels are named by key"
+    def _branch_of(self, truths: NDArray[np.int64]) -> NDArray[np.int64]:
+        if self._tree is None:
+            return np.zeros(len(truths), dtype=np.int64)
+        return self._branch[self._tree.position[self._allowed[truths]]]
+
+    def _watch_sums(self, block: NDArray[np.generic]) -> None:
+        """Remember rows that do not sum to one, and outputs that are none of their kind."""
+        if self._adapter.outputs == "probabilities":
+            sums = block.sum(axis=1, dtype=np.float64)
+            off = sums[np.abs(sums - 1) > _OFF_SUM]
+            self._n_off += len(off)
+            if len(off):
+                ends = (*self._off_sums, float(off.min()), float(off.max()))
+                self._off_sums = [min(ends), max(ends)]
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader must know of the outputs."""
+        notes = list(self.baselines.notes)
+        if self._n_off:
+            low, high = self._off_sums
+            notes.append(
+                f"{self._n_off} of {self.n} rows do not sum to 1 ({low:.4g} to {high:.4g}); they are taken "
+                "as weights, which changes no answer. For logits say outputs='logits' (grove: --emits)"
             )
-    return [str(key) for key in listed]
+        sure, chance = self.sure.reliability(), 1 / self._adapter.n_observed
+        if sure.n >= _ENOUGH and sure.mean_accuracy is not None and sure.mean_accuracy <= chance < 1:
+            notes.append(
+                f"argmax is right for {sure.mean_accuracy:.2%} of {sure.n} samples with an observed truth, "
+                f"no more than chance ({chance:.2%}): are rows and truths, columns and labels in one order?"
+            )
+        return tuple(notes)
 
+    def contrasts(self) -> NDArray[np.float64]:
+        """Return the weights of the means whose intervals are asked for: each rule, and each minus loki."""
+        own = np.eye(len(self.rules))
+        return np.concatenate([own, own - own[self.rules.index("loki")]])
 
-def _truth_indices(adapter: Adapter, space: MetricSpace, truth: list[str], n_rows: int) -> NDArray[np.int64]:
-    if len(truth) != n_rows or not truth:
-        raise InputError(
-            f"truth: {len(truth)} labels for {n_rows} rows of P; give one for each, and at least one"
+    def results(self, intervals: list[Interval]) -> tuple[RuleResult, ...]:
+        """Return the result of each rule."""
+        n = len(self.rules)
+        every = np.arange(2 * len(self._branches))
+        found = []
+        for i, rule in enumerate(self.rules):
+            sums = self._sums[rule]
+            branches = (
+                Branch(key, sums.scores(every[2 * b : 2 * b + 2])) for b, key in enumerate(self._branches)
+            )
+            found.append(
+                RuleResult(
+                    rule=rule,
+                    all=sums.scores(every),
+                    observed=sums.scores(every[1::2]),
+                    unobserved=sums.scores(every[::2]),
+                    branches=tuple(b for b in branches if self._tree is not None and b.scores.n),
+                    severity=self.severity.counts(rule),
+                    interval=intervals[i],
+                    difference=intervals[n + i],
+                )
+            )
+        return tuple(found)
+
+    def trial(self) -> Trial:
+        """Return some samples that other temperatures may be tried on."""
+        truths = self._truths[self._tried]
+        return Trial(
+            np.concatenate(self._trial_logits),
+            self._adapter.temperature,
+            {rule: np.concatenate(values) for rule, values in self._trial_squared.items()},
+            lambda weights: self.distance(truths, self._adapter.score(weights).index[:, 0]) ** 2,
         )
-    index = {key: adapter.keys.find(key) for key in set(truth)}
-    outside = [i for i, key in enumerate(truth) if index[key] < 0]
-    if outside:
-        shown = ", ".join(
-            f"row {i} {truth[i]!r}{' (known, but no allowed answer)' if truth[i] in space.points else ''}"
-            for i in outside[:5]
-        )
-        raise UnknownLabelError(
-            f"truth: {len(outside)} of {len(truth)} rows are outside the {adapter.n_labels} allowed labels: "
-            f"{shown}{', ...' if len(outside) > 5 else ''}; leave these samples out or allow their labels"
-        )
-    return np.array([index[key] for key in truth], dtype=np.int64)
 
 
-def _point_indices(space: MetricSpace, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    if isinstance(space, MatrixSpace):
-        try:
-            return space.point_index(space.keys.take(labels))
-        except UnknownLabelError as error:
-            raise SpaceError(
-                f"space: this matrix has no column for some answers or truths ({error})"
-            ) from None
-    return labels if space.allowed is None else space.allowed[labels]
-
-
-def _shown(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+def _branches(tree: Ancestry | None, level: int) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the number of the branch of each position of the tree, and the keys of the branches."""
+    if tree is None:
+        return np.zeros(0, dtype=np.int64), [""]
+    distinct, number = np.unique(tree.branch(level), return_inverse=True)
+    return number, [tree.key(position) for position in distinct.tolist()]

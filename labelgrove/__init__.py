@@ -36,6 +36,7 @@ _HOMES = {
     "Workspace": "ontology.workspace",
     "evaluate": "adapter.evaluation",
     "expand": "ontology.geometry",
+    "fit_temperature": "adapter.calibration",
     "frechet_mean": "ontology.geometry",
     "frechet_mean_set": "ontology.geometry",
     "frechet_variance": "ontology.geometry",

@@ -29,12 +29,17 @@ COMMANDS = {
     "artifacts": ("labelgrove.cli.artifacts:artifacts", "Measure and collect what the store holds."),
     "backup": ("labelgrove.cli.backup:backup", "Copy database and artifacts into a folder."),
     "bundle": ("labelgrove.cli.bundles:bundle", "Build and inspect what the adapter loads."),
+    "calibrate": ("labelgrove.cli.evaluating:calibrate", "Fit a temperature, and show what others would do."),
     "cover": ("labelgrove.cli.locus:cover", "Show which labels must be known to reach all."),
     "cypher": ("labelgrove.cli.cypher:cypher", "Query the graph, read-only."),
     "db": ("labelgrove.cli.database:db", "Upgrade the schema of catalogue and ledger."),
     "distances": ("labelgrove.cli.distances:distances", "Measure distances between labels."),
     "doctor": ("labelgrove.cli.doctor:doctor", "Say what is in use, reach it, and name the fix."),
-    "evaluate": ("labelgrove.cli.scoring:evaluate", "Measure a model's outputs beside all baselines."),
+    "evaluate": ("labelgrove.cli.evaluating:evaluate", "Measure a model's outputs beside all baselines."),
+    "experiment": (
+        "labelgrove.cli.experiments:experiment",
+        "Test a claim of the paper on open data, or your own.",
+    ),
     "graph": ("labelgrove.cli.graph:graph", "Rebuild or verify the graph."),
     "ingest": (
         "labelgrove.cli.ontologies:ingest",
@@ -51,6 +56,7 @@ COMMANDS = {
     "score": ("labelgrove.cli.scoring:score", "Answer a model's outputs with labels of the whole space."),
     "select": ("labelgrove.cli.select:select", "Show which labels to collect next."),
     "summarize": ("labelgrove.cli.summarize:summarize", "Merge a huge graph into supernodes."),
+    "train": ("labelgrove.cli.experiments:train", "Train a simple model, for who has none yet."),
     "worker": ("labelgrove.cli.worker:worker", "Serve background jobs from the broker."),
 }
 

@@ -1,26 +1,29 @@
-"""``grove score`` and ``grove evaluate``: a model's outputs answered and measured."""
+"""``grove score``: a model's outputs answered; and what every command that reads outputs asks."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from labelgrove.cli.common import Progress, as_csv, emit, json_option, note, read_keys, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from adapter import Adapter
+    from adapter import Adapter, Binding, Subtree
+    from adapter.outputfiles import OutputFile
 
-__all__ = ["evaluate", "score"]
+__all__ = ["load_model", "model_options", "score"]
 
 _IN_BUNDLE_ORDER = "bundle"
+_RULES = ("leaves", "locus", "observed")
+_BELOW = "subtree:"
 
 
-def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what both commands ask: the bundle, the outputs, and which column is which label."""
+def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what these commands ask: the bundle, the outputs, what they are and which column is which label."""
     options = (
         click.argument("bundle"),
         click.argument("outputs", type=click.Path(path_type=Path)),
@@ -28,7 +31,8 @@ def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--columns",
             metavar="FILE|KEYS|bundle",
             help="The classes of the columns, in order: a file with one per line, or key,key,...; `bundle` "
-            "if they stand in the order the bundle was built with. A .csv file has them in its header.",
+            "if they stand in the order the bundle was built with; or a saved binding (.json). .csv and "
+            ".parquet files name them.",
         ),
         click.option(
             "--by",
@@ -37,34 +41,71 @@ def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="Whether the columns are label keys or names.",
         ),
+        click.option(
+            "--emits",
+            type=click.Choice(["probabilities", "log_probabilities", "logits"]),
+            default="probabilities",
+            show_default=True,
+            help="What the numbers are.",
+        ),
+        click.option(
+            "--temperature",
+            type=float,
+            default=1.0,
+            show_default=True,
+            help="What logits and log-probabilities are divided by.",
+        ),
+        click.option("--array", help="Which array of a .npz or .safetensors file with several."),
     )
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def _load(bundle: str, outputs: Path, columns: str | None, by: Any) -> tuple[Adapter, Any]:
-    """Open the bundle, read the outputs and bind their columns; never by position unless asked to."""
+def load_model(
+    bundle: str,
+    outputs: Path,
+    *,
+    columns: str | None,
+    by: Any,
+    emits: Any,
+    temperature: float,
+    array: str | None,
+    beta: float = 2.0,
+) -> tuple[Adapter, OutputFile]:
+    """Open the bundle and the outputs and bind their columns; never by position unless asked to."""
     from adapter import Adapter
-    from labelgrove.tables import read_outputs
+    from adapter.outputfiles import OutputFile
+
+    file = OutputFile(outputs, array=array)
+    names = _column_names(outputs, columns, file.columns)
+    return Adapter.load(bundle, names, by=by, outputs=emits, temperature=temperature, beta=beta), file
+
+
+def _column_names(
+    outputs: Path, columns: str | None, header: tuple[str, ...] | None
+) -> Sequence[str] | Binding | None:
+    """Return what the columns are called; None where they stand as the bundle was built."""
     from ontology.errors import BindingError
 
-    values, header = read_outputs(outputs)
-    _note_sums(values)
     if columns is not None and header is not None:
         raise BindingError(
-            f"{outputs}: its header names the columns ({', '.join(header[:3])}, ...), and --columns does "
-            "too; leave --columns out"
+            f"{outputs}: its header names the columns ({', '.join(header[:3])}, ...), and --columns "
+            "does too; leave --columns out"
         )
     if columns == _IN_BUNDLE_ORDER:
-        return Adapter.load(bundle), values
+        return None
+    if columns is not None and columns.endswith(".json"):
+        from adapter import Binding
+
+        return Binding.load(columns)
     names = header if columns is None else read_keys(columns)
     if names is None:
         raise BindingError(
-            f"{outputs}: a .npy file has no column names; name the classes of your model, in order, with "
-            "--columns FILE, or say --columns bundle if they stand as the bundle was built"
+            f"{outputs}: a {outputs.suffix} file has no column names; name the classes of your model, in "
+            "order, with --columns FILE, or say --columns bundle if they stand as the bundle was built"
         )
-    return Adapter.load(bundle, names, by=by), values
+    return names
 
 
 def _note_sums(values: Any) -> None:
@@ -76,34 +117,84 @@ def _note_sums(values: Any) -> None:
     if odd:
         note(
             f"note: {odd:,} of the first {len(sums):,} rows do not sum to 1 ({sums.min():.3g} to "
-            f"{sums.max():.3g}); they are taken as weights. If these are logits, apply the softmax first."
+            f"{sums.max():.3g}); they are taken as weights. If these are logits, say --emits logits."
         )
 
 
+def _candidates(given: str | None) -> str | list[str] | Subtree | None:
+    """Return the labels that take part, as ``--candidates`` names them."""
+    from adapter import Subtree
+
+    if given is None or given in _RULES:
+        return given
+    return Subtree(given.removeprefix(_BELOW)) if given.startswith(_BELOW) else read_keys(given)
+
+
 @click.command()
-@_model_options
+@model_options
 @click.option("--top", default=1, show_default=True, type=click.IntRange(1), help="Answers for each row.")
+@click.option(
+    "--candidates",
+    metavar="leaves|observed|locus|subtree:KEY|FILE|KEYS",
+    help="The labels that take part: those without children, the observed ones, those that some outputs make "
+    "best, a label and all below it, or those of a file with one per line, or key,key,...; all by default.",
+)
+@click.option(
+    "--beta", type=float, default=2.0, show_default=True, help="Exponent of the distances; 1 gives medians."
+)
+@click.option(
+    "--explain",
+    metavar="ROW",
+    type=click.IntRange(0),
+    help="Say why this row, counted from 0, is answered as it is, and answer no other.",
+)
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout if not given."
 )
 @json_option
 def score(
-    bundle: str, outputs: Path, columns: str | None, by: str, top: int, out: Path | None, as_json: bool
+    bundle: str,
+    outputs: Path,
+    top: int,
+    candidates: str | None,
+    beta: float,
+    explain: int | None,
+    out: Path | None,
+    as_json: bool,
+    **model: Any,
 ) -> None:
-    """Answer each row of OUTPUTS (.npy or .csv) with labels of the whole space of BUNDLE.
+    """Answer each row of OUTPUTS with labels of the whole space of BUNDLE.
 
-    BUNDLE is ``ontology/name``, a path or a 64-hex digest. Each answer has its Fréchet variance, and the
-    first one the number of labels tied with it.
+    BUNDLE is ``ontology/name``, a path or a 64-hex digest. OUTPUTS is a .npy, .npz, .safetensors, .parquet or
+    .csv file with a row for each sample and a column for each class. Where rows list a few classes alone, it
+    is a .npz or .safetensors file with the arrays ``indices`` and ``values``, or one of
+    scipy.sparse.save_npz.
+
+    Each answer has its Fréchet variance, and the first one the number of labels tied with it.
     """
-    adapter, values = _load(bundle, outputs, columns, by)
-    with Progress(f"score {len(values):,} rows").shown():
-        found = adapter.top_k(values, top)
+    adapter, values = _opened(bundle, outputs, beta=beta, **model)
+    among = _candidates(candidates)
+    if explain is not None:
+        from dataclasses import asdict
+
+        found = adapter.explain(
+            _one_row(outputs, values, explain, len(adapter.rows(values))), candidates=among
+        )
+        text = str(found) + "\n"
+        if out is not None:
+            write_file(out, text.encode(), f"why row {explain} is answered so")
+        else:
+            emit(asdict(found), as_json, text.rstrip())
+        return
+    n_rows = len(adapter.rows(values))
+    with Progress(f"score {n_rows:,} rows").shown():
+        ranking = adapter.top_k(values, top, candidates=among)
     names = adapter.names
     header = ("row", "rank", "key", "name", "variance", "n_tied")
     rows = [
         (i, k + 1, key, names[int(index)], float(value), int(tied) if k == 0 else None)
         for i, (keys, indices, variances, tied) in enumerate(
-            zip(found.keys, found.indices, found.values, found.n_tied, strict=True)
+            zip(ranking.keys, ranking.indices, ranking.values, ranking.n_tied, strict=True)
         )
         for k, (key, index, value) in enumerate(zip(keys, indices, variances, strict=True))
     ]
@@ -113,51 +204,29 @@ def score(
         emit([dict(zip(header, row, strict=True)) for row in rows], as_json, lambda: as_csv(header, rows))
 
 
-@click.command()
-@_model_options
-@click.argument("truth", type=click.Path(path_type=Path))
-@click.option(
-    "--train-truth",
-    type=click.Path(path_type=Path),
-    help="Labels of the training samples: what the constant baseline may know.",
-)
-@click.option(
-    "--ontology",
-    help="The ontology of a bundle on a graph metric, unless BUNDLE names it (trees need none).",
-)
-@json_option
-def evaluate(
-    bundle: str,
-    outputs: Path,
-    truth: Path,
-    columns: str | None,
-    by: str,
-    train_truth: Path | None,
-    ontology: str | None,
-    as_json: bool,
-) -> None:
-    """Measure the answers to OUTPUTS against TRUTH (one label key per line), beside every baseline.
+def _opened(bundle: str, outputs: Path, *, beta: float, **model: Any) -> tuple[Adapter, Any]:
+    """Return adapter and outputs, dense or sparse."""
+    from adapter import Adapter
+    from labelgrove.sparsefiles import read_sparse
 
-    The table shows the Fréchet mean (loki), argmax, a constant answer, the Fréchet mean among observed
-    labels, CRM, and the observed label nearest to the truth, which no rule that answers with observed labels
-    can beat.
-    """
-    from adapter import evaluate as measure
-    from labelgrove.tables import read_truth
+    sparse = read_sparse(outputs) if model["array"] is None else None
+    if sparse is not None:
+        names = _column_names(outputs, model["columns"], None)
+        emitted = {"outputs": model["emits"], "temperature": model["temperature"]}
+        return Adapter.load(bundle, names, by=model["by"], beta=beta, **emitted), sparse
+    adapter, file = load_model(bundle, outputs, beta=beta, **model)
+    values = file.read()
+    if adapter.outputs == "probabilities":
+        _note_sums(values)
+    return adapter, values
 
-    adapter, values = _load(bundle, outputs, columns, by)
-    space = None
-    if ontology is None and adapter.space is None and "/" in bundle and not Path(bundle).exists():
-        ontology = bundle.partition("/")[0]
-    if ontology is not None and adapter.space is None:
-        from ontology.geometry import metric_space
-        from ontology.workspace import Workspace
 
-        with Workspace.open() as workspace:
-            graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
-        space = metric_space(graph, cast("Any", adapter.bundle.metric), list(adapter.keys))
-    truths = read_truth(truth)
-    training = None if train_truth is None else read_truth(train_truth)
-    with Progress(f"evaluate {len(values):,} rows").shown():
-        result = measure(adapter, values, truths, space=space, train_truth=training)
-    emit(result.to_dict(), as_json, result.render)
+def _one_row(outputs: Path, values: Any, row: int, n_rows: int) -> Any:
+    from labelgrove.sparsefiles import rows_of
+    from ontology.errors import InputError
+
+    if row >= n_rows:
+        raise InputError(
+            f"--explain {row}: {outputs} has {n_rows} rows, the first of them 0; name one of them"
+        )
+    return rows_of(values, slice(row, row + 1))

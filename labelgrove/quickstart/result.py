@@ -156,6 +156,18 @@ class QuickstartResult:
         }
 
 
+OWN_MODEL = """\
+import numpy as np
+from labelgrove import Adapter
+
+columns = ["8,8", "0,0", "0,8", "8,0"]  # your classes, in the order of your model's columns
+adapter = Adapter.load("quickstart-digits/corners", columns)
+probabilities = np.array([[0.1, 0.5, 0.2, 0.2]])  # what your model says of each sample
+print(adapter.predict(probabilities), adapter.explain(probabilities[0]))
+"""
+"""How a model of the reader's own answers from the bundle that the first part leaves behind."""
+
+
 def render(result: QuickstartResult) -> str:
     """Return the result as text: a table for each part, what it means, the graph's rows, the files."""
     blocks = [_part(result.digits)]
@@ -173,6 +185,8 @@ def render(result: QuickstartResult) -> str:
     )
     files = "\n".join(f"  {path}" for path in (*result.pictures, result.report))
     blocks.append(f"Pictures and report ({result.seconds['total']:.0f} s in all):\n{files}")
+    lines = "\n".join(f"  {line}".rstrip() for line in OWN_MODEL.splitlines())
+    blocks.append(f"Your own model of four corners would be used like this:\n{lines}")
     return "\n\n".join(blocks)
 
 

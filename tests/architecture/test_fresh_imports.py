@@ -35,16 +35,20 @@ BLOCK = """
 import sys
 class Blocked:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {names!r}:
+        top, alone = name.partition(".")[0], {alone!r}
+        if top in {names!r} or (alone and top not in sys.stdlib_module_names | alone):
             raise ImportError(f"{{name}} is blocked: it must not be imported here")
         return None
 sys.meta_path.insert(0, Blocked())
 """
 
 
-def fresh(code: str, blocked: tuple[str, ...], *arguments: str) -> str:
-    """Run `code` with the names blocked and return what it printed; any fault fails the test."""
-    program = BLOCK.format(names=set(blocked)) + textwrap.dedent(code)
+def fresh(code: str, blocked: tuple[str, ...], *arguments: str, alone: tuple[str, ...] = ()) -> str:
+    """Run `code` with the names blocked and return what it printed; any fault fails the test.
+
+    With `alone`, everything but these and the standard library is blocked.
+    """
+    program = BLOCK.format(names=set(blocked), alone=set(alone)) + textwrap.dedent(code)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program, *arguments],
         cwd=ROOT,
@@ -60,6 +64,8 @@ def fresh(code: str, blocked: tuple[str, ...], *arguments: str) -> str:
 def test_the_block_itself_works():
     with pytest.raises(AssertionError, match="scipy is blocked"):
         fresh("import scipy.sparse", OPTIONAL)
+    with pytest.raises(AssertionError, match="click is blocked"):
+        fresh("import adapter, numpy, safetensors, click", (), alone=MODEL_SERVER)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +119,59 @@ def test_loading_and_scoring_need_numpy_alone(kind, tmp_path):
     assert len(answers) == 1
     if kind == "tree":
         assert answers.pop().startswith("['tree', 'moss']")
+
+
+MODEL_SERVER = ("adapter", "numpy", "ontology", "safetensors")
+
+EVERY_ANSWER = """
+import hashlib
+import numpy as np
+from adapter import Adapter, SparseOutputs
+
+P = np.random.default_rng(1).integers(0, 9, (1_000, 12)).astype(np.float32) + np.eye(12)[0]
+shuffle = np.random.default_rng(2).permutation(12)
+for path in sys.argv[1:]:
+    emitted = {"probabilities": P, "logits": P / 3, "log_probabilities": np.log(P / 100 + 1e-3)}
+    for outputs, given in emitted.items():
+        adapter = Adapter.load(path, outputs=outputs)
+        columns = Adapter.load(path, [adapter.observed[i] for i in shuffle], outputs=outputs)
+        sparse = SparseOutputs(np.tile(np.arange(12), (len(P), 1)), given)
+        said = hashlib.sha256()
+        for one, rows in ((adapter, given), (columns, given[:, shuffle]), (adapter, sparse)):
+            best, some = one.top_k(rows, 1), one.top_k(rows, 3, candidates=one.keys[::3])
+            for found in (best, some):
+                said.update(found.indices.tobytes() + found.values.tobytes() + found.n_tied.tobytes())
+            said.update(repr((best.keys, one.predict(rows))).encode())
+        few = adapter.top_k(given[:50], 5)
+        said.update(few.values.tobytes() + repr(few.keys).encode())
+        said.update(adapter.decision_function(given[:300]).tobytes())
+        said.update(adapter.predict_proba(given[:300]).tobytes())
+        print(said.hexdigest(), adapter.explain(given[7]))
+"""
+
+
+def test_every_answer_of_a_model_server_is_that_of_a_full_installation(tmp_path):
+    """Bit for bit, with numba and scipy at work in the one and nothing but numpy in the other."""
+    rng = np.random.default_rng(3)
+    pairs = [(f"v{i:03}", f"v{int(rng.integers(0, i)):03}") for i in range(1, 400)]
+    crossed = [(f"v{i:03}", f"v{int(rng.integers(0, i)):03}") for i in range(1, 400, 3)]
+    bundles = {
+        "tree": build_bundle(LabelGraph.from_edges(pairs), [f"v{i:03}" for i in range(0, 396, 33)]),
+        "leaves": build_bundle(
+            LabelGraph.from_edges(pairs), [f"v{i:03}" for i in range(0, 396, 33)], labels="leaves"
+        ),
+        "dag": build_bundle(
+            LabelGraph.from_edges(sorted({*pairs, *crossed})), [f"v{i:03}" for i in range(0, 396, 33)]
+        ),
+    }
+    paths = []
+    for name, bundle in bundles.items():
+        assert bundle.kind == ("block" if name == "dag" else "tree")
+        paths.append(str(tmp_path / f"{name}.safetensors"))
+        bundle.save(paths[-1])
+    alone = fresh(EVERY_ANSWER, (), *paths, alone=MODEL_SERVER)
+    assert alone.count("runner-up") == 9
+    assert fresh(f"import numba, scipy.sparse\n{EVERY_ANSWER}", (), *paths) == alone
 
 
 def test_building_from_a_tree_needs_numpy_alone():

@@ -88,6 +88,7 @@ def test_every_public_name_has_a_docstring(module):
         ),
         ("adapter", ["Adapter", "build_bundle", "evaluate"]),
         ("adapter.evaluation", ["evaluate"]),
+        ("adapter.calibration", ["fit_temperature"]),
         ("labelgrove", ["Adapter", "LabelGraph", "evaluate", "frechet_mean", "metric_space", "read"]),
     ],
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -168,6 +170,26 @@ class TestWhole:
         assert "city" in text
         assert "82,115" in text
         assert str(result.report) in text
+
+    def test_the_lines_for_a_model_of_ones_own_run_as_they_are_shown(self, result, settings):
+        shown = render(result).rpartition("used like this:\n")[2]
+        code = textwrap.dedent(shown)
+        assert len(code.splitlines()) <= 10
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "GROVE_HOME": str(settings.home), "PYTHONPATH": os.getcwd()},
+        )
+        weights = {(8, 8): 1, (0, 0): 5, (0, 8): 2, (8, 0): 2}
+        variance = {
+            (x, y): sum(w * (abs(x - a) + abs(y - b)) ** 2 for (a, b), w in weights.items())
+            for x in range(9)
+            for y in range(9)
+        }
+        best = "{},{}".format(*min(variance, key=variance.__getitem__))
+        assert done.stdout.startswith(f"['{best}'] answer '{best}': variance")
 
     def test_a_second_run_changes_no_number_and_no_version(self, result, settings, tmp_path):
         again = run(tmp_path, settings=settings, wordnet=None)

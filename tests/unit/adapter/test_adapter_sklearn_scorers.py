@@ -88,13 +88,13 @@ def test_distances_by_definition():
 
 
 def test_distances_are_measured_a_few_truths_at_a_time(monkeypatch):
-    from adapter import distancescore
+    from adapter import pairdistances
 
     space = metric_space(GRID)
     _, _, truth = drawn(GRID)
     answer = truth[7:] + truth[:7]
     whole = expected_sq_distance(truth, answer, space=space)
-    monkeypatch.setattr(distancescore, "_POINTS_AT_ONCE", 3)
+    monkeypatch.setattr(pairdistances, "_SOURCES_AT_ONCE", 3)
     assert expected_sq_distance(truth, answer, space=space) == whole
 
 

@@ -5,8 +5,6 @@ import os
 import struct
 import subprocess
 import sys
-import time
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +16,12 @@ from ontology.artifacts import open_store
 from ontology.errors import ArtifactError, BindingError, BundleError, InputError, NotFoundError
 from ontology.labelgraph import LabelGraph
 from ontology.safetensors_file import write_safetensors
+from tests.unit.adapter.limits import refused
 
 ROOT = Path(__file__).parents[3]
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("moss", "plant"), ("tree", "plant")])
 BUNDLE = build_bundle(GRAPH, ["oak", "elm", "moss"])
 DATA = write_safetensors(*BUNDLE.to_arrays())
-MOST_SECONDS, MOST_BYTES = 1.0, 200e6
 
 
 def header_of(data):
@@ -137,21 +135,6 @@ FILES = {
     ),
     "diameter no number": (with_content(diameter="far"), BundleError, "diameter is 'far'"),
 }
-
-
-def refused(call, error, match):
-    """Check the type, the words, the time and the memory of a refusal."""
-    begun = time.monotonic()
-    with pytest.raises(error, match=f"(?is){match}"):
-        call()
-    assert time.monotonic() - begun < MOST_SECONDS
-    tracemalloc.start()  # apart: watching memory takes time
-    try:
-        with pytest.raises(error):
-            call()
-        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("case", FILES)

@@ -1,0 +1,122 @@
+"""What a tree says of an answer and its truth: where they meet, how high that is, what they share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import InputError, SpaceError, UnknownLabelError
+from ontology.geometry import TreeSpace
+from ontology.keys import Keys
+
+__all__ = ["Ancestry"]
+
+
+class Ancestry:
+    """The vertices of a tree by preorder position, with what evaluation asks of pairs of them.
+
+    Parameters
+    ----------
+    space : TreeSpace
+        The tree.
+    keys : Keys
+        Labels that pairs are made of; each must be a point of the tree.
+
+    Attributes
+    ----------
+    space : TreeSpace
+    position : ndarray of shape (n_keys,), dtype=int64
+        Preorder position of each of `keys`.
+    level : ndarray of shape (n_points,), dtype=int64
+        Number of edges up to the root, by position: also the number of ancestors of a vertex, itself included
+        and the root left out.
+    height : ndarray of shape (n_points,), dtype=int64
+        Number of edges down to the deepest vertex below, by position.
+
+    Raises
+    ------
+    SpaceError
+        For a label that the tree does not hold.
+
+    Notes
+    -----
+    O(n_points log n_points) memory: four bytes for each vertex and power of two.
+
+    Examples
+    --------
+    >>> from ontology.geometry import metric_space
+    >>> from ontology.labelgraph import LabelGraph
+    >>> space = metric_space(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")]))
+    >>> tree = Ancestry(space, space.keys)
+    >>> oak, elm = space.index(["oak", "elm"])
+    >>> meet = tree.meet(tree.position[[oak]], tree.position[[elm]])
+    >>> space.keys[int(space.tree.order[meet[0]])], tree.level[meet].tolist(), tree.height[meet].tolist()
+    ('tree', [1], [1])
+    """
+
+    def __init__(self, space: TreeSpace, keys: Keys) -> None:
+        try:
+            point = np.arange(len(keys)) if keys == space.points else space.points.indices(keys)
+        except UnknownLabelError as error:
+            raise SpaceError(
+                f"hierarchy: the tree lacks labels of the bundle ({error}); give the tree of all of them: "
+                "hierarchy=metric_space(graph, 'tree')"
+            ) from None
+        tree = space.tree
+        self.space, self._tree = space, tree
+        self.position = tree.position[point]
+        n = len(tree)
+        levels, heights, parents = [0] * n, [0] * n, tree.parent.tolist()
+        for v in range(1, n):
+            levels[v] = levels[parents[v]] + 1
+        for v in range(n - 1, 0, -1):
+            heights[parents[v]] = max(heights[parents[v]], heights[v] + 1)
+        self.level, self.height = np.array(levels), np.array(heights)
+        # row k holds the smallest parent among 2^k neighbours: range minima are meeting points
+        least = [tree.parent.astype(np.int32)]
+        while 2 ** len(least) <= n:
+            last, half = least[-1], 2 ** (len(least) - 1)
+            doubled = last.copy()
+            np.minimum(last[:-half], last[half:], out=doubled[:-half])
+            least.append(doubled)
+        self._least = np.array(least)
+
+    def meet(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the position of the lowest common ancestor of each pair of positions; O(1) for a pair."""
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        apart = high - low
+        power = np.frexp(np.maximum(apart, 1))[1] - 1
+        first = np.minimum(low + 1, len(self.level) - 1)
+        between = np.minimum(self._least[power, first], self._least[power, high - (1 << power) + 1])
+        return np.where(apart == 0, low, between)
+
+    def distance(
+        self, a: NDArray[np.int64], b: NDArray[np.int64], meet: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the distance of each pair from where it meets: the very number of the space itself."""
+        depth = self._tree.depth
+        return (depth[a] - depth[meet]) + (depth[b] - depth[meet])
+
+    def branch(self, level: int) -> NDArray[np.int64]:
+        """Return the ancestor of each position at `level`; a vertex above that level is its own branch.
+
+        Raises
+        ------
+        InputError
+            For a level that no label has.
+        """
+        deepest = int(self.level.max())
+        if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= deepest:
+            raise InputError(
+                f"branch_level: {level!r} given; the tree has levels 0 (the root) to {deepest}, and 1 "
+                "are the children of the root"
+            )
+        starts = np.flatnonzero(self.level == level)
+        position = np.arange(len(self.level))
+        inside = np.searchsorted(starts, position, side="right") - 1
+        above = starts[np.maximum(inside, 0)]
+        return np.where((inside >= 0) & (position < self._tree.end[above]), above, position)
+
+    def key(self, position: int) -> str:
+        """Return the key of a position."""
+        return self.space.points[int(self._tree.order[position])]

@@ -1,0 +1,350 @@
+"""Fitting a temperature, or a scale and a bias for each class, on samples whose labels are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adapter.calibrationerror import BINS, BinScheme, Reliability, expected_calibration_error
+from adapter.outputs import OutputKind
+from adapter.rowblocks import OutputStream
+from adapter.scorer import Adapter
+from adapter.temperatures import CAVEAT, LabelledOutputs
+from adapter.verdict import softmax
+from ontology.errors import InputError, MissingExtraError
+from ontology.geometry import MetricSpace
+
+__all__ = [
+    "CAVEAT",
+    "Reliability",
+    "TemperatureFit",
+    "VectorScaling",
+    "expected_calibration_error",
+    "fit_temperature",
+    "fit_vector_scaling",
+]
+
+By = Literal["nll", "ece", "error", "squared_distance"]
+
+_MEASURES = {"nll": "nll", "ece": "ece", "error": "distance_error", "squared_distance": "squared_distance"}
+_LOWEST, _HIGHEST = 2.0**-7, 2.0**7
+_COARSE, _FINE, _ROUNDS = 29, 9, 5
+_FEW = 50  # samples below which a fit is hardly worth more than a guess
+
+
+@dataclass(frozen=True)
+class TemperatureFit:
+    """A temperature and what it does.
+
+    Attributes
+    ----------
+    temperature : float
+        What logits are divided by: ``Adapter(..., outputs="logits", temperature=fit.temperature)``.
+    by : {"nll", "ece", "error", "squared_distance"}
+        What it makes smallest.
+    value, value_before : float
+        That measure at the temperature, and at the adapter's own (1 without an adapter).
+    n_samples, n_unobserved : int
+        Samples, and those of them whose truth is not observed.
+    at_bound : bool
+        Whether it is an end of the range searched, 1/128 to 128: the measure has no smallest value inside.
+    notes : tuple of str
+        What a reader must know.
+    """
+
+    temperature: float
+    by: str
+    value: float
+    value_before: float
+    n_samples: int
+    n_unobserved: int
+    at_bound: bool
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class VectorScaling:
+    """A scale and a bias for each column.
+
+    Attributes
+    ----------
+    scale, bias : tuple of float
+        Of each column, in the model's order.
+    nll, nll_before : float
+    n_samples : int
+        Samples whose truth is observed: those it was fitted on.
+    notes : tuple of str
+    """
+
+    scale: tuple[float, ...]
+    bias: tuple[float, ...]
+    nll: float
+    nll_before: float
+    n_samples: int
+    notes: tuple[str, ...]
+
+    def apply(self, logits: ArrayLike) -> NDArray[np.float64]:
+        """Return the logits, shape (n, n_columns), scaled and shifted: give them as outputs="logits"."""
+        given = np.asarray(logits, dtype=np.float64)
+        if given.ndim != 2 or given.shape[1] != len(self.scale):
+            raise InputError(f"logits: shape {given.shape} given, expected (n_samples, {len(self.scale)})")
+        scaled: NDArray[np.float64] = given * np.array(self.scale) + np.array(self.bias)
+        return scaled
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+
+def fit_temperature(
+    P: OutputStream,
+    truth: Iterable[str | int],
+    *,
+    by: By = "nll",
+    adapter: Adapter | None = None,
+    space: MetricSpace | None = None,
+    columns: Iterable[str] | None = None,
+    outputs: OutputKind = "logits",
+    bins: int = BINS,
+    scheme: BinScheme = "width",
+) -> TemperatureFit:
+    """Return the temperature that makes a measure smallest on samples that the model was not trained on.
+
+    Parameters
+    ----------
+    P : array_like of shape (n_samples, n_columns), sparse outputs or OutputFile
+        Logits or log-probabilities; of probabilities the logarithm is taken.
+    truth : iterable of str, length n_samples
+        Key of each sample's label; without `adapter` and `columns`, the number of its column.
+    by : {"nll", "ece", "error", "squared_distance"}, default="nll"
+        ``"nll"``: negative log-likelihood; ``"ece"``: expected calibration error of the model's own argmax;
+        ``"error"``: share of wrong answers of the Fréchet mean (that of argmax is the same at every
+        temperature); ``"squared_distance"``: E[d^2] of the Fréchet mean. The last two need an adapter.
+    adapter : Adapter, optional
+        What answers; its kind of outputs is that of P, and its own temperature only what the result is
+        compared with.
+    space : MetricSpace, optional
+        With a block bundle, for the last two measures: the space it was built from.
+    columns, outputs : optional
+        Without an adapter: keys of the columns, and what the numbers are.
+    bins, scheme : optional
+        Of the expected calibration error.
+
+    Returns
+    -------
+    TemperatureFit
+
+    Raises
+    ------
+    WeightError, UnknownLabelError
+        For faulty outputs and truths, as in `adapter.evaluation.evaluate`.
+    InputError
+        For arguments that do not fit together, and where no sample has an observed truth (``"nll"``,
+        ``"ece"``).
+    MissingExtraError
+        For ``"nll"`` without scipy.
+
+    Notes
+    -----
+    ``"nll"`` is smooth with one minimum in 1 / temperature and solved for to a relative 1e-8; the others are
+    searched on a grid of ratio 2^(1/2) that is refined five times around its best, to about 0.05 %. Of equal
+    values the temperature nearest to 1 is taken. Samples with an unobserved truth count for the last two
+    measures alone.
+
+    Examples
+    --------
+    >>> fit = fit_temperature([[2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [0.0, 2.0]], [0, 0, 1, 1])
+    >>> round(fit.temperature, 4)  # three of four are right: 2 / T = log 3
+    1.8205
+    """
+    if by not in _MEASURES:
+        raise InputError(f"by: {by!r} given; choose {', '.join(map(repr, _MEASURES))}")
+    far = by in ("error", "squared_distance")
+    if far and adapter is None:
+        raise InputError(
+            f"by: {by!r} is measured on answers of the Fréchet mean: give the adapter that makes them "
+            "(argmax answers alike at every temperature)"
+        )
+    data = LabelledOutputs(
+        P, truth, adapter=adapter, columns=columns, outputs=outputs, space=space, distances=far
+    )
+    if not far and not data.n_observed:
+        raise InputError(
+            f"truth: none of {data.n} samples has an observed label, which by={by!r} is measured on; fit "
+            "by='squared_distance'"
+        )
+
+    def measured(temperatures: list[float]) -> NDArray[np.float64]:
+        found = data.measure(temperatures, {_MEASURES[by]}, bins=bins, scheme=scheme)
+        return np.asarray(getattr(found, _MEASURES[by]))
+
+    best = _solved(data) if by == "nll" else _searched(measured)
+    own = data.adapter.temperature
+    before, value = (float(measured([t])[0]) for t in (own, best))
+    at_bound = not _LOWEST * (1 + 1e-6) < best < _HIGHEST * (1 - 1e-6)
+    return TemperatureFit(
+        temperature=best,
+        by=by,
+        value=value,
+        value_before=before,
+        n_samples=data.n,
+        n_unobserved=data.n - data.n_observed,
+        at_bound=at_bound,
+        notes=_notes(data, far, at_bound),
+    )
+
+
+def fit_vector_scaling(
+    P: OutputStream,
+    truth: Iterable[str | int],
+    *,
+    adapter: Adapter | None = None,
+    columns: Iterable[str] | None = None,
+    outputs: OutputKind = "logits",
+    penalty: float = 1e-3,
+) -> VectorScaling:
+    """Return the scale and bias of each column that make the negative log-likelihood smallest.
+
+    Parameters
+    ----------
+    P, truth, adapter, columns, outputs
+        As for `fit_temperature`; all numbers must be finite.
+    penalty : float, default=1e-3
+        Weight of ``sum((scale - 1)^2 + bias^2)`` beside the mean negative log-likelihood: what keeps columns
+        without a sample where they are.
+
+    Raises
+    ------
+    InputError
+        As for `fit_temperature`, for minus infinity, and for a penalty that is not positive.
+    MissingExtraError
+        Without scipy.
+
+    Notes
+    -----
+    Reads all rows into memory in float64; L-BFGS from scale 1 and bias 0.
+    """
+    if not (isinstance(penalty, int | float) and 0 < penalty < np.inf):
+        raise InputError(f"penalty: {penalty!r} given; a positive finite number, 0.001 by default")
+    optimize = _scipy_optimize()
+    data = LabelledOutputs(P, truth, adapter=adapter, columns=columns, outputs=outputs)
+    seen = data.column >= 0
+    if not seen.any():
+        raise InputError(f"truth: none of {data.n} samples has an observed label; there is nothing to fit on")
+    logits = np.concatenate([rows for _, rows in data.logits()])[seen]
+    column = data.column[seen]
+    if not np.isfinite(logits).all():
+        row, at = (int(i) for i in np.argwhere(~np.isfinite(logits))[0])
+        raise InputError(
+            f"P: row {np.flatnonzero(seen)[row]}, column {data.adapter.bundle.observed_keys[at]!r} is minus "
+            "infinity, which no scale moves; give finite logits"
+        )
+    n, k = logits.shape
+    own = np.zeros((n, k))
+    own[np.arange(n), column] = 1.0
+
+    def loss(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        scale, bias = parameters[:k], parameters[k:]
+        scaled = logits * scale + bias
+        probabilities = softmax(scaled, 1.0)
+        top = scaled.max(axis=1, keepdims=True)
+        log_total = np.log(np.exp(scaled - top).sum(axis=1)) + top[:, 0]
+        moved = parameters - start
+        value = float((log_total - scaled[np.arange(n), column]).mean()) + penalty * float(moved @ moved)
+        pull = (probabilities - own) / n
+        slope = np.concatenate([(pull * logits).sum(axis=0), pull.sum(axis=0)])
+        return value, slope + 2 * penalty * moved
+
+    start = np.concatenate([np.ones(k), np.zeros(k)])
+    solved = optimize.minimize(
+        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 1000, "ftol": 1e-12, "gtol": 1e-8}
+    )
+    moved = solved.x - start
+    given = {key: i for i, key in enumerate(data.adapter.bundle.observed_keys)}
+    order = [given[key] for key in data.adapter.observed]
+    absent = k - len(np.unique(column))
+    notes = _notes(data, False, False)
+    if absent:
+        notes += (f"{absent} of {k} columns have no sample: only the penalty says what becomes of them",)
+    return VectorScaling(
+        scale=tuple(solved.x[:k][order].tolist()),
+        bias=tuple(solved.x[k:][order].tolist()),
+        nll=float(solved.fun) - penalty * float(moved @ moved),
+        nll_before=loss(start)[0],
+        n_samples=n,
+        notes=notes,
+    )
+
+
+def _solved(data: LabelledOutputs) -> float:
+    """Return the temperature at which the derivative of the negative log-likelihood is 0, or an end."""
+    optimize = _scipy_optimize()
+    data.measure([1.0], {"nll"})  # refuses truths of probability 0
+
+    def slope(log_temperature: float) -> float:
+        """Return the derivative by 1 / temperature: the logit expected by the model minus the true one."""
+        total = 0.0
+        for of, logits in data.logits():
+            column = data.column[of]
+            seen = column >= 0
+            rows, at = logits[seen], column[seen]
+            rows = rows - rows.max(axis=1, keepdims=True)
+            weights = softmax(rows, float(np.exp(log_temperature)))
+            expected = np.where(weights > 0, weights * np.where(weights > 0, rows, 0.0), 0.0).sum(axis=1)
+            total += float((expected - rows[np.arange(len(rows)), at]).sum())
+        return total
+
+    low, high = np.log(_LOWEST), np.log(_HIGHEST)
+    if slope(low) <= 0:  # still too flat at the sharpest
+        return _LOWEST
+    if slope(high) >= 0:
+        return _HIGHEST
+    return float(np.exp(optimize.brentq(slope, low, high, xtol=1e-9)))
+
+
+def _searched(measured: Any) -> float:
+    """Return the temperature of the smallest value on a grid that is refined around its best."""
+    low, high = np.log2(_LOWEST), np.log2(_HIGHEST)
+    powers = np.linspace(low, high, _COARSE)
+    best, least = 0.0, np.inf
+    for _ in range(_ROUNDS + 1):
+        values = measured((2.0**powers).tolist())
+        for power, value in zip(powers.tolist(), values.tolist(), strict=True):
+            if (value, abs(power)) < (least, abs(best)):
+                best, least = power, value
+        step = powers[1] - powers[0]
+        powers = np.linspace(max(best - step, low), min(best + step, high), _FINE)
+    return float(2.0**best)
+
+
+def _notes(data: LabelledOutputs, far: bool, at_bound: bool) -> tuple[str, ...]:
+    notes = []
+    left = data.n - data.n_observed
+    if not left:
+        notes.append(CAVEAT)
+    elif not far:
+        notes.append(f"{left} of {data.n} samples have an unobserved truth and do not count here")
+    if at_bound:
+        notes.append(
+            "the best temperature is an end of the range: the samples are separable, too few, or carry no "
+            "information; do not use it without evaluating it on other samples"
+        )
+    if data.n < _FEW:
+        notes.append(f"{data.n} samples are few; the temperature is uncertain")
+    return tuple(notes)
+
+
+def _scipy_optimize() -> Any:
+    try:
+        from scipy import optimize
+    except ImportError as error:
+        raise MissingExtraError.of("scipy", "service", "fitting a calibration") from error
+    return optimize

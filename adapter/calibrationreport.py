@@ -1,0 +1,157 @@
+"""All that calibration has to say of one model on one label space, as one record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from adapter.calibration import By, TemperatureFit, fit_temperature
+from adapter.calibrationerror import BINS, Reliability
+from adapter.evaluationtext import Table, bullets, shown
+from adapter.rowblocks import OutputStream
+from adapter.scorer import Adapter
+from adapter.temperatures import LabelledOutputs
+from adapter.tradeoff import BETAS, TEMPERATURES, BetaTable, TradeOff, beta_table, trade_off
+from ontology.geometry import MetricSpace
+
+__all__ = ["CalibrationReport", "calibrate"]
+
+
+@dataclass(frozen=True)
+class CalibrationReport:
+    """A fitted temperature and what surrounds it.
+
+    Attributes
+    ----------
+    fit : TemperatureFit
+    trade_off : TradeOff
+        The fitted temperature is among its temperatures.
+    equal_mass : Reliability
+        At the default temperature, in bins of equal numbers of samples.
+    fitted : Reliability
+        At the fitted temperature, in bins of equal width.
+    betas : BetaTable
+        At the default, the ECE-best, the Loki-best and the fitted temperature.
+    """
+
+    fit: TemperatureFit
+    trade_off: TradeOff
+    equal_mass: Reliability
+    fitted: Reliability
+    betas: BetaTable
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know, each once."""
+        return tuple(dict.fromkeys((*self.fit.notes, *self.trade_off.notes)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        parts = {name: getattr(self, name) for name in ("fit", "trade_off", "betas")}
+        bins = {"equal_mass": vars(self.equal_mass), "fitted": vars(self.fitted)}
+        return {name: part.to_dict() for name, part in parts.items()} | bins | {"notes": list(self.notes)}
+
+    def render(self) -> str:
+        """Return the report as text."""
+        lines = [self._summary()]
+        for title, table in self._tables():
+            lines += [f"{title}:", *table.text()]
+        return "\n".join([*lines, *self.notes])
+
+    def to_markdown(self) -> str:
+        """Return the report as Markdown."""
+        lines = ["# Calibration", "", self._summary(), ""]
+        for title, table in self._tables():
+            lines += [f"## {title}", "", *table.markdown(), ""]
+        return "\n".join([*lines, *bullets(self.notes), ""])
+
+    def _summary(self) -> str:
+        fit = self.fit
+        return (
+            f"temperature {fit.temperature:.6g} by {fit.by}: {fit.value_before:.4g} -> {fit.value:.4g} over "
+            f"{fit.n_samples} samples, {fit.n_unobserved} of them with an unobserved truth"
+        )
+
+    def _tables(self) -> list[tuple[str, Table]]:
+        return [
+            ("Temperatures", self.trade_off.table()),
+            ("Calibration error", self._errors()),
+            ("Reliability at the default temperature", _bins(self.trade_off.reliability)),
+            ("E[d^2] by exponent and temperature", self.betas.table()),
+        ]
+
+    def _errors(self) -> Table:
+        named = {
+            "default, equal width": self.trade_off.reliability,
+            "default, equal mass": self.equal_mass,
+            "fitted, equal width": self.fitted,
+        }
+        rows = (
+            (name, *map(shown, (r.ece, r.largest_gap, r.mean_confidence, r.mean_accuracy)))
+            for name, r in named.items()
+        )
+        return Table(("", "ECE", "largest gap", "confidence", "accuracy"), tuple(rows))
+
+
+def calibrate(
+    adapter: Adapter,
+    P: OutputStream,
+    truth: Iterable[str],
+    *,
+    by: By = "nll",
+    space: MetricSpace | None = None,
+    temperatures: Iterable[float] = TEMPERATURES,
+    betas: Iterable[float] = BETAS,
+    bins: int = BINS,
+) -> CalibrationReport:
+    """Fit a temperature and measure what others would do.
+
+    Parameters
+    ----------
+    adapter, P, truth, by, space, bins
+        As for `adapter.calibration.fit_temperature`.
+    temperatures, betas : iterable of float
+        As for `adapter.tradeoff.trade_off` and `adapter.tradeoff.beta_table`.
+
+    Raises
+    ------
+    GroveError
+        As `fit_temperature`.
+
+    Examples
+    --------
+    >>> from ontology.labelgraph import LabelGraph
+    >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+    >>> graph = LabelGraph.from_edges(pairs)
+    >>> adapter = Adapter.from_graph(graph, ["oak", "elm", "moss"], outputs="logits")
+    >>> P = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.9, 0.0]]
+    >>> report = calibrate(adapter, P, ["oak", "elm", "moss", "tree"], by="squared_distance")
+    >>> report.fit.value_before, report.fit.value
+    (0.75, 0.0)
+    """
+    truths, exponents = list(truth), list(betas)
+    adapter = adapter.pinned()
+    fit = fit_temperature(P, truths, by=by, adapter=adapter, space=space, bins=bins)
+    curve = trade_off(
+        adapter, P, truths, space=space, temperatures=[*temperatures, fit.temperature], bins=bins
+    )
+    data = LabelledOutputs(P, truths, adapter=adapter)
+    marked = [curve.default, curve.loki_best, *([] if curve.ece_best is None else [curve.ece_best])]
+    degrees = sorted({*(curve.temperatures[i] for i in marked), fit.temperature})
+    return CalibrationReport(
+        fit=fit,
+        trade_off=curve,
+        equal_mass=data.reliability(adapter.temperature, bins=bins, scheme="mass"),
+        fitted=data.reliability(fit.temperature, bins=bins),
+        betas=beta_table(adapter, P, truths, space=space, betas=exponents, temperatures=degrees),
+    )
+
+
+def _bins(found: Reliability) -> Table:
+    rows = []
+    for i, count in enumerate(found.counts):
+        if count:
+            ends = f"{found.edges[i]:.3f} .. {found.edges[i + 1]:.3f}"
+            rows.append((ends, str(count), shown(found.confidence[i]), shown(found.accuracy[i])))
+    return Table(("confidence", "samples", "mean confidence", "accuracy"), tuple(rows))

@@ -1,0 +1,137 @@
+"""What an evaluation found, as records that JSON, text and Markdown are made of."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from adapter.bootstrap import Interval
+from adapter.bundlechecks import UNIT
+from adapter.calibrationerror import Reliability
+from adapter.measures import Scores
+from adapter.verdict import Verdict
+from ontology.errors import InputError
+
+__all__ = ["RULES", "Branch", "Evaluation", "RuleResult"]
+
+RULES = ("loki", "argmax", "constant", "observed_only", "crm", "nearest_observed")
+"""The rules of a report, in its order."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One rule's scores over the samples whose truth is in one branch of the hierarchy."""
+
+    key: str
+    scores: Scores
+
+
+@dataclass(frozen=True)
+class RuleResult:
+    """One rule: its scores over all samples, and over parts of them.
+
+    Attributes
+    ----------
+    rule : str
+    all, observed, unobserved : Scores
+        Over all samples, and over those whose truth is observed or is not.
+    branches : tuple of Branch
+        In canonical order, those with samples alone; empty without a tree.
+    severity : tuple of int
+        Number of samples whose distance falls into each bin of `Evaluation.severity_edges`.
+    interval : Interval
+        Of E[d^2].
+    difference : Interval
+        Of E[d^2] minus that of loki, samples paired: above 0 where loki is better.
+    """
+
+    rule: str
+    all: Scores
+    observed: Scores
+    unobserved: Scores
+    branches: tuple[Branch, ...]
+    severity: tuple[int, ...]
+    interval: Interval
+    difference: Interval
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What `evaluate` found; ``evaluation["loki"]`` is the result of one rule.
+
+    Attributes
+    ----------
+    n_samples, n_labels, n_observed : int
+    diameter : float
+        Of the allowed labels, in edge-weight units.
+    bundle : str
+        Digest of the bundle that was scored.
+    outputs : str
+        What the model emits.
+    temperature, beta : float
+        Of the adapter.
+    constant : str
+        Key that the constant rule answers.
+    constant_from : {"the training labels", "the truth itself"}
+        What it is the Fréchet mean of; the latter flatters it.
+    top_k : int
+        The k of top-k accuracy.
+    branch_level : int or None
+        Level of the tree whose labels are the branches; None without a tree.
+    level : float
+        Of the intervals.
+    resamples, seed : int
+        Of the bootstrap.
+    severity_edges : tuple of float
+        Bins of the histograms, each closed below and open above (the last: closed); of width 1 where all
+        distances are whole numbers.
+    calibration : Reliability
+        Of the model's own argmax, over the samples whose truth is observed.
+    rules : tuple of RuleResult
+    verdict : Verdict
+    notes : tuple of str
+        What a reader must know, such as a rule that could not be applied.
+    """
+
+    n_samples: int
+    n_labels: int
+    n_observed: int
+    diameter: float
+    bundle: str
+    outputs: str
+    temperature: float
+    beta: float
+    constant: str
+    constant_from: str
+    top_k: int
+    branch_level: int | None
+    level: float
+    resamples: int
+    seed: int
+    severity_edges: tuple[float, ...]
+    calibration: Reliability
+    rules: tuple[RuleResult, ...]
+    verdict: Verdict
+    notes: tuple[str, ...]
+
+    def __getitem__(self, rule: str) -> RuleResult:
+        for result in self.rules:
+            if result.rule == rule:
+                return result
+        raise InputError(f"rule {rule!r} is not among {', '.join(r.rule for r in self.rules)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self) | {"unit": UNIT, "rules": {r.rule: asdict(r) for r in self.rules}}
+
+    def render(self) -> str:
+        """Return the report as text for people: verdict, tables, notes."""
+        from adapter.evaluationtext import as_text
+
+        return as_text(self)
+
+    def to_markdown(self) -> str:
+        """Return the same report as Markdown."""
+        from adapter.evaluationtext import as_markdown
+
+        return as_markdown(self)

@@ -1,0 +1,185 @@
+"""What is counted of each rule while samples pass by, and what the counts come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.ancestry import Ancestry
+
+__all__ = ["RuleSums", "Scores", "Severity", "TruthAndAnswer"]
+
+_BINS = 20
+_MOST_BINS = 1000
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Means over some samples; None where there is no sample, or where nothing says it.
+
+    Attributes
+    ----------
+    n : int
+        Number of samples.
+    mean_squared_distance : float or None
+        E[d^2], in squared edge-weight units.
+    mean_distance : float or None
+        E[d], in edge-weight units.
+    normalized : float or None
+        E[d^2] / diameter^2; None also where the diameter is 0.
+    accuracy : float or None
+        Share of answers that are the truth.
+    top_k_accuracy : float or None
+        Share of samples whose truth is among the first k answers; None for rules that rank nothing.
+    lca_height : float or None
+        Mean height of the lowest common ancestor of answer and truth: edges from there down to the deepest
+        label below it. With a tree only, as what follows.
+    hierarchical_precision, hierarchical_recall, hierarchical_f : float or None
+        With the set of ancestors of a label, itself included and the root left out: what the sets of answers
+        and truths share, as a part of the sets of the answers, of the truths, and twice that as a part of
+        both, each summed over all samples. None where the sum divided by is 0.
+    """
+
+    n: int
+    mean_squared_distance: float | None
+    mean_distance: float | None
+    normalized: float | None
+    accuracy: float | None
+    top_k_accuracy: float | None = None
+    lca_height: float | None = None
+    hierarchical_precision: float | None = None
+    hierarchical_recall: float | None = None
+    hierarchical_f: float | None = None
+
+
+@dataclass(frozen=True)
+class TruthAndAnswer:
+    """One rule's answers to a block of samples, in numbers.
+
+    Attributes
+    ----------
+    distance : ndarray of shape (m,), dtype=float64
+    correct : ndarray of shape (m,), dtype=bool
+    within : ndarray of shape (m,), dtype=bool, or None
+        Whether the truth is among the first k answers.
+    positions : tuple of two ndarrays of shape (m,), or None
+        Of truth and answer in the tree.
+    meet : ndarray of shape (m,), or None
+        Position where they meet.
+    """
+
+    distance: NDArray[np.float64]
+    correct: NDArray[np.bool_]
+    within: NDArray[np.bool_] | None = None
+    positions: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    meet: NDArray[np.int64] | None = None
+
+
+class RuleSums:
+    """Sums of one rule over each group of samples, in memory that does not grow with their number."""
+
+    def __init__(self, n_groups: int, diameter: float, tree: Ancestry | None) -> None:
+        self._diameter, self._tree = diameter, tree
+        self._n = np.zeros(n_groups)
+        self._sums: dict[str, NDArray[np.float64]] = {}
+
+    def add(self, group: NDArray[np.int64], block: TruthAndAnswer) -> None:
+        """Add a block of samples, each in its group."""
+        terms = {
+            "squared": block.distance * block.distance,
+            "distance": block.distance,
+            "correct": block.correct,
+        }
+        if block.within is not None:
+            terms["within"] = block.within
+        if self._tree is not None and block.positions is not None and block.meet is not None:
+            truth, answer = block.positions
+            level = self._tree.level
+            terms |= {"shared": level[block.meet], "of_truth": level[truth], "of_answer": level[answer]}
+            terms["height"] = self._tree.height[block.meet]
+        n_groups = len(self._n)
+        self._n += np.bincount(group, minlength=n_groups)
+        for name, values in terms.items():
+            held = self._sums.setdefault(name, np.zeros(n_groups))
+            held += np.bincount(group, values, minlength=n_groups)
+
+    def scores(self, groups: NDArray[np.int64] | slice = slice(None)) -> Scores:
+        """Return the scores over the samples of some groups."""
+        n = int(self._n[groups].sum())
+        if not n:
+            return Scores(0, None, None, None, None)
+        sums = {name: float(values[groups].sum()) for name, values in self._sums.items()}
+        squared = sums["squared"] / n
+        scores = Scores(
+            n=n,
+            mean_squared_distance=squared,
+            mean_distance=sums["distance"] / n,
+            normalized=squared / self._diameter**2 if self._diameter > 0 else None,
+            accuracy=sums["correct"] / n,
+            top_k_accuracy=sums["within"] / n if "within" in sums else None,
+        )
+        if "shared" not in sums:
+            return scores
+        shared, of_truth, of_answer = sums["shared"], sums["of_truth"], sums["of_answer"]
+        return Scores(
+            **vars(scores)
+            | {
+                "lca_height": sums["height"] / n,
+                "hierarchical_precision": shared / of_answer if of_answer else None,
+                "hierarchical_recall": shared / of_truth if of_truth else None,
+                "hierarchical_f": 2 * shared / (of_truth + of_answer) if of_truth + of_answer else None,
+            }
+        )
+
+
+class Severity:
+    """Histograms of distances over bins that all rules share.
+
+    Parameters
+    ----------
+    diameter : float
+        Largest distance between two answers.
+    whole : bool
+        Whether all distances are whole numbers: bins of width 1, if there are not too many.
+    """
+
+    def __init__(self, diameter: float, whole: bool) -> None:
+        self._whole = whole and diameter <= _MOST_BINS
+        bins = np.arange(np.ceil(diameter) + 2) if self._whole else np.linspace(0.0, diameter, _BINS + 1)
+        self._edges = bins if self._whole or diameter > 0 else np.zeros(1)
+        self._largest = 0.0
+        self._counts: dict[str, NDArray[np.int64]] = {}
+
+    def add(self, rule: str, distance: NDArray[np.float64]) -> None:
+        """Count the distances of a block."""
+        self._largest = max(self._largest, float(distance.max()))
+        edges = self._edges
+        bin_of = np.searchsorted(edges, distance, side="right") - 1
+        if not self._whole:  # the last bin is closed; what lies beyond the diameter follows it
+            bin_of -= distance == edges[-1]
+            bin_of = np.maximum(bin_of, 0)
+        elif self._largest >= len(edges) - 1:
+            bin_of = distance.astype(np.int64)
+        found = np.bincount(bin_of)
+        held = self._counts.get(rule, np.zeros(0, dtype=np.int64))
+        total = np.zeros(max(len(found), len(held)), dtype=np.int64)
+        total[: len(found)] += found
+        total[: len(held)] += held
+        self._counts[rule] = total
+
+    def edges(self) -> tuple[float, ...]:
+        """Return the ends of the bins."""
+        if self._whole:
+            return tuple(np.arange(max(len(self._edges), int(self._largest) + 2), dtype=np.float64).tolist())
+        if self._largest > self._edges[-1]:
+            return (*self._edges.tolist(), self._largest)
+        return tuple(self._edges.tolist()) if len(self._edges) > 1 else (0.0, 0.0)
+
+    def counts(self, rule: str) -> tuple[int, ...]:
+        """Return how many samples fall into each bin."""
+        held = self._counts[rule]
+        out = np.zeros(len(self.edges()) - 1, dtype=np.int64)
+        out[: len(held)] = held
+        return tuple(out.tolist())

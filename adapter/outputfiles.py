@@ -1,0 +1,323 @@
+"""Outputs of a model in files that may be larger than memory, read a few rows at a time.
+
+=================  ==================================================================================
+``.npy``           one array of two axes, memory-mapped
+``.npz``           one array of two axes (or one of several, by name), read as it is unpacked
+``.safetensors``   the same, memory-mapped
+``.parquet``       a number column for each label, row group after row group (needs pyarrow)
+``.csv``           a header with the names of the columns, then numbers, line after line
+=================  ==================================================================================
+
+Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import csv
+import mmap
+import os
+import tokenize
+import zipfile
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.plainfile import open_plain
+from ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError, first_few
+from ontology.safetensors_file import read_safetensors
+
+__all__ = ["FORMATS", "OutputFile", "is_number", "load_npy"]
+
+FORMATS = (".npy", ".npz", ".safetensors", ".parquet", ".csv")
+"""Endings of the names of files that are read."""
+
+_HEADER_FAULTS = (MemoryError, OverflowError, RecursionError, SyntaxError, TypeError, tokenize.TokenError)
+"""What numpy lets through from a .npy header that lies about its shape or is no literal."""
+
+
+class OutputFile:
+    """A file with a row of numbers for each sample, read from front to back as often as asked.
+
+    Parameters
+    ----------
+    path : str or path
+        Its ending says the format; see above.
+    array : str, optional
+        Which array of a ``.npz`` or ``.safetensors`` file; not needed where it has one of two axes alone.
+
+    Attributes
+    ----------
+    path : Path
+    columns : tuple of str or None
+        Names of the columns: of ``.csv`` and ``.parquet`` files.
+    n_rows : int or None
+        Number of rows; None for ``.csv``, where only reading tells.
+    n_columns : int
+
+    Raises
+    ------
+    NotFoundError
+        Where there is no such file.
+    InputError
+        For a file that is empty or damaged, of another format, or whose array does not hold numbers in two
+        axes.
+    MissingExtraError
+        For ``.parquet`` without pyarrow.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/p.npy", np.eye(3))
+    ...     file = OutputFile(f"{folder}/p.npy")
+    ...     file.n_rows, file.columns, [block.shape for block in file.blocks(2)]
+    (3, None, [(2, 3), (1, 3)])
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, array: str | None = None) -> None:
+        self.path = Path(path)
+        self.columns: tuple[str, ...] | None = None
+        self.n_rows: int | None = None
+        self._array: NDArray[Any] | None = None
+        ending = self.path.suffix
+        if ending not in FORMATS:
+            raise InputError(f"{self.path}: ends in {ending!r}; outputs are read from {', '.join(FORMATS)}")
+        if array is not None and ending not in (".npz", ".safetensors"):
+            raise InputError(f"array: {array!r} given for {self.path}, which holds no named arrays")
+        if ending == ".npy":
+            self._array = load_npy(self.path, mmap_mode="r")
+            shape, dtype = self._array.shape, self._array.dtype
+        elif ending == ".safetensors":
+            self._array = self._mapped_safetensors(array)
+            shape, dtype = self._array.shape, self._array.dtype
+        elif ending == ".npz":
+            self._member, shape, dtype = self._npz_member(array)
+        elif ending == ".parquet":
+            self.columns, n_rows = self._parquet_columns()
+            shape, dtype = (n_rows, len(self.columns)), np.dtype(np.float64)
+        else:
+            self.columns = self._csv_header()
+            shape, dtype = (-1, len(self.columns)), np.dtype(np.float64)
+        if len(shape) != 2 or dtype.kind not in "fiu":
+            raise InputError(f"{self.path}: holds {dtype} of shape {shape}; give a row of numbers per sample")
+        self.n_rows = None if shape[0] < 0 else shape[0]
+        self.n_columns = shape[1]
+
+    def blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
+        """Yield all rows, at most `n_rows` at a time, as arrays of shape (m, n_columns).
+
+        Raises
+        ------
+        InputError
+            For a cell that is no number; line or row, and column, are named.
+        """
+        if self._array is not None:
+            for start in range(0, len(self._array), n_rows):
+                yield self._array[start : start + n_rows]
+        elif self.path.suffix == ".npz":
+            yield from self._npz_blocks(n_rows)
+        elif self.path.suffix == ".parquet":
+            yield from self._parquet_blocks(n_rows)
+        else:
+            yield from self._csv_blocks(n_rows)
+
+    def read(self) -> NDArray[Any]:
+        """Return all rows at once: a memory map where the format has one."""
+        if self._array is not None:
+            return self._array
+        parts = list(self.blocks(4096))
+        return np.concatenate(parts) if parts else np.empty((0, self.n_columns))
+
+    # ---- safetensors and npz ---------------------------------------------------------------------------
+
+    def _mapped_safetensors(self, array: str | None) -> NDArray[Any]:
+        try:
+            with open_plain(self.path) as file:
+                if os.fstat(file.fileno()).st_size == 0:
+                    raise InputError(f"{self.path}: an empty file; give one array of two axes")
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            arrays, _ = read_safetensors(data, name=str(self.path))
+        except FileNotFoundError:
+            raise NotFoundError(f"{self.path}: there is no such file; check the path") from None
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read ({error}); give a file you may read") from error
+        except ArtifactError as error:
+            raise InputError(f"{error}; give a .safetensors file with one array of two axes") from error
+        return arrays[self._chosen({name: a.shape for name, a in arrays.items()}, array)]
+
+    def _npz_member(self, array: str | None) -> tuple[str, tuple[int, ...], np.dtype[Any]]:
+        found = {}
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                for name in archive.namelist():
+                    with archive.open(name) as member:
+                        found[name.removesuffix(".npy")] = name, *self._npy_header(member)
+        except FileNotFoundError:
+            raise NotFoundError(f"{self.path}: there is no such file; check the path") from None
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile, *_HEADER_FAULTS) as error:
+            raise InputError(f"{self.path}: not a .npz file of arrays of numbers ({error})") from error
+        name, shape, in_columns, dtype = found[self._chosen({n: f[1] for n, f in found.items()}, array)]
+        if min(shape, default=0) < 0:
+            raise InputError(f"{self.path}: array {name!r} has the shape {shape}; write the file again")
+        if in_columns:
+            raise InputError(
+                f"{self.path}: array {name!r} is stored column by column, and an archive is read from front "
+                "to back; save it as .npy, or np.ascontiguousarray(P) in the archive"
+            )
+        return name, shape, dtype
+
+    @staticmethod
+    def _npy_header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+        version = np.lib.format.read_magic(member)
+        if version == (1, 0):
+            return np.lib.format.read_array_header_1_0(member)
+        if version == (2, 0):
+            return np.lib.format.read_array_header_2_0(member)
+        raise ValueError(f"format version {version} of an array")
+
+    def _npz_blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
+        try:
+            with zipfile.ZipFile(self.path) as archive, archive.open(self._member) as member:
+                shape, _, dtype = self._npy_header(member)
+                width = shape[1] * dtype.itemsize
+                for start in range(0, shape[0], n_rows):
+                    n = min(n_rows, shape[0] - start)
+                    data = member.read(n * width)
+                    if len(data) != n * width:
+                        raise InputError(f"{self.path}: ends within row {start + len(data) // width}")
+                    yield np.frombuffer(data, dtype).reshape(n, shape[1])
+        except (OSError, EOFError, zipfile.BadZipFile) as error:
+            raise InputError(f"{self.path}: cannot be unpacked ({error}); write it again") from error
+
+    def _chosen(self, shapes: dict[str, tuple[int, ...]], array: str | None) -> str:
+        listed = [f"{name!r} of shape {shape}" for name, shape in shapes.items()]
+        if array is not None:
+            if array not in shapes:
+                raise InputError(f"array: {self.path} has no {array!r}; it has {first_few(listed)}")
+            return array
+        tables = [name for name, shape in shapes.items() if len(shape) == 2]
+        if len(tables) != 1:
+            raise InputError(
+                f"{self.path}: {len(tables)} arrays of two axes among {first_few(listed) or 'none'}; "
+                "name one: OutputFile(path, array=...)"
+            )
+        return tables[0]
+
+    # ---- parquet ---------------------------------------------------------------------------------------
+
+    def _parquet(self) -> Any:
+        try:
+            from pyarrow import ArrowException
+            from pyarrow.parquet import ParquetFile
+        except ImportError as error:
+            raise MissingExtraError.of("pyarrow", "service", "reading .parquet files") from error
+        try:
+            return ParquetFile(self.path)
+        except FileNotFoundError:
+            raise NotFoundError(f"{self.path}: there is no such file; check the path") from None
+        except (OSError, ArrowException) as error:
+            raise InputError(f"{self.path}: not a .parquet file ({error}); write it again") from error
+
+    def _parquet_columns(self) -> tuple[tuple[str, ...], int]:
+        from pyarrow import types
+
+        with self._parquet() as file:
+            schema = file.schema_arrow
+            for field in schema:
+                if not (types.is_integer(field.type) or types.is_floating(field.type)):
+                    raise InputError(
+                        f"{self.path}: column {field.name!r} holds {field.type}; every column is a label and "
+                        "holds numbers: leave the others out"
+                    )
+            return tuple(schema.names), file.metadata.num_rows
+
+    def _parquet_blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
+        start = 0
+        with self._parquet() as file:
+            for batch in file.iter_batches(batch_size=n_rows):
+                for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                    if column.null_count:
+                        row = start + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+                        raise InputError(f"{self.path}: row {row}, column {name!r} is empty; give a number")
+                yield np.column_stack([c.to_numpy(zero_copy_only=False) for c in batch.columns])
+                start += len(batch)
+
+    # ---- csv -------------------------------------------------------------------------------------------
+
+    def _csv_lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield (line number, cells) of every line that is not empty."""
+        try:
+            with self.path.open(encoding="utf-8-sig", newline="") as file:
+                reader = csv.reader(file)
+                try:
+                    for row in reader:
+                        if any(row):
+                            yield reader.line_num, [cell.strip() for cell in row]
+                except csv.Error as error:
+                    raise InputError(
+                        f"{self.path}:{reader.line_num}: not cells with commas between them ({error})"
+                    ) from error
+        except FileNotFoundError:
+            raise NotFoundError(f"{self.path}: there is no such file; check the path") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{self.path}: cannot be read as UTF-8 text ({error})") from error
+
+    def _csv_header(self) -> tuple[str, ...]:
+        for line, header in self._csv_lines():
+            if all(is_number(cell) for cell in header):
+                raise InputError(
+                    f"{self.path}:{line}: the first line holds numbers alone; a .csv file begins with the "
+                    "names of its columns (save numbers without names as .npy)"
+                )
+            return tuple(header)
+        raise InputError(f"{self.path}: is empty; a header with the column names comes first")
+
+    def _csv_blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
+        lines = self._csv_lines()
+        _, header = next(lines)
+        while held := list(islice(lines, n_rows)):
+            block = np.empty((len(held), len(header)))
+            for i, (line, row) in enumerate(held):
+                if len(row) != len(header):
+                    raise InputError(f"{self.path}:{line}: {len(row)} cells under a header of {len(header)}")
+                try:
+                    block[i] = row
+                except ValueError:
+                    j = next(j for j, cell in enumerate(row) if not is_number(cell))
+                    raise InputError(
+                        f"{self.path}:{line}: column {header[j]!r} holds {row[j]!r}, not a number"
+                    ) from None
+            yield block
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell of a table can be read as a number."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def load_npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
+    """Load the array of a ``.npy`` file, never unpickling.
+
+    Raises
+    ------
+    NotFoundError, InputError
+        Where there is no such file; for bytes that are no array.
+    """
+    try:
+        array = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: there is no such file; check the path") from None
+    except (OSError, ValueError, EOFError, *_HEADER_FAULTS) as error:
+        raise InputError(f"{path}: not a .npy file of numbers or strings ({error})") from error
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise InputError(f"{path}: an archive of several arrays (.npz); give one array as .npy")
+    return array

@@ -1,0 +1,118 @@
+"""Which metric over the same labels serves a model best, by errors that compare: as parts of diameter^2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from adapter.bundle import build_bundle
+from adapter.evaluation import Evaluation, evaluate
+from adapter.evaluationtext import Table, shown
+from adapter.outputs import OutputKind
+from adapter.rowblocks import OutputStream
+from adapter.scorer import Adapter
+from ontology.errors import InputError
+from ontology.geometry import MetricSpace
+
+__all__ = ["SpaceComparison", "compare_spaces"]
+
+
+@dataclass(frozen=True)
+class SpaceComparison:
+    """One evaluation for each space.
+
+    Attributes
+    ----------
+    evaluations : tuple of (str, Evaluation)
+        By name, in the order given.
+    """
+
+    evaluations: tuple[tuple[str, Evaluation], ...]
+
+    @property
+    def best(self) -> str | None:
+        """Name of the space whose E[d^2] / diameter^2 is smallest, the first of equal ones."""
+        found = [(e["loki"].all.normalized, name) for name, e in self.evaluations]
+        known = [(value, i) for i, (value, _) in enumerate(found) if value is not None]
+        return found[min(known)[1]][1] if known else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        rows = {
+            name: {"diameter": e.diameter, **{r.rule: asdict(r.all) for r in e.rules}}
+            for name, e in self.evaluations
+        }
+        return {"best": self.best, "spaces": rows}
+
+    def table(self) -> Table:
+        """Return a row for each space: E[d^2] / diameter^2 of three rules."""
+        rows = [
+            (
+                name,
+                f"{e.diameter:g}",
+                *(shown(e[rule].all.normalized) for rule in ("loki", "argmax", "constant")),
+                shown(e["loki"].all.accuracy),
+            )
+            for name, e in self.evaluations
+        ]
+        head = ("space", "diameter", "E[d^2]/diam^2", "argmax", "constant", "accuracy")
+        return Table(head, tuple(rows))
+
+
+def compare_spaces(
+    spaces: Mapping[str, MetricSpace],
+    P: OutputStream,
+    truth: Iterable[str],
+    *,
+    observed: Iterable[str],
+    train_truth: Iterable[str] | None = None,
+    outputs: OutputKind = "probabilities",
+    temperature: float = 1.0,
+) -> SpaceComparison:
+    """Evaluate the same outputs in several metric spaces over the same allowed labels.
+
+    Parameters
+    ----------
+    spaces : mapping of str to MetricSpace
+        By name; all of them hold the truths and the observed labels.
+    P, truth, observed, train_truth
+        As for `adapter.evaluation.evaluate`; P is read once for each space, so it is no iterator.
+    outputs, temperature
+        As for `Adapter`.
+
+    Raises
+    ------
+    InputError
+        For no space, an iterator, and spaces whose allowed labels differ; else as `evaluate`.
+
+    Examples
+    --------
+    >>> from ontology.geometry import CompleteSpace, metric_space
+    >>> from ontology.labelgraph import LabelGraph
+    >>> tree = metric_space(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("moss", "tree")]))
+    >>> spaces = {"tree": tree, "flat": CompleteSpace(tree.keys)}
+    >>> found = compare_spaces(spaces, [[0.5, 0.5, 0.0]], ["elm"], observed=["oak", "elm", "moss"])
+    >>> found.best, [e["loki"].all.normalized for _, e in found.evaluations]
+    ('flat', [0.25, 0.0])
+    """
+    if not spaces:
+        raise InputError("spaces: none given; give at least one, by name")
+    if hasattr(P, "__next__"):
+        raise InputError(
+            "P: an iterator can be read once, and each space reads all rows; give an array or an OutputFile"
+        )
+    first = next(iter(spaces))
+    for name, space in spaces.items():
+        if set(space.keys) != set(spaces[first].keys):
+            raise InputError(
+                f"spaces: {name!r} and {first!r} allow different labels ({space.n_labels} and "
+                f"{spaces[first].n_labels}); errors are comparable over the same ones"
+            )
+    truths, columns = list(truth), list(observed)
+    training = None if train_truth is None else list(train_truth)
+    found = []
+    for name, space in spaces.items():
+        adapter = Adapter(build_bundle(space, columns), outputs=outputs, temperature=temperature)
+        found.append((name, evaluate(adapter, P, truths, space=space, train_truth=training)))
+    return SpaceComparison(tuple(found))

@@ -1,0 +1,281 @@
+"""What a model's outputs give at other temperatures: every measure at every temperature, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.bundle import build_bundle
+from adapter.calibrationerror import BINS, BinScheme, Reliability, WidthBins, check_bins
+from adapter.outputs import OutputKind
+from adapter.rowblocks import BlockSource, OutputStream, logits_of, opened, row_blocks
+from adapter.scorer import Adapter
+from adapter.truths import LabelDistances, listed_keys, resolved, truth_indices, wrong_length
+from adapter.verdict import softmax
+from ontology.errors import InputError
+from ontology.geometry import CompleteSpace, MetricSpace
+
+__all__ = ["CAVEAT", "LabelledOutputs", "Measured", "check_temperatures"]
+
+CAVEAT = (
+    "no sample has an unobserved truth: calibration on observed classes is not calibration for unobserved "
+    "ones, and can make them worse where the observed classes are easy to tell apart"
+)
+"""What a report says where no unobserved class was in the calibration set."""
+
+Blocks = Iterator[tuple[slice, NDArray[np.float64]]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One value for each temperature.
+
+    Attributes
+    ----------
+    squared_distance, distance_error : ndarray of shape (n_temperatures,)
+        E[d^2] of the Fréchet mean, and the share of its answers that are not the truth.
+    nll, ece : ndarray of shape (n_temperatures,)
+        Of the model's probabilities, over samples whose truth is observed; NaN where there is none.
+    """
+
+    squared_distance: NDArray[np.float64]
+    distance_error: NDArray[np.float64]
+    nll: NDArray[np.float64]
+    ece: NDArray[np.float64]
+
+
+class LabelledOutputs:
+    """Outputs with their truths, read again for each question.
+
+    Parameters
+    ----------
+    P : array_like, sparse outputs or OutputFile
+        Not an iterator, which can be read only once.
+    truth : iterable of str
+        Key of each sample's label.
+    adapter : Adapter, optional
+        Whose outputs these are, and whose labels the truths.
+    columns : iterable of str, optional
+        Without an adapter: keys of the columns. Truths are then among them; by default ``"0"``, ``"1"``, ...,
+        and a truth may be the number of its column.
+    outputs : str
+        Without an adapter: what the numbers are.
+    space : MetricSpace, optional
+        That of the adapter's bundle, where this is a block and distances are asked for.
+    distances : bool
+        Whether they are.
+
+    Attributes
+    ----------
+    adapter : Adapter
+    n : int
+        Number of samples.
+    column : ndarray of shape (n,), dtype=int64
+        Column of each truth in the order of the bundle; -1 where it is not observed.
+    """
+
+    def __init__(
+        self,
+        P: OutputStream,
+        truth: Iterable[str | int],
+        *,
+        adapter: Adapter | None = None,
+        columns: Iterable[str] | None = None,
+        outputs: OutputKind = "logits",
+        space: MetricSpace | None = None,
+        distances: bool = False,
+    ) -> None:
+        if isinstance(P, Iterator):
+            raise InputError(
+                "P: an iterator can be read once, and calibration reads rows several times; give an array "
+                "or an OutputFile"
+            )
+        if adapter is None:
+            adapter, truth = _flat(P, list(truth), columns, outputs)
+        elif columns is not None:
+            raise InputError("columns: the adapter has its columns; leave them out")
+        self.adapter = adapter = adapter.pinned()
+        self._rows, n_rows = opened(adapter, P)
+        listed = listed_keys("truth", truth)
+        if not listed or n_rows not in (None, len(listed)):
+            raise wrong_length(len(listed), f"{n_rows} rows of P")
+        whole = resolved(adapter, None, space)[1] if distances else None
+        self._truths = truth_indices(adapter, adapter.bundle.points, listed)
+        self._distance = None if whole is None else LabelDistances(adapter, whole)
+        self.n = len(listed)
+        of_label = np.full(adapter.n_labels + 1, -1)
+        bundle = adapter.bundle
+        allowed = np.searchsorted(bundle.allowed, bundle.observed).clip(max=bundle.n_labels - 1)
+        inside = bundle.allowed[allowed] == bundle.observed
+        of_label[allowed[inside]] = np.flatnonzero(inside)
+        self.column = of_label[self._truths]
+
+    @property
+    def n_observed(self) -> int:
+        """Number of samples whose truth is observed."""
+        return int(np.count_nonzero(self.column >= 0))
+
+    def logits(self) -> Blocks:
+        """Yield which samples, and their logits with columns in the order of the bundle."""
+        stop = 0
+        for start, block in row_blocks(self.adapter, self._rows):
+            stop = start + len(block)
+            if stop > self.n:
+                raise wrong_length(self.n, f"{stop} rows of P or more")
+            yield slice(start, stop), logits_of(self.adapter, block)
+        if stop != self.n:
+            raise wrong_length(self.n, f"{stop} rows of P")
+
+    def squared(
+        self, of: slice, weights: NDArray[np.float64], adapter: Adapter | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the squared distance of the Fréchet mean of each row, and whether it is the truth."""
+        truths = self._truths[of]
+        answers = (adapter or self.adapter).score(weights).index[:, 0]
+        if self._distance is None:
+            raise InputError("P: distances were not asked for")
+        return self._distance(truths, answers) ** 2, answers == truths
+
+    def measure(
+        self,
+        temperatures: Sequence[float],
+        what: Collection[str] = ("squared_distance", "nll", "ece"),
+        *,
+        bins: int = BINS,
+        scheme: BinScheme = "width",
+    ) -> Measured:
+        """Return what each temperature gives; of what is not in `what`, NaN.
+
+        Notes
+        -----
+        One pass; memory for bins of equal mass: 9 bytes for each sample and temperature.
+        """
+        check_bins(bins, scheme)
+        n = len(temperatures)
+        squared, wrong, nll = np.zeros((3, n))
+        spread = [_Bins(bins, scheme) for _ in temperatures]
+        n_observed = self.n_observed
+        for of, logits in self.logits():
+            column = self.column[of]
+            seen = np.flatnonzero(column >= 0)
+            if "nll" in what:
+                self._refuse_impossible(of, logits, seen, column)
+            for i, temperature in enumerate(temperatures):
+                weights = softmax(logits, temperature)
+                if "squared_distance" in what or "distance_error" in what:
+                    distance, right = self.squared(of, weights)
+                    squared[i] += distance.sum()
+                    wrong[i] += np.count_nonzero(~right)
+                if "nll" in what:
+                    nll[i] += _negative_log_likelihood(logits[seen], column[seen], temperature)
+                if "ece" in what:
+                    confidence, correct = top_of(weights[seen], column[seen], self._first)
+                    spread[i].add(confidence, correct)
+        missing = np.full(n, np.nan)
+        with_distances = "squared_distance" in what or "distance_error" in what
+        ece = [b.reliability().ece for b in spread] if "ece" in what and n_observed else missing
+        return Measured(
+            squared / self.n if with_distances else missing,
+            wrong / self.n if with_distances else missing,
+            nll / n_observed if "nll" in what and n_observed else missing,
+            np.array(ece, dtype=np.float64),
+        )
+
+    def reliability(
+        self, temperature: float, *, bins: int = BINS, scheme: BinScheme = "width"
+    ) -> Reliability:
+        """Return the reliability diagram at one temperature, over samples whose truth is observed."""
+        check_bins(bins, scheme)
+        spread = _Bins(bins, scheme)
+        for of, logits in self.logits():
+            column = self.column[of]
+            seen = column >= 0
+            spread.add(*top_of(softmax(logits[seen], temperature), column[seen], self._first))
+        return spread.reliability()
+
+    @property
+    def _first(self) -> NDArray[np.int64]:
+        """Columns of the bundle in canonical order: the first of equal ones is the model's own answer."""
+        return np.argsort(self.adapter.bundle.observed)
+
+    def _refuse_impossible(
+        self, of: slice, logits: NDArray[np.float64], seen: NDArray[np.int64], column: NDArray[np.int64]
+    ) -> None:
+        bad = seen[np.isneginf(logits[seen, column[seen]])]
+        if len(bad):
+            row = int(bad[0])
+            key = self.adapter.bundle.observed_keys[int(column[row])]
+            raise InputError(
+                f"P: row {of.start + row} gives its truth {key!r} the probability 0 (and {len(bad) - 1} more "
+                f"of rows {of.start} to {of.stop - 1}): the log-likelihood is minus infinity at every "
+                "temperature; give logits, or fit by='squared_distance' or by='ece'"
+            )
+
+
+class _Bins:
+    """Bins of either scheme, filled a block at a time."""
+
+    def __init__(self, bins: int, scheme: BinScheme) -> None:
+        self._width = WidthBins(bins) if scheme == "width" else None
+        self._bins = bins
+        self._kept: list[tuple[NDArray[np.float64], NDArray[np.bool_]]] = []
+
+    def add(self, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> None:
+        if self._width is not None:
+            self._width.add(confidence, correct)
+        else:
+            self._kept.append((confidence, correct))
+
+    def reliability(self) -> Reliability:
+        if self._width is not None:
+            return self._width.reliability()
+        confidence, correct = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
+        return Reliability.of(confidence, correct, bins=self._bins, scheme="mass")
+
+
+def top_of(
+    weights: NDArray[np.float64], column: NDArray[np.int64], first: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the largest probability of each row, and whether its column is the truth."""
+    best = first[weights[:, first].argmax(axis=1)]
+    return np.minimum(weights[np.arange(len(best)), best], 1.0), best == column
+
+
+def check_temperatures(temperatures: Iterable[float]) -> list[float]:
+    """Return temperatures as a list of floats, or raise `InputError`."""
+    listed = list(temperatures)
+    for value in listed:
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not (number and 0 < value < np.inf):
+            raise InputError(f"temperatures: {value!r} given; a temperature is a positive finite number")
+    if not listed:
+        raise InputError("temperatures: none given; give one or more, or leave them out")
+    return [float(value) for value in listed]
+
+
+def _negative_log_likelihood(
+    logits: NDArray[np.float64], column: NDArray[np.int64], temperature: float
+) -> float:
+    rows = (logits - logits.max(axis=1, keepdims=True)) / temperature
+    own = rows[np.arange(len(rows)), column]
+    return float((np.log(np.exp(rows).sum(axis=1)) - own).sum())
+
+
+def _flat(
+    P: Any, truth: list[Any], columns: Iterable[str] | None, outputs: OutputKind
+) -> tuple[Adapter, list[Any]]:
+    """Return an adapter of the columns alone, all at distance 1 from each other, and truths as keys."""
+    if columns is not None:
+        keys = listed_keys("columns", columns)
+        return Adapter(build_bundle(CompleteSpace(keys), keys), outputs=outputs), truth
+    if not isinstance(P, BlockSource) and np.ndim(P) != 2:
+        raise InputError(f"P: shape {np.shape(P)} given; one row for each sample, one column for each class")
+    keys = [str(i) for i in range(P.n_columns if isinstance(P, BlockSource) else np.shape(P)[1])]
+    numbers = [
+        str(key) if isinstance(key, int | np.integer) and not isinstance(key, bool) else key for key in truth
+    ]
+    return Adapter(build_bundle(CompleteSpace(keys), keys), outputs=outputs), numbers

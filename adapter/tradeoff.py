@@ -1,0 +1,223 @@
+"""What a temperature buys and costs: curves over temperatures, and a table of exponents and temperatures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from adapter.calibrationerror import BINS, BinScheme, Reliability
+from adapter.evaluationtext import Table, shown
+from adapter.rowblocks import OutputStream
+from adapter.scorer import Adapter
+from adapter.temperatures import CAVEAT, LabelledOutputs, check_temperatures
+from adapter.verdict import softmax
+from ontology.errors import InputError
+from ontology.geometry import MetricSpace
+
+__all__ = ["BETAS", "TEMPERATURES", "BetaTable", "TradeOff", "beta_table", "trade_off"]
+
+TEMPERATURES = tuple(float(t) for t in 2.0 ** np.arange(-5.0, 5.5, 0.5))
+"""Where nothing else is asked for: from 1/32 to 32, each larger by a factor of the square root of 2."""
+
+BETAS = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Exponents of the paper's ablation."""
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """Measures at each temperature, and the temperatures that stand out.
+
+    Attributes
+    ----------
+    temperatures : tuple of float
+        Ascending; the default is among them.
+    squared_distance : tuple of float
+        E[d^2] of the Fréchet mean.
+    accuracy : tuple of float
+        Share of its answers that are the truth.
+    ece : tuple of float or None
+        Of the model's own argmax, over samples whose truth is observed; None where there is none.
+    default, loki_best, ece_best : int or None
+        Index of the adapter's own temperature, of the smallest E[d^2] and of the smallest ECE; of equal ones
+        that nearest to the default.
+    reliability : Reliability
+        At the default temperature.
+    n_samples, n_unobserved : int
+    notes : tuple of str
+    """
+
+    temperatures: tuple[float, ...]
+    squared_distance: tuple[float, ...]
+    accuracy: tuple[float, ...]
+    ece: tuple[float | None, ...]
+    default: int
+    loki_best: int
+    ece_best: int | None
+    reliability: Reliability
+    n_samples: int
+    n_unobserved: int
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+    def table(self) -> Table:
+        """Return a row for each temperature, the marked ones named."""
+        rows = []
+        for i, temperature in enumerate(self.temperatures):
+            marks = {"default": self.default, "loki-best": self.loki_best, "ECE-best": self.ece_best}
+            named = ", ".join(name for name, at in marks.items() if at == i)
+            values = (self.squared_distance[i], self.ece[i], self.accuracy[i])
+            rows.append((named, f"{temperature:.4g}", *map(shown, values)))
+        return Table(("", "temperature", "E[d^2]", "ECE", "accuracy"), tuple(rows))
+
+
+@dataclass(frozen=True)
+class BetaTable:
+    """E[d^2] of the answer for each exponent of the distances and each temperature.
+
+    Attributes
+    ----------
+    betas, temperatures : tuple of float
+    squared_distance : tuple of tuple of float
+        A row for each exponent, a column for each temperature.
+    best : tuple of two int
+        Row and column of the smallest; the first of equal ones.
+    """
+
+    betas: tuple[float, ...]
+    temperatures: tuple[float, ...]
+    squared_distance: tuple[tuple[float, ...], ...]
+    best: tuple[int, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+    def table(self) -> Table:
+        """Return a row for each exponent; the smallest number has a star."""
+        rows = [
+            (f"{beta:g}", *(shown(v) + ("*" if (i, j) == self.best else "") for j, v in enumerate(values)))
+            for i, (beta, values) in enumerate(zip(self.betas, self.squared_distance, strict=True))
+        ]
+        return Table(("beta", *(f"T={t:.4g}" for t in self.temperatures)), tuple(rows))
+
+
+def trade_off(
+    adapter: Adapter,
+    P: OutputStream,
+    truth: Iterable[str],
+    *,
+    space: MetricSpace | None = None,
+    temperatures: Iterable[float] = TEMPERATURES,
+    bins: int = BINS,
+    scheme: BinScheme = "width",
+) -> TradeOff:
+    """Return E[d^2], calibration error and accuracy over temperatures.
+
+    Parameters
+    ----------
+    adapter, P, truth, space, bins, scheme
+        As for `adapter.calibration.fit_temperature`.
+    temperatures : iterable of float
+        The adapter's own is added.
+
+    Returns
+    -------
+    TradeOff
+
+    Raises
+    ------
+    GroveError
+        As for `fit_temperature`.
+
+    Notes
+    -----
+    Two passes over P; each temperature costs as much as answering once.
+
+    Examples
+    --------
+    >>> from ontology.labelgraph import LabelGraph
+    >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+    >>> graph = LabelGraph.from_edges(pairs)
+    >>> adapter = Adapter.from_graph(graph, ["oak", "elm", "moss"], outputs="logits")
+    >>> found = trade_off(adapter, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], ["oak", "elm"], temperatures=[0.25])
+    >>> found.temperatures, found.squared_distance, found.default, found.loki_best
+    ((0.25, 1.0), (0.0, 1.0), 1, 0)
+    """
+    own = adapter.temperature
+    listed = tuple(sorted({*check_temperatures(temperatures), own}))
+    data = LabelledOutputs(P, truth, adapter=adapter, space=space, distances=True)
+    found = data.measure(listed, {"squared_distance", "ece"}, bins=bins, scheme=scheme)
+    default = listed.index(own)
+
+    def smallest(values: Sequence[float]) -> int:
+        far = [abs(np.log(t / own)) for t in listed]
+        return min(range(len(listed)), key=lambda i: (values[i], far[i]))
+
+    observed = data.n_observed > 0
+    return TradeOff(
+        temperatures=listed,
+        squared_distance=tuple(found.squared_distance.tolist()),
+        accuracy=tuple((1 - found.distance_error).tolist()),
+        ece=tuple(found.ece.tolist()) if observed else (None,) * len(listed),
+        default=default,
+        loki_best=smallest(found.squared_distance.tolist()),
+        ece_best=smallest(found.ece.tolist()) if observed else None,
+        reliability=data.reliability(own, bins=bins, scheme=scheme),
+        n_samples=data.n,
+        n_unobserved=data.n - data.n_observed,
+        notes=() if data.n_observed < data.n else (CAVEAT,),
+    )
+
+
+def beta_table(
+    adapter: Adapter,
+    P: OutputStream,
+    truth: Iterable[str],
+    *,
+    space: MetricSpace | None = None,
+    betas: Iterable[float] = BETAS,
+    temperatures: Iterable[float] = (0.5, 0.7, 1.0, 1.4, 2.0),
+) -> BetaTable:
+    """Return E[d^2] of the answers that other exponents give at other temperatures.
+
+    An exponent other than 2 makes up for outputs that are not calibrated: compare rows at a temperature that
+    was fitted.
+
+    Parameters
+    ----------
+    adapter, P, truth, space
+        As for `trade_off`; the adapter's own exponent does not matter.
+    betas, temperatures : iterable of float
+
+    Raises
+    ------
+    GroveError
+        As for `trade_off`.
+    """
+    degrees = check_temperatures(temperatures)
+    exponents = list(betas)
+    if not exponents:
+        raise InputError("betas: none given; give one or more, or leave them out")
+    adapter = adapter.pinned()
+    scorers = [Adapter(adapter.bundle, beta=beta) for beta in exponents]
+    data = LabelledOutputs(P, truth, adapter=adapter, space=space, distances=True)
+    total = np.zeros((len(scorers), len(degrees)))
+    for of, logits in data.logits():
+        for j, temperature in enumerate(degrees):
+            weights = softmax(logits, temperature)
+            for i, scorer in enumerate(scorers):
+                total[i, j] += data.squared(of, weights, scorer)[0].sum()
+    total /= data.n
+    row, column = np.unravel_index(int(total.argmin()), total.shape)
+    return BetaTable(
+        betas=tuple(scorer.beta for scorer in scorers),
+        temperatures=tuple(degrees),
+        squared_distance=tuple(tuple(values) for values in total.tolist()),
+        best=(int(row), int(column)),
+    )

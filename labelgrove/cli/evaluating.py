@@ -1,0 +1,173 @@
+"""``grove evaluate`` and ``grove calibrate``: a model's outputs measured against the truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from labelgrove.cli.common import Progress, emit, json_option, write_file
+from labelgrove.cli.scoring import load_model, model_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from adapter import Adapter
+    from ontology.geometry import MetricSpace, TreeSpace
+
+__all__ = ["calibrate", "evaluate"]
+
+
+def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what both commands ask beside the model: the truth, the ontology, where the report goes."""
+    options = (
+        click.argument("truth", type=click.Path(path_type=Path)),
+        click.option(
+            "--ontology",
+            help="The ontology of a bundle on a graph metric, unless BUNDLE names it (trees need none).",
+        ),
+        click.option(
+            "--markdown",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="File to write the report to, as Markdown.",
+        ),
+        json_option,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@model_options
+@_report_options
+@click.option(
+    "--train-truth",
+    type=click.Path(path_type=Path),
+    help="Labels of the training samples: what the constant baseline may know.",
+)
+@click.option(
+    "--hierarchy",
+    is_flag=True,
+    help="On a graph metric: read ancestors and branches along the first parents of the ontology.",
+)
+@click.option(
+    "--branch-level", default=1, show_default=True, type=click.IntRange(0), help="1: children of the root."
+)
+@click.option("--top", default=5, show_default=True, type=click.IntRange(1), help="The k of top-k accuracy.")
+@click.option(
+    "--level",
+    default=0.95,
+    show_default=True,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Of the intervals.",
+)
+@click.option(
+    "--resamples", default=1000, show_default=True, type=click.IntRange(1), help="Draws of the bootstrap."
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the draws.")
+def evaluate(
+    bundle: str,
+    outputs: Path,
+    truth: Path,
+    train_truth: Path | None,
+    ontology: str | None,
+    hierarchy: bool,
+    branch_level: int,
+    top: int,
+    level: float,
+    resamples: int,
+    seed: int,
+    markdown: Path | None,
+    as_json: bool,
+    **model: Any,
+) -> None:
+    """Measure the answers to OUTPUTS against TRUTH (one label key per line), beside every baseline.
+
+    The report shows the Fréchet mean (loki), argmax, a constant answer, the Fréchet mean among observed
+    labels, CRM, and the observed label nearest to the truth, which no rule that answers with observed labels
+    can beat; and it ends in a verdict. OUTPUTS may be larger than memory.
+    """
+    from adapter import evaluate as measure
+    from labelgrove.tables import read_truth
+
+    adapter, file = load_model(bundle, outputs, **model)
+    space, tree = _spaces(bundle, ontology, adapter, hierarchy)
+    truths = read_truth(truth)
+    training = None if train_truth is None else read_truth(train_truth)
+    with Progress(f"evaluate {len(truths):,} rows").shown():
+        result = measure(
+            adapter,
+            file,
+            truths,
+            space=space,
+            train_truth=training,
+            hierarchy=tree,
+            branch_level=branch_level,
+            top_k=top,
+            level=level,
+            resamples=resamples,
+            seed=seed,
+        )
+    if markdown is not None:
+        write_file(markdown, result.to_markdown().encode(), "the report")
+    emit(result.to_dict(), as_json, result.render)
+
+
+@click.command()
+@model_options
+@_report_options
+@click.option(
+    "--measure",
+    type=click.Choice(["nll", "ece", "error", "squared_distance"]),
+    default="nll",
+    show_default=True,
+    help="What the temperature makes smallest.",
+)
+@click.option("--bins", default=15, show_default=True, type=click.IntRange(1), help="Of calibration errors.")
+def calibrate(
+    bundle: str,
+    outputs: Path,
+    truth: Path,
+    ontology: str | None,
+    measure: Any,
+    bins: int,
+    markdown: Path | None,
+    as_json: bool,
+    **model: Any,
+) -> None:
+    """Fit a temperature to OUTPUTS and their TRUTH, samples that the model was not trained on.
+
+    The report shows E[d^2], calibration error and accuracy over temperatures, with the default, the best for
+    E[d^2] and the best for the calibration error marked; the bins of the reliability diagram; and E[d^2] for
+    other exponents of the distances.
+    """
+    from adapter.calibrationreport import calibrate as fitted
+    from labelgrove.tables import read_truth
+
+    adapter, file = load_model(bundle, outputs, **model)
+    space, _ = _spaces(bundle, ontology, adapter, False)
+    truths = read_truth(truth)
+    with Progress(f"calibrate on {len(truths):,} rows").shown():
+        result = fitted(adapter, file, truths, by=measure, space=space, bins=bins)
+    if markdown is not None:
+        write_file(markdown, result.to_markdown().encode(), "the report")
+    emit(result.to_dict(), as_json, result.render)
+
+
+def _spaces(
+    bundle: str, ontology: str | None, adapter: Adapter, hierarchy: bool
+) -> tuple[MetricSpace | None, TreeSpace | None]:
+    """Return what measures between the labels of a block, and its tree where that is asked for."""
+    if ontology is None and "/" in bundle and not Path(bundle).exists():
+        ontology = bundle.partition("/")[0]
+    if ontology is None or adapter.space is not None:
+        return None, None
+    from ontology.geometry import metric_space
+    from ontology.workspace import Workspace
+
+    with Workspace.open() as workspace:
+        graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
+    space = metric_space(graph, cast("Any", adapter.bundle.metric), list(adapter.keys))
+    return space, cast("TreeSpace", metric_space(graph, "tree")) if hierarchy else None

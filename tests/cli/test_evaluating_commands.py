@@ -1,0 +1,116 @@
+"""``grove evaluate`` and ``grove calibrate`` from file to report, and every wrong use with its exit code."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from adapter.bundle import build_bundle
+from labelgrove.cli import grove
+from ontology.labelgraph import LabelGraph
+
+GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
+COLUMNS = ["oak", "elm", "moss"]
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    """A folder with a bundle, the outputs of 40 samples and their truth; no workspace, no server."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GROVE_HOME", str(tmp_path / "home"))
+    build_bundle(GRAPH, COLUMNS).save("plants.safetensors")
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0, 2, (40, 3))
+    np.save("logits.npy", logits)
+    np.save("p.npy", np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True))
+    Path("truth.txt").write_text("\n".join(GRAPH.keys[i] for i in rng.integers(0, 5, 40)) + "\n")
+    Path("seen.txt").write_text("\n".join(COLUMNS[i] for i in rng.integers(0, 3, 40)) + "\n")
+
+    def run(*arguments, code=0):
+        result = CliRunner().invoke(grove, list(arguments))
+        assert result.exit_code == code, result.stderr or result.exception
+        return result
+
+    return run
+
+
+MODEL = ("--columns", "bundle")
+
+
+def test_evaluate_prints_json_and_writes_markdown(call):
+    found = call(
+        "evaluate", "plants.safetensors", "p.npy", "truth.txt", *MODEL, "--json", "--markdown", "r.md"
+    )
+    result = json.loads(found.stdout)
+    assert set(result["verdict"]) == {"answer", "reason", "temperature"}
+    assert result["n_samples"] == 40
+    assert result["rules"]["loki"]["all"]["hierarchical_f"] > 0
+    page = Path("r.md").read_text(encoding="utf-8")
+    assert f"**{result['verdict']['answer']}**" in page
+    assert "wrote the report to r.md" in found.stderr
+    text = call("evaluate", "plants.safetensors", "p.npy", "truth.txt", *MODEL).stdout
+    assert "verdict: " in text.splitlines()[-1]
+
+
+def test_logits_a_table_and_an_archive_give_the_report_of_the_probabilities(call):
+    def rules(*arguments):
+        found = json.loads(call("evaluate", "plants.safetensors", *arguments, "--json").stdout)["rules"]
+        return {rule: scores["severity"] for rule, scores in found.items()}
+
+    P = np.load("p.npy")
+    pq.write_table(pa.table({c: P[:, i] for i, c in enumerate(COLUMNS)}).select(COLUMNS[::-1]), "p.parquet")
+    np.savez("p.npz", a=P, b=P[:, :2])
+    expected = rules("p.npy", "truth.txt", *MODEL)
+    assert rules("logits.npy", "truth.txt", *MODEL, "--emits", "logits") == expected
+    assert rules("p.parquet", "truth.txt") == expected
+    assert rules("p.npz", "truth.txt", *MODEL, "--array", "a") == expected
+    cold = rules("logits.npy", "truth.txt", *MODEL, "--emits", "logits", "--temperature", "0.001")
+    assert cold["loki"] == expected["argmax"]
+
+
+def test_options_reach_the_evaluation(call):
+    arguments = ("--top", "2", "--level", "0.8", "--resamples", "50", "--seed", "3", "--branch-level", "2")
+    result = json.loads(
+        call("evaluate", "plants.safetensors", "p.npy", "truth.txt", *MODEL, *arguments, "--json").stdout
+    )
+    named = [result[name] for name in ("top_k", "level", "resamples", "seed", "branch_level")]
+    assert named == [2, 0.8, 50, 3, 2]
+
+
+def test_calibrate_prints_the_temperature_and_what_surrounds_it(call):
+    arguments = ("calibrate", "plants.safetensors", "logits.npy", "seen.txt", *MODEL, "--emits", "logits")
+    result = json.loads(call(*arguments, "--json", "--markdown", "c.md").stdout)
+    assert result["fit"]["by"] == "nll"
+    assert result["fit"]["value"] <= result["fit"]["value_before"]
+    assert "not calibration for unobserved" in result["notes"][0]
+    assert Path("c.md").read_text(encoding="utf-8").startswith("# Calibration\n")
+    text = call(*arguments, "--measure", "squared_distance", "--bins", "5").stdout
+    assert "by squared_distance" in text
+    assert "loki-best" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("p.npy", "truth.txt"), 2, "--columns"),
+        (("p.npy", "nothing.txt", *MODEL), 4, "no such file"),
+        (("nothing.npy", "truth.txt", *MODEL), 4, "no such file"),
+        (("logits.npy", "truth.txt", *MODEL), 2, "--emits logits"),
+        (("p.npy", "truth.txt", *MODEL, "--temperature", "2"), 2, "temperature: 2.0"),
+        (("p.npy", "truth.txt", *MODEL, "--markdown", "no/folder.md"), 2, "cannot be written"),
+        (("p.npy", "few.txt", *MODEL), 2, "1 labels for 40 rows"),
+        (("p.npy", "foreign.txt", *MODEL), 4, "row 0 'fern'"),
+    ],
+)
+@pytest.mark.parametrize("command", ["evaluate", "calibrate"])
+def test_a_wrong_use_has_its_exit_code(call, command, arguments, code, said):
+    Path("few.txt").write_text("oak\n")
+    Path("foreign.txt").write_text("fern\n" * 40)
+    np.save("p.npy", np.maximum(np.load("p.npy"), 1e-9))
+    found = call(command, "plants.safetensors", *arguments, code=code)
+    assert said in found.stderr
+    assert found.stdout == ""

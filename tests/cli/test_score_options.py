@@ -1,0 +1,140 @@
+"""`grove score`: what the outputs are, which labels take part, sparse outputs, a saved binding, and why."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+from click.testing import CliRunner
+
+from adapter import Adapter, SparseOutputs, Subtree, build_bundle, make_binding
+from labelgrove.cli import grove
+from ontology.labelgraph import LabelGraph
+from ontology.safetensors_file import write_safetensors
+
+GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("moss", "plant"), ("tree", "plant")])
+COLUMNS = ["oak", "elm", "moss"]
+BUNDLE = build_bundle(GRAPH, COLUMNS)
+P = np.array([[0.5, 0.375, 0.125], [0.0, 0.25, 0.75], [1.0, 0.0, 0.0]])
+
+
+@pytest.fixture
+def score(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    BUNDLE.save("b.safetensors")
+    np.save("p.npy", P)
+
+    def run(*arguments, code=0):
+        result = CliRunner().invoke(grove, ["score", "./b.safetensors", *arguments])
+        assert result.exit_code == code, (arguments, result.output, result.exception)
+        return result
+
+    return run
+
+
+def keys(result):
+    return [row["key"] for row in json.loads(result.stdout)]
+
+
+IN_ORDER = ("--columns", "bundle", "--json")
+
+
+@pytest.mark.parametrize(
+    ("given", "candidates"),
+    [
+        ("leaves", "leaves"),
+        ("observed", "observed"),
+        ("locus", "locus"),
+        ("subtree:tree", Subtree("tree")),
+        ("moss,elm", ["moss", "elm"]),
+        ("chosen.txt", ["moss", "tree"]),
+    ],
+)
+def test_candidates_take_part_and_no_others(given, candidates, score):
+    Path("chosen.txt").write_text("moss\ntree\n")
+    found = keys(score("p.npy", *IN_ORDER, "--candidates", given))
+    assert found == Adapter(BUNDLE).predict(P, candidates=candidates)
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"),
+    [
+        ("subtree:fern", 4, "no label of the tree has this key"),
+        ("oka,elm", 4, "'oka'"),
+        ("absent.txt", 4, "there is no such file"),
+    ],
+)
+def test_candidates_that_are_not_there_are_said(given, code, message, score):
+    assert message in score("p.npy", *IN_ORDER, "--candidates", given, code=code).stderr
+
+
+@pytest.mark.parametrize(
+    ("emits", "given"), [("logits", 3 * P), ("log_probabilities", np.log(P + 0.001) - 1)]
+)
+def test_what_the_numbers_are_and_their_temperature(emits, given, score):
+    np.save("given.npy", given)
+    found = json.loads(
+        score("given.npy", *IN_ORDER, "--emits", emits, "--temperature", "0.5", "--top", "2").stdout
+    )
+    expected = Adapter(BUNDLE, outputs=emits, temperature=0.5).top_k(given, 2)
+    assert [row["key"] for row in found] == [key for row in expected.keys for key in row]
+    assert [row["variance"] for row in found] == expected.values.ravel().tolist()
+    assert "a temperature divides logits" in score("p.npy", *IN_ORDER, "--temperature", "2", code=2).stderr
+
+
+def test_the_exponent_of_distances(score):
+    for beta in (1.0, 2.0, 3.0):
+        found = keys(score("p.npy", *IN_ORDER, "--beta", str(beta)))
+        assert found == Adapter(BUNDLE, beta=beta).predict(P)
+    assert "beta" in score("p.npy", *IN_ORDER, "--beta", "0", code=2).stderr
+
+
+@pytest.mark.parametrize("form", ["listed.npz", "listed.safetensors", "matrix.npz"])
+def test_rows_that_list_a_few_classes(form, score):
+    listed = SparseOutputs(
+        np.array([[0, 1], [2, 1], [0, -1]]), np.array([[0.5, 0.5], [0.75, 0.25], [1.0, 0.0]])
+    )
+    arrays = {"indices": listed.indices, "values": listed.values}
+    np.savez("listed.npz", **arrays)
+    Path("listed.safetensors").write_bytes(write_safetensors(arrays, {}))
+    dense = np.array([[0.5, 0.5, 0.0], [0.0, 0.25, 0.75], [1.0, 0.0, 0.0]])
+    scipy.sparse.save_npz("matrix.npz", scipy.sparse.coo_matrix(dense))
+    assert keys(score(form, *IN_ORDER)) == Adapter(BUNDLE).predict(listed) == Adapter(BUNDLE).predict(dense)
+    assert keys(score(form, "--columns", "moss,elm,oak", "--json")) == Adapter(
+        BUNDLE, ["moss", "elm", "oak"]
+    ).predict(listed)
+    why = json.loads(score(form, *IN_ORDER, "--explain", "1").stdout)
+    assert [part["key"] for part in why["contributions"]] == ["elm", "moss"]
+    assert "--columns" in score(form, code=2).stderr
+
+
+def test_sparse_files_that_break_a_rule_are_refused(score):
+    np.savez("outside.npz", indices=[[0, 3]], values=[[0.5, 0.5]])
+    assert "row 0 lists column 3" in score("outside.npz", *IN_ORDER, code=2).stderr
+    scipy.sparse.save_npz("matrix.npz", scipy.sparse.csr_matrix(P))
+    Path("cut.npz").write_bytes(Path("matrix.npz").read_bytes()[:-30])
+    assert "cut.npz" in score("cut.npz", *IN_ORDER, code=2).stderr
+    np.savez("pickled.npz", indices=np.array([{}]), values=np.array([{}]))
+    assert "pickled.npz" in score("pickled.npz", *IN_ORDER, code=2).stderr
+    score("absent.npz", *IN_ORDER, code=4)
+    score("absent.safetensors", *IN_ORDER, code=4)
+
+
+def test_a_saved_binding_names_the_columns(score):
+    make_binding(BUNDLE, ["moss", "oak", "elm"]).save("binding.json")
+    found = keys(score("p.npy", "--columns", "binding.json", "--json"))
+    assert found == Adapter(BUNDLE, ["moss", "oak", "elm"]).predict(P)
+    Path("other.json").write_text("{}")
+    assert "this file is no binding" in score("p.npy", "--columns", "other.json", code=2).stderr
+
+
+def test_one_row_is_explained(score):
+    why = Adapter(BUNDLE).explain(P[1])
+    assert score("p.npy", "--columns", "bundle", "--explain", "1").stdout == f"{why}\n"
+    assert json.loads(score("p.npy", *IN_ORDER, "--explain", "1").stdout)["answer"] == why.answer
+    leaf = json.loads(score("p.npy", *IN_ORDER, "--explain", "1", "--candidates", "leaves").stdout)
+    assert leaf["answer"] == Adapter(BUNDLE).explain(P[1], candidates="leaves").answer
+    score("p.npy", "--columns", "bundle", "--explain", "0", "--out", "why.txt")
+    assert Path("why.txt").read_text().startswith("answer ")
+    assert "has 3 rows" in score("p.npy", *IN_ORDER, "--explain", "3", code=2).stderr

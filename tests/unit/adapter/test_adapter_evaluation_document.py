@@ -1,0 +1,31 @@
+"""docs/evaluation.md: its examples run, and the figures it names are those of the code."""
+
+import doctest
+from pathlib import Path
+
+from adapter import bootstrap, calibrationerror, evaluation, rowblocks, verdict
+from adapter.evaluation import RULES
+from adapter.outputfiles import FORMATS
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "evaluation.md"
+
+
+def test_the_examples_run():
+    found = doctest.testfile(str(DOCUMENT), module_relative=False, encoding="utf-8")
+    assert found.failed == 0
+    assert found.attempted >= 25
+
+
+def test_the_figures_are_those_of_the_code():
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert f"Up to {bootstrap._MOST_GROUPS:,} samples" in text
+    assert f"at most {evaluation._TRIAL_ROWS:,} samples" in text
+    assert f"at most {rowblocks._BLOCK_VALUES:,} numbers" in text
+    assert f"fewer than {verdict._FEWEST} samples" in text
+    times = verdict._TIMES
+    assert f"{len(times)} temperatures from 1/{1 / times[0]:g} to {times[-1]:g} times" in text
+    assert f"takes {calibrationerror.BINS} bins" in text
+    assert all(f"| `{rule}` |" in text for rule in RULES)
+    assert all(f"`{ending}`" in text for ending in FORMATS)
+    answers = (verdict.USE, verdict.CALIBRATE, verdict.REFUSE, verdict.UNDECIDED)
+    assert all(f"| `{answer}` |" in text for answer in answers)

@@ -1,0 +1,461 @@
+"""Wrong use of an adapter: a typed error that says what to do, at once, in little memory; never an answer."""
+
+import itertools
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from adapter import Adapter, Binding, SparseOutputs, Subtree, make_binding
+from adapter.bundle import build_bundle
+from ontology.artifacts import open_store
+from ontology.errors import (
+    ArtifactError,
+    BindingError,
+    BundleError,
+    InputError,
+    NotFoundError,
+    ServiceError,
+    SettingsError,
+    SpaceError,
+    UnknownLabelError,
+    WeightError,
+)
+from ontology.labelgraph import LabelGraph
+from tests.unit.adapter.limits import limited, refused
+
+PAIRS = [("oak", "tree"), ("elm", "tree"), ("moss", "plant"), ("tree", "plant")]
+GRAPH = LabelGraph.from_edges(PAIRS)
+NAMED = LabelGraph.from_edges(PAIRS, names={"oak": "Crane", "elm": "Crane", "moss": "Moss"})
+GRID = LabelGraph.grid((3, 3))
+COLUMNS = ["oak", "elm", "moss"]
+BUNDLE, NAMED_BUNDLE = build_bundle(GRAPH, COLUMNS), build_bundle(NAMED, COLUMNS)
+BLOCK = Adapter(build_bundle(GRAPH, COLUMNS, form="block"))
+TREE, LEAVES, MEDIAN = (
+    Adapter(BUNDLE),
+    Adapter.from_graph(GRAPH, COLUMNS, labels="leaves"),
+    Adapter(BUNDLE, beta=1),
+)
+LOGITS, LOGS = Adapter(BUNDLE, outputs="logits"), Adapter(BUNDLE, outputs="log_probabilities")
+ROW = [[0.5, 0.4, 0.1]]
+MANY = np.broadcast_to(np.array(ROW[0]), (1 << 40, 3))  # rows that take no memory, until they are copied
+
+
+class OnADevice:
+    def __array__(self, *args, **kwargs):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+
+def made(**options):
+    return lambda: Adapter(BUNDLE, **options)
+
+
+def bound(columns, bundle=BUNDLE, **options):
+    return lambda: Adapter(bundle, columns, **options)
+
+
+def predicted(P, adapter=TREE, **options):
+    return lambda: adapter.predict(P, **options)
+
+
+OUTPUTS = {
+    "too few columns": (
+        predicted([[0.5, 0.5]]),
+        WeightError,
+        r"shape \(1, 2\) given, expected \(n_samples, 3\); one column for each observed .*oak, elm, moss",
+    ),
+    "three axes": (predicted([[[0.5, 0.4, 0.1]]]), WeightError, r"expected \(n_samples, 3\)"),
+    "NaN": (predicted([[0.5, np.nan, 0.1]]), WeightError, "1 rows hold NaN.*a row holds finite"),
+    "infinity": (predicted([[0.5, np.inf, 0.1]]), WeightError, "infinity .*a row holds finite"),
+    "negative": (
+        predicted([[2.0, -1.0, 0.5]]),
+        WeightError,
+        "negative .*make the adapter with outputs='logits'",
+    ),
+    "all zero": (predicted([[0.0, 0.0, 0.0]]), WeightError, "all zero .*at least one of them positive"),
+    "NaN among logits": (
+        predicted([[0.5, np.nan, 0.1]], LOGITS),
+        WeightError,
+        "NaN or plus infinity .*finite",
+    ),
+    "minus infinity alone": (
+        predicted([[-np.inf] * 3], LOGITS),
+        WeightError,
+        "minus infinity alone .*minus infinity where the probability is 0",
+    ),
+    "logits as log-probabilities": (
+        predicted([[2.0, -1.0, 0.5]], LOGS),
+        WeightError,
+        "above 0, which no log-probability is .*outputs='logits'",
+    ),
+    "logits as chances": (
+        lambda: TREE.predict_sets([[2.0, 1.0, 0.5]]),
+        WeightError,
+        "above 1.*outputs='logits'",
+    ),
+    "booleans": (predicted([[True, False, True]]), WeightError, r"dtype bool .*\.astype\(float\)"),
+    "text": (predicted([["0.5", "0.4", "0.1"]]), WeightError, "dtype <U3 given; give real numbers"),
+    "complex": (predicted([[0.5j, 0.4, 0.1]]), WeightError, "dtype complex128 given; give real numbers"),
+    "objects": (predicted([[None, 0.4, 0.1]]), WeightError, "dtype object given; give real numbers"),
+    "rows of two lengths": (
+        predicted([[0.5, 0.5], [1.0]]),
+        WeightError,
+        "different lengths .*rows of one length",
+    ),
+    "masked": (predicted(np.ma.masked_array(ROW, [[1, 0, 0]])), WeightError, "masked .*fill it first"),
+    "on a device": (predicted(OnADevice()), WeightError, "in the memory of this machine, without gradients"),
+    "sparse, outside": (
+        predicted(SparseOutputs([[0, 3]], [[0.5, 0.5]])),
+        WeightError,
+        r"row 0 lists column 3; a column is within 0\.\.2, or -1 for none",
+    ),
+    "sparse, twice": (predicted(SparseOutputs([[0, 0]], [[0.5, 0.5]])), WeightError, "twice; list each once"),
+    "sparse, two shapes": (
+        predicted(SparseOutputs([[0, 1]], [[0.5]])),
+        WeightError,
+        r"both are \(n_samples, m\)",
+    ),
+    "sparse, no numbers": (
+        predicted(SparseOutputs([[0.0, 1.0]], [[0.5, 0.5]])),
+        WeightError,
+        "indices: dtype float64 given; give whole numbers",
+    ),
+    "sparse, nothing listed": (predicted(SparseOutputs([[-1]], [[0.5]])), WeightError, "all zero .*positive"),
+    "a scipy matrix too wide": (
+        predicted(scipy.sparse.csr_matrix(np.ones((2, 4)))),
+        WeightError,
+        r"shape \(2, 4\) given, expected",
+    ),
+    "a scipy matrix with repeats": (
+        predicted(scipy.sparse.csr_matrix(([0.5, 0.5], [1, 1], [0, 2]), shape=(1, 3))),
+        WeightError,
+        r"twice.*call P\.sum_duplicates",
+    ),
+    "an unknown kind": (made(outputs="probs"), InputError, "outputs: 'probs' given; choose 'probabilities'"),
+    "temperature 0": (made(outputs="logits", temperature=0), InputError, "temperature: 0 .*positive finite"),
+    "temperature of probabilities": (
+        made(temperature=2.0),
+        InputError,
+        "a temperature divides logits: give those with outputs='logits'",
+    ),
+    "beta 0": (made(beta=0), InputError, "beta.* 0 "),
+}
+
+ANSWERS = {
+    "a rule that is none": (
+        predicted(ROW, candidates="leafs"),
+        InputError,
+        r"'leafs' is one text and no rule; give 'leaves', .*or a list of keys: \['leafs'\]",
+    ),
+    "an unknown candidate": (
+        predicted(ROW, candidates=["oka"]),
+        UnknownLabelError,
+        "'oka'.*close to it: 'oak'",
+    ),
+    "a number as candidate": (
+        predicted(ROW, candidates=[7]),
+        InputError,
+        "candidates of row 0: 7 given; one set is",
+    ),
+    "no candidate": (predicted(ROW, candidates=[]), InputError, "name at least one"),
+    "a candidate that is not allowed": (
+        predicted(ROW, LEAVES, candidates=["tree"]),
+        UnknownLabelError,
+        "'tree'",
+    ),
+    "an unknown subtree": (
+        predicted(ROW, candidates=Subtree("fern")),
+        UnknownLabelError,
+        "no label of the tree",
+    ),
+    "leaves of a block": (
+        predicted(ROW, BLOCK, candidates="leaves"),
+        SpaceError,
+        "metric='tree', or list the keys",
+    ),
+    "a subtree of a block": (
+        predicted(ROW, BLOCK, candidates=Subtree("tree")),
+        SpaceError,
+        "only a tree bundle holds; build one",
+    ),
+    "sets for other rows": (
+        predicted(ROW, candidates=[["oak"], None]),
+        InputError,
+        "2 sets for 1 rows; give one for each row, None for all",
+    ),
+    "a text among sets": (
+        predicted(ROW * 2, candidates=["oak", None]),
+        InputError,
+        r"row 0 has the text 'oak' among sets; give a list of keys: \['oak'\]",
+    ),
+    "the locus of medians": (
+        predicted(ROW, MEDIAN, candidates="locus"),
+        InputError,
+        "'locus' is of beta 2.*list",
+    ),
+    "no answer": (lambda: TREE.top_k(ROW, 0), InputError, "top.*between 1 and|k.*between 1 and|1"),
+    "more answers than labels": (lambda: TREE.top_k(ROW, 6), InputError, "6.*5"),
+    "more numbers than memory": (
+        lambda: TREE.decision_function(MANY),
+        InputError,
+        r"decision_function: .*(candidates|out)",
+    ),
+    "more probabilities than memory": (
+        lambda: TREE.predict_proba(MANY),
+        InputError,
+        r"predict_proba: .*(out|cand)",
+    ),
+    "room of another shape": (
+        lambda: TREE.decision_function(ROW, out=np.zeros((1, 3))),
+        InputError,
+        r"out: .*\(1, 5\)",
+    ),
+    "room of whole numbers": (
+        lambda: TREE.decision_function(ROW, out=np.zeros((1, 5), dtype=int)),
+        InputError,
+        "out: .*float64",
+    ),
+    "a set for each row of numbers": (
+        lambda: TREE.decision_function(ROW, candidates=[["oak"]]),
+        InputError,
+        "candidates",
+    ),
+    "scale 0": (lambda: TREE.predict_proba(ROW, scale=0), InputError, "it is positive, and 1 by default"),
+    "a negative margin": (lambda: TREE.back_off(ROW, -1), InputError, "margin.*-1"),
+    "backing off on a block": (lambda: BLOCK.back_off(ROW, 0.1), SpaceError, "tree"),
+    "threshold 0": (lambda: TREE.predict_sets(ROW, threshold=0), InputError, "above 0 and at most 1"),
+    "within nowhere": (lambda: TREE.predict_sets(ROW, within=-1), InputError, "within.*-1"),
+    "why of two rows": (
+        lambda: TREE.explain(ROW * 2),
+        WeightError,
+        r"one at a time: adapter\.explain\(P\[0\]\)",
+    ),
+}
+
+COLUMN_CASES = {
+    "unknown": (bound(["oka", "elm", "moss"]), BindingError, "column 0 'oka' is unknown.*'oak'"),
+    "ambiguous": (
+        bound(["oak", "Crane", "Moss"], NAMED_BUNDLE, by="name"),
+        BindingError,
+        "'Crane' is ambiguous: 'oak'.*'elm'.*give the key",
+    ),
+    "repeated": (bound(["oak", "oak", "moss"]), BindingError, "column 1 'oak' repeats column 0"),
+    "missing": (
+        bound(["oak", "elm"]),
+        BindingError,
+        "no column feeds the observed label .*add it to the columns",
+    ),
+    "one text": (bound("oak"), BindingError, "is one text; give a list with one entry for each column"),
+    "bytes": (bound([b"oak", b"elm", b"moss"]), BindingError, r"decode them: \[c\.decode\(\)"),
+    "numbers": (bound([0, 1, 2]), BindingError, r"pass \[str\(c\) for c in classes\]"),
+    "a table": (bound(np.array([COLUMNS])), BindingError, "give one text for each column"),
+    "id2label with a gap": (
+        bound({0: "oak", 1: "elm", 3: "moss"}),
+        BindingError,
+        "without 2; number the columns from 0 on",
+    ),
+    "label2id": (bound({"oak": 0, "elm": 1, "moss": 2}), BindingError, "this is label2id: give id2label"),
+    "a number twice": (bound({0: "oak", "0": "elm", 1: "moss"}), BindingError, "stands twice.*keep one"),
+    "too few by position": (bound(["a", "b"], by="position"), BindingError, "by position needs one for each"),
+    "an unknown way": (bound(COLUMNS, by="order"), InputError, "by: 'order' is not one of auto, key, name"),
+    "keys as names": (bound(COLUMNS, NAMED_BUNDLE, by="name"), BindingError, "'oak' is unknown"),
+}
+
+
+@pytest.mark.parametrize("case", OUTPUTS)
+def test_outputs_that_break_a_rule(case):
+    refused(*OUTPUTS[case])
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_questions_that_have_no_answer(case):
+    refused(*ANSWERS[case])
+
+
+@pytest.mark.parametrize("case", COLUMN_CASES)
+def test_columns_that_would_have_to_be_guessed(case):
+    refused(*COLUMN_CASES[case])
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"format": "labelgrove/binding/2"}, "upgrade with: pip install --upgrade labelgrove"),
+        ({"format": "elsewhere/1"}, "this file is no binding"),
+        ({"extra": 1}, "has the fields .*save the binding again"),
+        ({"by": "guess"}, "by is 'guess'.*expected auto, key, name, position"),
+        ({"columns": []}, "columns must be a list with an entry for each column"),
+        ({"columns": [{"column": "oak"}]}, r"columns\[0\] is .*expected a column and a key"),
+        ({"columns": [{"column": "a", "key": "fern"}]}, "'fern' is unknown"),
+        (None, "not JSON .*save the binding again"),
+    ],
+)
+def test_binding_files_that_break_a_rule(change, match, tmp_path):
+    path = tmp_path / "binding.json"
+    make_binding(BUNDLE, COLUMNS).save(path)
+    document = json.loads(path.read_text())
+    path.write_text("{" if change is None else json.dumps(document | change))
+    refused(lambda: Adapter(BUNDLE, Binding.load(path)), BindingError, match)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"format": "labelgrove/adapter/2"}, BundleError, "upgrade with: pip install --upgrade labelgrove"),
+        ({"format": "elsewhere/1"}, BundleError, "not the folder of an adapter"),
+        ({"sha256": "0" * 64}, ArtifactError, "fetch or save the folder again"),
+        ({"ontology_digest": "0" * 64}, BundleError, "ontology_digest is .*save the adapter again"),
+        ({"temprature": 1.0}, BundleError, "unknown field 'temprature'; did you mean 'temperature'"),
+        ({"columns": "oak"}, BundleError, "columns must be a list of keys"),
+        ({"columns": ["oak", "elm"]}, BundleError, "does not fit its bundle.*moss"),
+        ({"outputs": "probs"}, BundleError, "does not fit its bundle.*choose"),
+        ({"temperature": "1"}, BundleError, "temperature is '1', expected a number"),
+    ],
+)
+def test_folders_that_break_a_rule(change, error, match, tmp_path):
+    TREE.save_pretrained(tmp_path)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    refused(lambda: Adapter.from_pretrained(tmp_path), error, match)
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """A store with a bundle of an older version, and nothing else on this machine."""
+    monkeypatch.setenv("GROVE_HOME", str(tmp_path / "home"))
+    store = open_store(str(tmp_path / "store"))
+    digest = store.put_arrays(*BUNDLE.to_arrays())
+    unversioned = store.put_arrays(*replace(BUNDLE, ontology_digest="").to_arrays())
+    store.write_index("plants", {"version": "0" * 64, "bundles": {"mine": {"sha256": digest}}})
+    (tmp_path / "folder").mkdir()
+    return SimpleNamespace(
+        where=store.where,
+        digest=digest,
+        unversioned=unversioned,
+        folder=str(tmp_path / "folder"),
+        monkeypatch=monkeypatch,
+    )
+
+
+def loaded(uri="plants/mine", **options):
+    return lambda world: Adapter.load(
+        uri.format_map(vars(world)), **({"artifacts_url": world.where, "stale": "ignore"} | options)
+    )
+
+
+def with_offline(world):
+    world.monkeypatch.setenv("GROVE_OFFLINE", "yes")
+    Adapter.load("plants/mine", artifacts_url=world.where)
+
+
+LOADING = {
+    "no form of address": (loaded("animals"), InputError, "no form of address; give a path"),
+    "a number": (lambda _: Adapter.load(7), InputError, "of type int; give a path"),
+    "an unknown ontology": (
+        loaded("plans/mine"),
+        NotFoundError,
+        "'plants'; ingest it, or point GROVE_ARTIFACTS",
+    ),
+    "an unknown bundle": (loaded("plants/mien"), NotFoundError, "'mine'; build one with: grove bundle build"),
+    "an unknown digest": (
+        loaded("0" * 64),
+        NotFoundError,
+        "no such file in the artifact store; ingest or build",
+    ),
+    "a digest it no longer means": (loaded("plants/mine@00000000"), NotFoundError, "give all 64 digits"),
+    "a folder": (loaded("{folder}"), ArtifactError, "a folder; a bundle is one .safetensors file"),
+    "a file URL of a host": (loaded("file://host/x"), InputError, "a file URL has three slashes"),
+    "a bad digest in a URL": (loaded("s3://b/x#sha256=abc"), InputError, "#sha256= and the 64 digits"),
+    "a Redis URL without a digest": (
+        loaded("redis://host:6379/0"),
+        InputError,
+        "names the cache entry of a digest",
+    ),
+    "a Redis that is away": (
+        loaded(f"redis://127.0.0.1:9/0/{'0' * 64}"),
+        ServiceError,
+        "check that Redis runs",
+    ),
+    "an unknown driver": (loaded("nosuch://host/x.safetensors"), InputError, "nosuch"),
+    "a stale bundle": (loaded(stale="refuse"), BundleError, "grove bundle build plants mine"),
+    "an unknown rule for stale ones": (loaded(stale="maybe"), InputError, "'maybe' given; choose 'warn' or"),
+    "an unknown rule for checks": (
+        loaded(verify="never"),
+        InputError,
+        "'never' given; choose 'once' or 'always'",
+    ),
+    "a pin of another version": (loaded(pin="0" * 64), BundleError, "pinned to 0{12}; load it anew"),
+    "a pin that is no digest": (
+        loaded(pin="latest"),
+        InputError,
+        "pin: 'latest' given; True for the version",
+    ),
+    "a pin without a version": (
+        loaded("{unversioned}", pin=True),
+        BundleError,
+        "names no ontology version .*leave pin",
+    ),
+    "offline, never asked": (
+        loaded(artifacts_url="memory://elsewhere", offline=True),
+        NotFoundError,
+        "load a bundle of it once while online",
+    ),
+    "offline, not kept": (
+        loaded("s3://b/" + "0" * 64, offline=True),
+        NotFoundError,
+        "load it once while online",
+    ),
+    "offline, maybe": (with_offline, SettingsError, "GROVE_OFFLINE: 'yes' given; set 1"),
+    "a store that is a NUL": (loaded(artifacts_url="a\0b"), InputError, "NUL character"),
+    "refreshed from memory": (lambda _: Adapter(BUNDLE).refresh(), InputError, r"make it with Adapter\.load"),
+    "saved into a file": (
+        lambda w: TREE.save_pretrained(__file__),
+        ServiceError,
+        "give a folder that this user may",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOADING)
+def test_bundles_that_cannot_be_had(case, world):
+    call, error, match = LOADING[case]
+    refused(lambda: call(world), error, match)
+
+
+BUILDING = {
+    "nothing observed": (lambda: build_bundle(GRAPH, []), InputError, "needs at least one observed label"),
+    "observed twice": (lambda: build_bundle(GRAPH, ["oak", "oak"]), InputError, "one column for each label"),
+    "observed unknown": (lambda: build_bundle(GRAPH, ["oka"]), UnknownLabelError, "close to it: 'oak'"),
+    "one text observed": (lambda: build_bundle(GRAPH, "oak"), InputError, "give a sequence of keys"),
+    "an unknown form": (
+        lambda: build_bundle(GRAPH, ["oak"], form="graph"),
+        InputError,
+        "choose 'auto', 'tree'",
+    ),
+    "a tree of a grid": (
+        lambda: build_bundle(GRID, ["0,0"], form="tree"),
+        SpaceError,
+        "take metric='tree', or form='block'",
+    ),
+    "another version": (
+        lambda: build_bundle(GRAPH, ["oak"], ontology={"digest": "0" * 64}),
+        InputError,
+        "the graph has",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BUILDING)
+def test_bundles_that_cannot_be_built(case):
+    refused(*BUILDING[case])
+
+
+def test_the_limits_themselves_hold():
+    with pytest.raises(MemoryError), limited():
+        np.zeros(60_000_000)
+    with pytest.raises(TimeoutError, match="worked for more than"), limited(0.05):
+        any(False for _ in itertools.count())
+    np.zeros(60_000_000)  # and are lifted again
