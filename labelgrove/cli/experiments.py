@@ -1,0 +1,217 @@
+"""``grove experiment`` and ``grove train``: the paper's experiments, and a model for who has none."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelgrove.cli.common import Progress, emit, json_option, note, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from labelgrove.experiments.sources.files import Files
+
+__all__ = ["experiment", "train"]
+
+_FILE_OPTIONS = {
+    "hierarchy": "The labels: anything `grove ingest` reads.",
+    "probs": "Probabilities of the test samples, .npy or .csv.",
+    "columns": "The label key of each column of --probs, one per line.",
+    "truth": "The label key of each row of --probs, one per line.",
+    "embeddings": "Features of the samples, .npy, or .npz of a scipy sparse matrix.",
+    "labels": "The label key of each row of --embeddings, one per line.",
+    "test_embeddings": "Features of separate test samples; without them the samples are split.",
+    "test_labels": "The label key of each row of --test-embeddings.",
+    "class_embeddings": "A vector for each label, .npy.",
+    "classes": "The label key of each row of --class-embeddings.",
+}
+
+
+def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for name, said in reversed(_FILE_OPTIONS.items()):
+        shown = f"--{name.replace('_', '-')}"
+        command = click.option(shown, name, type=click.Path(path_type=Path), help=said)(command)
+    return command
+
+
+@click.command()
+@click.argument("name", metavar="NAME|all|list")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("experiments"),
+    show_default=True,
+    help="Folder of the results; what is there already is not computed again.",
+)
+@click.option("--quick", is_flag=True, help="Small settings, a few seconds each: to see that it runs.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Change a setting, such as sizes=10,25 or n_test=0; may be repeated.",
+)
+@_file_options
+@click.option("--metric", type=click.Choice(["tree", "graph"]), default="tree", show_default=True)
+@click.option(
+    "--answers",
+    type=click.Choice(["all", "leaves"]),
+    default="all",
+    show_default=True,
+    help="Labels of --hierarchy that may be answers.",
+)
+@json_option
+def experiment(
+    name: str,
+    out: Path,
+    quick: bool,
+    changes: tuple[str, ...],
+    metric: Any,
+    answers: Any,
+    as_json: bool,
+    **paths: Path | None,
+) -> None:
+    """Test a claim of the source paper: on data available everywhere, or on your own files.
+
+    `list` says which claims there are, `all` tests every one and writes results.md, the page of all of them.
+    A run can be stopped at any time and goes on where it was. The layout of files is in docs/experiments.md.
+    """
+    from labelgrove.experiments import NAMES, load, select
+    from labelgrove.experiments.documents import page
+    from labelgrove.experiments.running import run
+    from labelgrove.experiments.settings import changed
+    from labelgrove.experiments.sources.files import Files
+    from ontology.errors import InputError
+
+    if name == "list":
+        _list(as_json)
+        return
+    names = select(name)
+    files: Files | None = Files(**paths, metric=metric, answers=answers)  # type: ignore[arg-type]
+    if files is not None and not files.given():
+        files = None
+    if name == "all" and (files is not None or changes):
+        raise InputError("all: takes no files and no --set, which fit single experiments; name one of them")
+    results = []
+    for chosen in names:
+        found = load(chosen)
+        settings = changed(found.settings(quick=quick), changes)
+        with Progress(chosen).shown() as progress:
+            result = run(
+                found, out, settings=settings, files=files, command=_typed(chosen, quick), progress=progress
+            )
+        note(
+            f"{chosen}: {result.document['verdict']} ({result.computed} units computed, "
+            f"{result.seconds:.0f} s in all; {result.path})"
+        )
+        results.append(result.document)
+    if name == "all":
+        from labelgrove.experiments.running import write
+
+        write(out / "results.md", page(out, NAMES))
+        note(f"wrote {out / 'results.md'}")
+    rows = [(d["experiment"], d["verdict"], d["findings"][0]["because"]) for d in results]
+    document: Any = results if name == "all" else results[0]
+    emit(document, as_json, lambda: table(("experiment", "verdict", "because"), rows, limit=100))
+
+
+@click.command()
+@click.argument("features", type=click.Path(path_type=Path))
+@click.argument("labels", type=click.Path(path_type=Path))
+@click.argument("test_features", type=click.Path(path_type=Path))
+@click.option(
+    "--model",
+    type=click.Choice(["5-nn", "one-vs-rest", "logistic"]),
+    default="one-vs-rest",
+    show_default=True,
+    help="Five nearest neighbours, or logistic regression: one class against the rest, or all at once.",
+)
+@click.option(
+    "--regularisation", default=10.0, show_default=True, type=float, help="C of the logistic models."
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("trained"),
+    show_default=True,
+    help="Folder for probabilities.npy and columns.txt.",
+)
+@json_option
+def train(
+    features: Path,
+    labels: Path,
+    test_features: Path,
+    model: str,
+    regularisation: float,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Train a simple model on FEATURES and LABELS, and write its probabilities of TEST_FEATURES.
+
+    Features are embeddings (.npy, or .npz of a scipy sparse matrix: a row for each sample) or texts (.txt,
+    one per line, taken as TF-IDF); LABELS holds a label key for each sample. It writes what
+    `grove score` and `grove evaluate` read: probabilities.npy, and columns.txt for --columns.
+    """
+    from labelgrove.experiments.training import train_files
+    from labelgrove.tables import read_truth
+
+    with Progress(f"train {model}").shown():
+        trained = train_files(
+            _features(features),
+            read_truth(labels),
+            _features(test_features),
+            out,
+            model=model,
+            regularisation=regularisation,
+        )
+    emit(
+        trained.to_dict(),
+        as_json,
+        f"{trained.n_samples:,} rows of {trained.n_columns:,} probabilities: {trained.probabilities}\n"
+        f"label keys of the columns: {trained.columns}",
+    )
+
+
+def _features(path: Path) -> Any:
+    """Return the lines of a text file, or the rows of an array."""
+    from labelgrove.experiments.sources.files import read_features
+    from labelgrove.tables import read_truth
+
+    return read_truth(path) if path.suffix == ".txt" else read_features(path)
+
+
+def _list(as_json: bool) -> None:
+    from labelgrove.experiments import NAMES, load
+
+    found = [load(name) for name in NAMES]
+    rows = [
+        {
+            "name": e.name,
+            "claim": e.claim,
+            "source": e.source,
+            "inputs": e.inputs,
+            "own_files": [[f"--{n}" for n in needed] for needed in e.own_files],
+            "settings": dataclasses.asdict(e.settings()),
+        }
+        for e in found
+    ]
+    emit(
+        json.loads(json.dumps(rows)),
+        as_json,
+        lambda: table(("experiment", "claim"), [(r["name"], r["claim"]) for r in rows], limit=100),
+    )
+
+
+def _typed(name: str, quick: bool) -> str:
+    """Return the command that repeats an experiment: what was typed, or its own where ``all`` was."""
+    typed = sys.argv[1:]
+    if typed[:2] == ["experiment", name]:
+        return shlex.join(["grove", *typed])
+    return f"grove experiment {name}{' --quick' if quick else ''}"

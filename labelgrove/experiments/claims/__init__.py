@@ -1,0 +1,1 @@
+"""One module for each claim; each hands out ``EXPERIMENT``."""

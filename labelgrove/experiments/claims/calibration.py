@@ -1,0 +1,212 @@
+"""Temperature: whether the one that calibrates a model suits the Fréchet mean, and whether accuracy gains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from adapter.calibration import expected_calibration_error
+from labelgrove.experiments.contrast import Contrast, Finding, Verdict, judge, mean
+from labelgrove.experiments.experiment import Experiment, Panel, Record, Summary, Table, band
+from labelgrove.experiments.measuring import (
+    argmax_columns,
+    check_argmax,
+    loki_and_argmax,
+    tempered,
+)
+from labelgrove.experiments.sources.files import Files
+from labelgrove.experiments.sources.glosses import Glosses, glosses
+from labelgrove.experiments.sources.zeroshot import zero_shot
+
+__all__ = ["EXPERIMENT", "Calibration", "Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The default is what a model of this kind is run with; it is among the temperatures."""
+
+    seeds: tuple[int, ...] = tuple(range(10))
+    temperatures: tuple[float, ...] = (0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.3)
+    default: float = 0.05
+    n_classes: int = 100
+    n_test: int = 2000
+    n_dimensions: int = 300
+    n_labels: int = 0
+
+
+class Calibration(Experiment[Settings, "Glosses | Files"]):
+    """ECE (15 bins of equal width, the model's own argmax), E[d²] and accuracy over the temperature."""
+
+    name: ClassVar[str] = "calibration"
+    claim: ClassVar[str] = (
+        "Tuning the temperature makes the Fréchet mean more accurate than argmax, even without an external "
+        "metric"
+    )
+    source: ClassVar[str] = "CLIP on CIFAR-100: default, ECE-best and Loki-best temperatures are close"
+    inputs: ClassVar[str] = "100 WordNet synsets a seed, glosses against class texts (TF-IDF, 300 dimensions)"
+    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("probs", "columns", "truth", "hierarchy"),
+        ("probs", "columns", "truth", "class-embeddings", "classes"),
+    )
+    command: ClassVar[str] = (
+        "grove experiment calibration --probs clip-cifar100.npy --columns classes.txt --truth truth.txt \\\n"
+        "  --class-embeddings clip-text.npy --classes classes.txt --hierarchy cifar100.txt \\\n"
+        "  --answers leaves --set temperatures=0.5,0.7,0.85,1,1.2,1.5,2 --set default=1"
+    )
+
+    def settings(self, *, quick: bool = False) -> Settings:
+        """Return the settings."""
+        if quick:
+            return Settings(
+                seeds=(0, 1),
+                temperatures=(0.03, 0.05, 0.1, 0.2),
+                n_classes=20,
+                n_test=200,
+                n_dimensions=40,
+                n_labels=80,
+            )
+        return Settings()
+
+    def units(self, settings: Settings) -> Sequence[Record]:
+        """Return one unit for each seed."""
+        return [{"seed": seed} for seed in settings.seeds]
+
+    def prepare(self, settings: Settings, files: Files | None) -> Glosses | Files:
+        """Read and embed the glosses, or take the user's files."""
+        return glosses(settings.n_dimensions, settings.n_labels) if files is None else files
+
+    def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
+        """Measure ECE once, and E[d²] and accuracy in every space, at each temperature."""
+        found = zero_shot(data, unit["seed"], n_classes=settings.n_classes, n_test=settings.n_test)
+        columns, truth = np.array(found.predicted.columns), np.array(found.predicted.truth)
+        order = np.argsort(np.argsort(columns))
+        spaces = {name: space for name, space in found.spaces.items() if name != "complete"}
+        out: dict[str, list[float]] = {"ece": []}
+        checked = 0
+        for temperature in settings.temperatures:
+            rows = tempered(found.predicted.probabilities, temperature)
+            correct = columns[argmax_columns(order, rows)] == truth
+            checked += check_argmax(found.predicted.columns, rows)
+            out["ece"].append(expected_calibration_error(rows.max(axis=1), correct))
+            for name, space in spaces.items():
+                loki, argmax, answers = loki_and_argmax(space, replace(found.predicted, probabilities=rows))
+                exact = float((answers == space.index(found.predicted.truth)).mean())
+                for what, value in (
+                    ("loki", float(loki.mean())),
+                    ("argmax", float(argmax.mean())),
+                    ("accuracy", exact),
+                ):
+                    out.setdefault(f"{name}: {what}", []).append(value)
+            out.setdefault("argmax accuracy", []).append(float(correct.mean()))
+        return {**out, "checked_rows": checked}
+
+    def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
+        """Judge accuracy at the best temperature, and whether the three temperatures are close."""
+        found = [result for _, result in results]
+        spaces = [name.removesuffix(": loki") for name in found[0] if name.endswith(": loki")]
+        first = spaces[0]
+        grid = settings.temperatures
+        best = int(np.argmax([mean([r[f"{first}: accuracy"][i] for r in found]) for i in range(len(grid))]))
+        accuracy = judge(
+            self.claim,
+            [
+                Contrast(
+                    f"{first}, T = {grid[best]:g}, the best of {len(grid)}",
+                    tuple(1 - r["argmax accuracy"][best] for r in found),
+                    tuple(1 - r[f"{first}: accuracy"][best] for r in found),
+                )
+            ],
+            before="error rate of argmax",
+            after="of Loki",
+        )
+        calibrated = [_at_least(grid, r["ece"]) for r in found]
+        suited = {name: [_at_least(grid, r[f"{name}: loki"]) for r in found] for name in spaces}
+        rows = [
+            (
+                t,
+                mean([r["ece"][i] for r in found]),
+                *(
+                    mean([r[f"{name}: {w}"][i] for r in found])
+                    for name in spaces
+                    for w in ("loki", "accuracy")
+                ),
+            )
+            for i, t in enumerate(grid)
+        ]
+        heads = [f"{name} {what}" for name in spaces for what in ("E[d²]", "accuracy")]
+        panels = (
+            Panel(
+                "Calibration error",
+                "temperature",
+                "ECE",
+                (band("ECE", {t: [r["ece"][i] for r in found] for i, t in enumerate(grid)}),),
+                log_x=True,
+            ),
+            Panel(
+                "Error of Loki over that of argmax",
+                "temperature",
+                "E[d²] Loki / E[d²] argmax",
+                tuple(
+                    band(
+                        name,
+                        {
+                            t: [r[f"{name}: loki"][i] / r[f"{name}: argmax"][i] for r in found]
+                            for i, t in enumerate(grid)
+                        },
+                    )
+                    for name in spaces
+                ),
+                log_x=True,
+            ),
+        )
+        return Summary(
+            findings=(accuracy, _closeness(settings, calibrated, suited)),
+            tables=(
+                Table("Means over seeds at each temperature.", ("T", "ECE", *heads), tuple(rows)),
+                Table(
+                    "The best temperature of each seed: median, least and largest.",
+                    ("what is least", "median T", "least", "largest"),
+                    tuple(
+                        (what, float(np.median(values)), min(values), max(values))
+                        for what, values in (
+                            ("ECE", calibrated),
+                            *((f"E[d²], {n}", v) for n, v in suited.items()),
+                        )
+                    ),
+                ),
+            ),
+            panels=panels,
+            notes=(
+                f"Argmax itself is right {mean([r['argmax accuracy'][0] for r in found]):.4f} of the "
+                "time, at any temperature.",
+                "The best temperature for accuracy is chosen on the samples it is judged on, which "
+                "flatters it.",
+            ),
+        )
+
+
+def _at_least(grid: Sequence[float], values: Sequence[float]) -> float:
+    return float(grid[int(np.argmin(values))])
+
+
+def _closeness(settings: Settings, calibrated: list[float], suited: dict[str, list[float]]) -> Finding:
+    """Return whether the Loki-best, the ECE-best and the default temperature are within a factor of two."""
+    middle = float(np.median(calibrated))
+    medians = {name: float(np.median(values)) for name, values in suited.items()}
+    close = [max(t, middle) <= 2 * min(t, middle) for t in medians.values()]
+    near = max(middle, settings.default) <= 2 * min(middle, settings.default)
+    verdict = (
+        Verdict.HOLDS if all(close) and near else Verdict.IN_PART if any(close) or near else Verdict.FAILS
+    )
+    shown = ", ".join(f"{name} {t:g}" for name, t in medians.items())
+    return Finding(
+        "The temperatures of the least E[d²], of the least ECE and the default are within a factor of two",
+        verdict,
+        f"median over seeds: ECE {middle:g}, default {settings.default:g}, E[d²]: {shown}",
+    )
+
+
+EXPERIMENT = Calibration()

@@ -1,0 +1,92 @@
+"""The PubMed protocol: distances between class vectors, predictions from other vectors of the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from labelgrove.experiments.claims.rules import grouped, rule_findings, rule_panel, rule_table
+from labelgrove.experiments.experiment import Experiment, Record, Summary
+from labelgrove.experiments.measuring import rule_errors
+from labelgrove.experiments.sources.files import Files
+from labelgrove.experiments.sources.glosses import glosses
+from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.experiments.training import fit_predict
+from ontology.geometry import sample_observed
+
+__all__ = ["EXPERIMENT", "ClassEmbeddings", "Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes are numbers of observed classes."""
+
+    sizes: tuple[int, ...] = (100, 250, 500)
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+    model: str = "5-nn"
+    n_test: int = 3000
+    n_dimensions: int = 300
+    n_labels: int = 0
+
+
+class ClassEmbeddings(Experiment[Settings, "Callable[[int], Labelled]"]):
+    """Euclidean distances between the classes' own texts; 5-NN on the documents' vectors."""
+
+    name: ClassVar[str] = "class-embeddings"
+    claim: ClassVar[str] = (
+        "With a metric made from class vectors alone, the Fréchet mean improves on 5-NN for every K, tested "
+        "on documents of all classes"
+    )
+    source: ClassVar[str] = "PubMed, 9,419 classes, SimCSE class vectors, K = 100, 250, 500"
+    inputs: ClassVar[str] = "WordNet glosses; 1,575 synsets by the vectors of their own words and gloss"
+    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("class-embeddings", "classes", "embeddings", "labels"),
+    )
+    command: ClassVar[str] = (
+        "grove experiment class-embeddings --class-embeddings simcse-classes.npy --classes classes.txt \\\n"
+        "  --embeddings documents.npy --labels labels.txt"
+    )
+
+    def settings(self, *, quick: bool = False) -> Settings:
+        """Return the settings."""
+        if quick:
+            return Settings(sizes=(20, 40), seeds=(0, 1, 2), n_test=300, n_dimensions=40, n_labels=80)
+        return Settings()
+
+    def units(self, settings: Settings) -> Sequence[Record]:
+        """Return one unit for each K and seed."""
+        return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
+
+    def prepare(self, settings: Settings, files: Files | None) -> Callable[[int], Labelled]:
+        """Read and embed glosses and classes, or open the user's files."""
+        if files is not None:
+            space = files.class_space()
+            return lambda seed: files.labelled(space, seed)
+        source = glosses(settings.n_dimensions, settings.n_labels)
+        return lambda seed: source.labelled(
+            seed, metric="internal", answers=source.labels, n_test=settings.n_test
+        )
+
+    def measure(self, data: Callable[[int], Labelled], settings: Settings, unit: Record) -> Record:
+        """Draw observed classes uniformly, train on their documents, and measure every rule."""
+        labelled = data(unit["seed"])
+        observed = sample_observed(labelled.trainable, unit["K"], seed=unit["seed"])
+        return rule_errors(labelled.space, fit_predict(labelled, observed, settings.model)[0])
+
+    def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
+        """Compare Loki with the other rules for each K."""
+        trials = grouped(results, ("K",))
+        curves = {k: found for (k,), found in trials.items()}
+        return Summary(
+            findings=rule_findings(self.claim, ("K =",), trials),
+            tables=(rule_table("E[d²], squared Euclidean distance, mean over seeds.", ("K",), trials),),
+            panels=(rule_panel("Distances between class vectors", "observed classes K", curves),),
+            notes=(
+                "The paper's code tests on documents of observed classes only and takes the most frequent "
+                "classes; here classes are drawn and all documents are tested.",
+            ),
+        )
+
+
+EXPERIMENT = ClassEmbeddings()

@@ -1,0 +1,77 @@
+"""On the complete graph the Fréchet mean is argmax, ties included."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from labelgrove.experiments.contrast import Finding, Verdict
+from labelgrove.experiments.experiment import Experiment, Record, Summary, Table
+from labelgrove.experiments.measuring import check_argmax
+from labelgrove.experiments.sources.files import Files
+
+__all__ = ["EXPERIMENT", "CompleteGraph", "Settings"]
+
+_KINDS = ("probabilities", "votes of five neighbours", "float32", "saturated")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Rows of each kind for each seed and number of columns."""
+
+    sizes: tuple[int, ...] = (2, 10, 100)
+    seeds: tuple[int, ...] = tuple(range(20))
+    n_rows: int = 2000
+
+
+class CompleteGraph(Experiment[Settings, None]):
+    """Random rows of four kinds, columns in random order; a row that differs stops the run."""
+
+    name: ClassVar[str] = "complete-graph"
+    claim: ClassVar[str] = "On the complete graph the Fréchet mean equals argmax, so that it generalises it"
+    source: ClassVar[str] = "complete graph; 0-1 error"
+    inputs: ClassVar[str] = "random rows, a quarter of them full of ties"
+
+    def settings(self, *, quick: bool = False) -> Settings:
+        """Return the settings."""
+        return Settings(sizes=(2, 10), seeds=(0, 1), n_rows=200) if quick else Settings()
+
+    def units(self, settings: Settings) -> Sequence[Record]:
+        """Return one unit for each K and seed."""
+        return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
+
+    def prepare(self, settings: Settings, files: Files | None) -> None:
+        """Load nothing."""
+
+    def measure(self, data: None, settings: Settings, unit: Record) -> Record:
+        """Check every row of each kind; a difference raises."""
+        k = unit["K"]
+        rng = np.random.default_rng((unit["seed"], k))
+        columns = [f"class {i}" for i in rng.permutation(k).tolist()]
+        votes = rng.multinomial(5, np.full(k, 1 / k), settings.n_rows) / 5
+        rows = rng.dirichlet(np.ones(k), settings.n_rows)
+        sharp = np.exp(np.log(rows) / 0.01 - (np.log(rows) / 0.01).max(axis=1, keepdims=True))
+        kinds = (rows, votes, rows.astype(np.float32), sharp / sharp.sum(axis=1, keepdims=True))
+        ties = int(((votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum())
+        return {"tied": ties, "checked_rows": sum(check_argmax(columns, kind) for kind in kinds)}
+
+    def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
+        """Count the rows: had one differed, there would be no summary."""
+        rows = []
+        for k in settings.sizes:
+            found = [result for unit, result in results if unit["K"] == k]
+            rows.append((k, sum(f["checked_rows"] for f in found), sum(f["tied"] for f in found)))
+        total = sum(row[1] for row in rows)
+        finding = Finding(
+            self.claim,
+            Verdict.HOLDS,
+            f"equal on all {total:,} rows, {sum(row[2] for row in rows):,} of them with tied columns",
+        )
+        title = f"Rows of four kinds ({', '.join(_KINDS)}) on which both answers were compared."
+        return Summary((finding,), (Table(title, ("K", "rows", "rows with ties"), tuple(rows)),))
+
+
+EXPERIMENT = CompleteGraph()

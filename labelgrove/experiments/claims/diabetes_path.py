@@ -1,0 +1,69 @@
+"""Diabetes on a path graph: labels that are numbers, where E[d²] is the mean squared error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from labelgrove.experiments.claims.rules import grouped, rule_findings, rule_panel, rule_table
+from labelgrove.experiments.experiment import Experiment, Record, Summary
+from labelgrove.experiments.measuring import rule_errors
+from labelgrove.experiments.sources.diabetes import diabetes_on_path
+from labelgrove.experiments.sources.files import Files
+from labelgrove.experiments.training import fit_predict
+from ontology.geometry import sample_observed
+
+__all__ = ["EXPERIMENT", "DiabetesPath", "Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes are numbers of observed bins."""
+
+    sizes: tuple[int, ...] = (3, 5, 8, 12)
+    seeds: tuple[int, ...] = tuple(range(20))
+    regularisation: float = 1.0
+
+
+class DiabetesPath(Experiment[Settings, None]):
+    """K of 33 bins on a path are observed, drawn at random among those with patients."""
+
+    name: ClassVar[str] = "diabetes-path"
+    claim: ClassVar[str] = (
+        "On a path, where E[d²] is the mean squared error, the Fréchet mean of K observed bins is nearer to "
+        "the truth than argmax"
+    )
+    source: ClassVar[str] = "E[d²] generalises the mean squared error; partially observed label spaces"
+    inputs: ClassVar[str] = "scikit-learn's diabetes, 33 bins of equal width"
+
+    def settings(self, *, quick: bool = False) -> Settings:
+        """Return the settings."""
+        return Settings(sizes=(5, 12), seeds=(0, 1, 2)) if quick else Settings()
+
+    def units(self, settings: Settings) -> Sequence[Record]:
+        """Return one unit for each K and seed."""
+        return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
+
+    def prepare(self, settings: Settings, files: Files | None) -> None:
+        """Load nothing: the patients come with scikit-learn."""
+
+    def measure(self, data: None, settings: Settings, unit: Record) -> Record:
+        """Train on the patients of the observed bins, and measure every rule."""
+        labelled = diabetes_on_path(unit["seed"])
+        observed = sample_observed(labelled.trainable, unit["K"], seed=unit["seed"])
+        predicted, _ = fit_predict(labelled, observed, "logistic", regularisation=settings.regularisation)
+        return rule_errors(labelled.space, predicted)
+
+    def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
+        """Compare Loki with the other rules for each K."""
+        trials = grouped(results, ("K",))
+        curves = {k: found for (k,), found in trials.items()}
+        return Summary(
+            findings=rule_findings(self.claim, ("K =",), trials),
+            tables=(rule_table("E[d²] in squared bins, mean over seeds.", ("K",), trials),),
+            panels=(rule_panel("Diabetes progression, 33 bins", "observed bins K", curves),),
+        )
+
+
+EXPERIMENT = DiabetesPath()

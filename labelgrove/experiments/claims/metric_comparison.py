@@ -1,0 +1,122 @@
+"""Which metric fits a model best: E[d²] of the Fréchet mean over the squared diameter, space by space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from labelgrove.experiments.contrast import Contrast, judge, mean, standard_error
+from labelgrove.experiments.experiment import Experiment, Record, Summary, Table
+from labelgrove.experiments.measuring import rule_errors, tempered
+from labelgrove.experiments.sources.files import Files
+from labelgrove.experiments.sources.glosses import Glosses, glosses
+from labelgrove.experiments.sources.zeroshot import zero_shot
+
+__all__ = ["EXPERIMENT", "MetricComparison", "Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One temperature for all spaces."""
+
+    seeds: tuple[int, ...] = tuple(range(10))
+    temperature: float = 0.1
+    n_classes: int = 100
+    n_test: int = 2000
+    n_dimensions: int = 300
+    n_labels: int = 0
+
+
+class MetricComparison(Experiment[Settings, "Glosses | Files"]):
+    """The same zero-shot probabilities in every space."""
+
+    name: ClassVar[str] = "metric-comparison"
+    claim: ClassVar[str] = (
+        "Divided by the squared diameter, the error of the Fréchet mean tells which metric fits the model: "
+        "the WordNet tree has a smaller one than the complete graph and than the model's own vectors"
+    )
+    source: ClassVar[str] = (
+        "CLIP on CIFAR-100: complete 0.5941, default tree 0.4493, WordNet 0.1157, CLIP 0.2686"
+    )
+    inputs: ClassVar[str] = "100 WordNet synsets a seed, glosses against class texts (TF-IDF, 300 dimensions)"
+    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("probs", "columns", "truth", "hierarchy"),
+        ("probs", "columns", "truth", "class-embeddings", "classes"),
+    )
+    command: ClassVar[str] = (
+        "grove experiment metric-comparison --probs clip-cifar100.npy --columns classes.txt \\\n"
+        "  --truth truth.txt --class-embeddings clip-text.npy --classes classes.txt \\\n"
+        "  --hierarchy cifar100.txt --answers leaves --set temperature=1"
+    )
+
+    def settings(self, *, quick: bool = False) -> Settings:
+        """Return the settings."""
+        if quick:
+            return Settings(seeds=(0, 1, 2), n_classes=20, n_test=200, n_dimensions=40, n_labels=80)
+        return Settings()
+
+    def units(self, settings: Settings) -> Sequence[Record]:
+        """Return one unit for each seed."""
+        return [{"seed": seed} for seed in settings.seeds]
+
+    def prepare(self, settings: Settings, files: Files | None) -> Glosses | Files:
+        """Read and embed the glosses, or take the user's files."""
+        return glosses(settings.n_dimensions, settings.n_labels) if files is None else files
+
+    def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
+        """Measure the rules in every space, and divide by the squared diameter."""
+        found = zero_shot(data, unit["seed"], n_classes=settings.n_classes, n_test=settings.n_test)
+        probabilities = tempered(found.predicted.probabilities, settings.temperature)
+        predicted = replace(found.predicted, probabilities=probabilities)
+        spaces, checked = {}, 0
+        for name, space in found.spaces.items():
+            measured = rule_errors(space, predicted)
+            checked += measured["checked_rows"]
+            spaces[name] = {
+                "diameter": measured["diameter"],
+                "squared": measured["rules"]["loki"]["squared"],
+                "constant": measured["rules"]["constant"]["squared"],
+            }
+        return {"spaces": spaces, "checked_rows": checked}
+
+    def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
+        """Rank the spaces, and compare the tree with the complete graph and the vectors."""
+        spaces = {name: [result["spaces"][name] for _, result in results] for name in results[0][1]["spaces"]}
+        relative = {
+            name: tuple(m["squared"] / m["diameter"] ** 2 for m in found) for name, found in spaces.items()
+        }
+        rows = []
+        for name in sorted(relative, key=lambda name: mean(relative[name])):
+            constant = mean([m["constant"] / m["diameter"] ** 2 for m in spaces[name]])
+            diameter = mean([m["diameter"] for m in spaces[name]])
+            error = standard_error(relative[name])
+            rows.append((name, diameter, mean(relative[name]), error, constant))
+        hierarchy = "tree" if "tree" in relative else "graph" if "graph" in relative else "internal"
+        findings = judge(
+            self.claim,
+            [
+                Contrast(f"{hierarchy} against {name}", relative[name], relative[hierarchy])
+                for name in relative
+                if name in ("complete", "internal") and name != hierarchy
+            ],
+            before="there",
+            after=hierarchy,
+        )
+        return Summary(
+            findings=(findings,),
+            tables=(
+                Table(
+                    "E[d²]/diam² of the Fréchet mean, and of one constant answer in the same space.",
+                    ("space", "diameter", "E[d²]/diam²", "standard error", "constant"),
+                    tuple(rows),
+                ),
+            ),
+            notes=(
+                "The diameter rewards spaces with a few far labels whatever the model does: the column of "
+                "the constant shows how much of a small figure any answer would have.",
+            ),
+        )
+
+
+EXPERIMENT = MetricComparison()

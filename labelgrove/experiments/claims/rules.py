@@ -1,0 +1,92 @@
+"""What claims about rules share: the table of all rules, and the findings against argmax and a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from labelgrove.experiments.contrast import Contrast, Finding, judge, mean, standard_error
+from labelgrove.experiments.experiment import Panel, Record, Table, band
+
+__all__ = ["Trials", "contrasts", "grouped", "rule_findings", "rule_panel", "rule_table"]
+
+Trials = Mapping[tuple[Any, ...], Sequence[Record]]
+"""For each setting, what `rule_errors` returned in each trial."""
+
+_SHOWN = {
+    "argmax": "argmax",
+    "loki": "Loki",
+    "constant": "constant",
+    "observed_only": "observed only",
+    "crm": "CRM",
+    "nearest_observed": "oracle",
+}
+
+
+def grouped(
+    results: Sequence[tuple[Record, Record]], names: Sequence[str], part: str | None = None
+) -> dict[tuple[Any, ...], list[Record]]:
+    """Return the results of all units that share the parameters `names`, by these; `part` of each result."""
+    found: dict[tuple[Any, ...], list[Record]] = {}
+    for unit, result in results:
+        key = tuple(unit[name] for name in names)
+        found.setdefault(key, []).append(result if part is None else result[part])
+    return found
+
+
+def rule_table(title: str, heads: Sequence[str], trials: Trials) -> Table:
+    """Return E[d^2] of every rule, a row for each setting: means over trials, and the errors of two."""
+    rows = []
+    for key, found in trials.items():
+        values = {rule: [r["rules"][rule]["squared"] for r in found] for rule in _SHOWN}
+        cells = [
+            _with_error(values[rule]) if rule in ("argmax", "loki") else mean(values[rule]) for rule in _SHOWN
+        ]
+        saved = 1 - mean(values["loki"]) / mean(values["argmax"]) if mean(values["argmax"]) else None
+        exact = [mean([r["rules"][rule]["accuracy"] for r in found]) for rule in ("argmax", "loki")]
+        rows.append((*key, *cells, _percent(saved), *exact))
+    columns = (*heads, *_SHOWN.values(), "Loki saves", "accuracy argmax", "accuracy Loki")
+    return Table(title, columns, tuple(rows))
+
+
+def contrasts(heads: Sequence[str], trials: Trials, before: str, after: str = "loki") -> list[Contrast]:
+    """Return the paired errors of two rules, a contrast for each setting."""
+    return [
+        Contrast(
+            ", ".join(f"{head} {cell}" if head else str(cell) for head, cell in zip(heads, key, strict=True)),
+            tuple(r["rules"][before]["squared"] for r in found),
+            tuple(r["rules"][after]["squared"] for r in found),
+        )
+        for key, found in trials.items()
+    ]
+
+
+def rule_findings(claim: str, heads: Sequence[str], trials: Trials) -> tuple[Finding, ...]:
+    """Return the findings on the claim, against argmax, and against one constant answer."""
+    return (
+        judge(claim, contrasts(heads, trials, "argmax"), before="argmax", after="Loki"),
+        judge(
+            "Loki has a smaller error than one constant answer",
+            contrasts(heads, trials, "constant"),
+            before="constant",
+            after="Loki",
+        ),
+    )
+
+
+def rule_panel(title: str, x_label: str, trials: Mapping[float, Sequence[Record]]) -> Panel:
+    """Return the curves of argmax, Loki and the constant over one number."""
+    lines = tuple(
+        band(_SHOWN[rule], {x: [r["rules"][rule]["squared"] for r in found] for x, found in trials.items()})
+        for rule in ("argmax", "loki", "constant", "nearest_observed")
+    )
+    return Panel(title, x_label, "E[d²]", lines)
+
+
+def _with_error(values: Sequence[float]) -> str:
+    error = standard_error(values)
+    return f"{mean(values):.4g}" + ("" if error is None else f" ± {error:.2g}")
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,189 @@
+"""Sample complexity by simulation: the error of estimation falls with n, the error of the answer does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from labelgrove.experiments.claims.rules import grouped
+from labelgrove.experiments.contrast import Contrast, Verdict, judge, mean
+from labelgrove.experiments.experiment import Experiment, Panel, Record, Summary, Table, band
+from labelgrove.experiments.measuring import check_argmax
+from labelgrove.experiments.sources.files import Files
+from labelgrove.experiments.sources.mixture import Mixture
+from ontology.geometry import make_scorer
+
+__all__ = ["EXPERIMENT", "SampleComplexity", "Settings"]
+
+_EXPONENT = 0.4
+"""The rate is one over the root; a little less counts as that rate, since trials scatter about it."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One of dimension, K and radius is varied at a time about the first of each; n counts per class."""
+
+    dimensions: tuple[int, ...] = (3, 2, 5)
+    sizes: tuple[int, ...] = (10, 5, 20)
+    radii: tuple[float, ...] = (3.0, 1.5, 6.0)
+    per_class: tuple[int, ...] = (2, 4, 8, 16, 32, 64, 128, 256, 512)
+    seeds: tuple[int, ...] = tuple(range(10))
+    n_labels: int = 200
+    n_test: int = 2000
+
+
+class SampleComplexity(Experiment[Settings, None]):
+    """Gaussian classes with identity covariance in a ball; means by the median of means."""
+
+    name: ClassVar[str] = "sample-complexity"
+    claim: ClassVar[str] = (
+        "The expected squared distance from the test class to the answer falls as one over the root of the "
+        "number of training samples"
+    )
+    source: ClassVar[str] = "the sample-complexity theorem, as stated"
+    inputs: ClassVar[str] = "synthetic: 200 classes in a ball, K observed ones spread as a net"
+
+    def settings(self, *, quick: bool = False) -> Settings:
+        """Return the settings."""
+        if quick:
+            return Settings(
+                dimensions=(3,),
+                sizes=(10, 5),
+                radii=(3.0,),
+                per_class=(2, 16, 128),
+                seeds=(0, 1, 2),
+                n_test=300,
+            )
+        return Settings()
+
+    def units(self, settings: Settings) -> Sequence[Record]:
+        """Return one unit for each (d, K, R) and seed."""
+        d, k, r = settings.dimensions[0], settings.sizes[0], settings.radii[0]
+        varied = [(d, k, r)]
+        varied += [(other, k, r) for other in settings.dimensions[1:]]
+        varied += [(d, other, r) for other in settings.sizes[1:]]
+        varied += [(d, k, other) for other in settings.radii[1:]]
+        return [{"d": d, "K": k, "R": r, "seed": seed} for d, k, r in varied for seed in settings.seeds]
+
+    def prepare(self, settings: Settings, files: Files | None) -> None:
+        """Load nothing."""
+
+    def measure(self, data: None, settings: Settings, unit: Record) -> Record:
+        """Return both errors for each number of samples, from one set of test samples."""
+        rng = np.random.default_rng((unit["seed"], unit["d"], unit["K"], round(8 * unit["R"])))
+        mixture = Mixture.draw(settings.n_labels, unit["d"], unit["K"], unit["R"], rng)
+        truth = rng.integers(0, settings.n_labels, settings.n_test)
+        samples = mixture.labels[truth] + rng.standard_normal((settings.n_test, unit["d"]))
+        scorer = make_scorer(mixture.space, mixture.observed_keys)
+        exact = mixture.posteriors(samples, mixture.labels[mixture.observed])
+        target = scorer.score(exact).index
+        estimation, answer, checked = [], [], check_argmax(mixture.observed_keys, exact)
+        for n in settings.per_class:
+            estimated = mixture.posteriors(samples, mixture.estimated_means(n, rng))
+            checked += check_argmax(mixture.observed_keys, estimated)
+            found = mixture.labels[scorer.score(estimated).index]
+            estimation.append(float(((found - mixture.labels[target]) ** 2).sum(axis=1).mean()))
+            answer.append(float(((found - mixture.labels[truth]) ** 2).sum(axis=1).mean()))
+        floor = float(((mixture.labels[target] - mixture.labels[truth]) ** 2).sum(axis=1).mean())
+        return {
+            "estimation": estimation,
+            "answer": answer,
+            "floor": floor,
+            "net": mixture.net_radius(),
+            "checked_rows": checked,
+        }
+
+    def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
+        """Compare each error at the largest n with what the rate allows from the smallest."""
+        trials = grouped(results, ("d", "K", "R"))
+        counts = settings.per_class
+        begin = len(counts) // 3  # below it errors are those of means that are barely known at all
+        rate = (counts[begin] / counts[-1]) ** _EXPONENT
+
+        def against_the_rate(what: str) -> list[Contrast]:
+            return [
+                Contrast(
+                    f"d = {d}, K = {k}, R = {r:g}",
+                    tuple(rate * f[what][begin] for f in found),
+                    tuple(f[what][-1] for f in found),
+                )
+                for (d, k, r), found in trials.items()
+            ]
+
+        names: dict[str, Any] = {
+            "before": "allowed by the rate",
+            "after": f"at n = {counts[-1]} a class",
+            "worse": Verdict.FAILS,
+        }
+        rows = [
+            (
+                *key,
+                mean([f["net"] for f in found]),
+                *(mean([f["estimation"][i] for f in found]) for i in (0, -1)),
+                *(mean([f["answer"][i] for f in found]) for i in (0, -1)),
+                mean([f["floor"] for f in found]),
+            )
+            for key, found in trials.items()
+        ]
+        panels = tuple(
+            Panel(
+                title,
+                "training samples in all",
+                "E[d²]",
+                tuple(
+                    band(
+                        f"d = {d}, K = {k}, R = {r:g}",
+                        {float(n * k): [f[what][i] for f in found] for i, n in enumerate(counts)},
+                    )
+                    for (d, k, r), found in trials.items()
+                ),
+                log_x=True,
+                log_y=True,
+            )
+            for what, title in (
+                ("estimation", "Estimation: d²(m(P̂), m(P))"),
+                ("answer", "Answer: d²(test class, m(P̂))"),
+            )
+        )
+        return Summary(
+            findings=(
+                judge(self.claim, against_the_rate("answer"), **names),
+                judge(
+                    "What the proof bounds, the distance between the means under estimated and true "
+                    "probabilities, falls at least at that rate",
+                    against_the_rate("estimation"),
+                    **names,
+                ),
+            ),
+            tables=(
+                Table(
+                    f"Errors at {counts[0]} and {counts[-1]} samples a class, and the error of the answer "
+                    "that is left with the true probabilities.",
+                    (
+                        "d",
+                        "K",
+                        "R",
+                        "net radius",
+                        f"estimation, n = {counts[0]}",
+                        f"n = {counts[-1]}",
+                        f"answer, n = {counts[0]}",
+                        f"n = {counts[-1]}",
+                        "answer, true P",
+                    ),
+                    tuple(rows),
+                ),
+            ),
+            panels=panels,
+            notes=(
+                f"The rate allows an error at n = {counts[begin]} to shrink to its "
+                f"(n ratio)^{_EXPONENT} = {rate:.3f}-fold at n = {counts[-1]}.",
+                "The theorem's statement calls y* the test class, its proof the mean under the true "
+                "probabilities. No number of samples removes the distance between these two.",
+            ),
+        )
+
+
+EXPERIMENT = SampleComplexity()

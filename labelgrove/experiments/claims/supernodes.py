@@ -1,0 +1,158 @@
+"""The LSHTC protocol: a huge category graph summarised to supernodes, majority votes, and 5-NN."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from labelgrove.experiments.claims.rules import grouped, rule_findings, rule_panel, rule_table
+from labelgrove.experiments.contrast import mean
+from labelgrove.experiments.experiment import Experiment, Record, Summary, Table
+from labelgrove.experiments.measuring import rule_errors
+from labelgrove.experiments.sources.category import Categories, categories, categories_of_files
+from labelgrove.experiments.sources.files import Files
+from labelgrove.experiments.sources.labelled import Labelled, spread
+from labelgrove.experiments.training import fit_predict
+from ontology.errors import InputError
+from ontology.geometry import DegenerateSummaryWarning, metric_space, push, sample_observed, summarize
+
+__all__ = ["EXPERIMENT", "Settings", "Supernodes"]
+
+_METHODS = {
+    "neighbourhood": "whole neighbourhoods (the paper's text)",
+    "node": "up to the target (the paper's code)",
+    "capped": "capped (ours)",
+}
+_STREAM = 29
+
+
+@dataclass(frozen=True)
+class Settings:
+    """At most `target` supernodes; sizes are numbers of observed ones; n_test 0 tests all documents."""
+
+    methods: tuple[str, ...] = tuple(_METHODS)
+    sizes: tuple[int, ...] = (50, 100, 200, 300)
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+    target: int = 600
+    n_test: int = 3000
+    n_labels: int = 20_000
+    n_documents: int = 12_000
+
+
+class Supernodes(Experiment[Settings, Categories]):
+    """Half of the documents of observed supernodes train; the others, and all of the rest, test."""
+
+    name: ClassVar[str] = "supernodes"
+    claim: ClassVar[str] = (
+        "On a huge category graph summarised to supernodes, the Fréchet mean improves on 5-NN for every K"
+    )
+    source: ClassVar[str] = "LSHTC, 325,056 classes to 10,000 supernodes, K = 50 to 300; 1.65 to 0.40"
+    inputs: ClassVar[str] = "generated in the shape of LSHTC: 20,000 categories with hubs, 12,000 documents"
+    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (("hierarchy", "embeddings", "labels"),)
+    command: ClassVar[str] = (
+        "grove experiment supernodes --hierarchy hierarchy.txt --embeddings documents.npz \\\n"
+        "  --labels labels.txt --set target=10000 --set n_test=0 --set sizes=50,100,150,200,250,300"
+    )
+
+    def settings(self, *, quick: bool = False) -> Settings:
+        """Return the settings."""
+        if quick:
+            return Settings(
+                sizes=(10, 30), seeds=(0, 1), target=60, n_test=200, n_labels=600, n_documents=800
+            )
+        return Settings()
+
+    def units(self, settings: Settings) -> Sequence[Record]:
+        """Return one unit for each method, K and seed."""
+        return [
+            {"method": method, "K": k, "seed": seed}
+            for method in settings.methods
+            for k in settings.sizes
+            for seed in settings.seeds
+        ]
+
+    def prepare(self, settings: Settings, files: Files | None) -> Categories:
+        """Generate graph and documents, or open the user's files."""
+        if files is not None:
+            return categories_of_files(files)
+        return categories(settings.n_labels, settings.n_documents, 0)
+
+    def measure(self, data: Categories, settings: Settings, unit: Record) -> Record:
+        """Summarise, push, draw K supernodes that have documents, train 5-NN, and measure every rule."""
+        method: Any = unit["method"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegenerateSummaryWarning)  # its share stands in the table
+            summary = summarize(data.graph, settings.target, method=method, seed=unit["seed"])
+        keys = np.array(summary.keys)
+        labels = keys[push(summary, data.votes)]
+        graph = summary.graph()
+        space = metric_space(graph, "graph")
+        used, counts = np.unique(labels, return_counts=True)
+        trainable = metric_space(graph, "graph", used[counts > 1].tolist())
+        k = min(unit["K"], trainable.n_labels)
+        observed = sample_observed(trainable, k, seed=unit["seed"])
+        rng = np.random.default_rng((unit["seed"], _STREAM))
+        seen = rng.permutation(np.flatnonzero(np.isin(labels, np.array(observed))))
+        train, rest = np.sort(seen[: len(seen) // 2]), seen[len(seen) // 2 :]
+        shape = {"supernodes": summary.n_supernodes, "largest_share": summary.largest_share, "drawn": k}
+        if len(np.unique(labels[train])) < 2:
+            return {**shape, "collapsed": True, "checked_rows": 0}
+        test = np.concatenate([rest, np.flatnonzero(~np.isin(labels, np.array(observed)))])
+        test = np.sort(test[spread(len(test), settings.n_test or len(test), rng)])
+        labelled = Labelled(
+            space, trainable, data.features[train], labels[train], data.features[test], labels[test]
+        )
+        found = rule_errors(space, fit_predict(labelled, observed, "5-nn")[0])
+        return {**found, **shape, "collapsed": False}
+
+    def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
+        """Compare Loki with 5-NN for each method and K; show how lopsided each summary is."""
+        standing = [(unit, result) for unit, result in results if not result["collapsed"]]
+        if not standing:
+            raise InputError(
+                f"target: no summary to {settings.target} supernodes left two with training documents; give "
+                "a larger one with --set target=..."
+            )
+        trials = {
+            (_METHODS[method], k): found for (method, k), found in grouped(standing, ("method", "K")).items()
+        }
+        shapes = [
+            (
+                _METHODS[method],
+                mean([f["supernodes"] for f in found]),
+                mean([f["largest_share"] for f in found]),
+                min(f["drawn"] for f in found),
+                sum(f["collapsed"] for f in found),
+            )
+            for (method,), found in grouped(results, ("method",)).items()
+        ]
+        panels = tuple(
+            rule_panel(
+                title, "observed supernodes K", {k: f for (shown, k), f in trials.items() if shown == title}
+            )
+            for title in (_METHODS[method] for method in settings.methods)
+        )
+        return Summary(
+            findings=rule_findings(self.claim, ("", "K ="), trials),
+            tables=(
+                rule_table("E[d²] between supernodes, mean over seeds.", ("summary", "K"), trials),
+                Table(
+                    "The summaries: one giant supernode makes every error small by itself.",
+                    ("summary", "supernodes", "largest share", "fewest observed", "nothing to train on"),
+                    tuple(shapes),
+                ),
+            ),
+            panels=panels,
+            notes=(
+                "Where a summary has fewer supernodes with documents than K, all of them are observed; where "
+                "fewer than two have training documents, there is no model (last column). "
+                "Distances of different summaries do not compare.",
+            ),
+        )
+
+
+EXPERIMENT = Supernodes()

@@ -1,0 +1,115 @@
+"""The counter-example: an under-confident model, for which the Fréchet mean is worse than argmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from labelgrove.experiments.claims.rules import contrasts, grouped, rule_findings, rule_table
+from labelgrove.experiments.contrast import judge
+from labelgrove.experiments.experiment import Experiment, Record, Summary
+from labelgrove.experiments.measuring import fitted_temperature, rule_errors, tempered
+from labelgrove.experiments.sources.digits import CORNERS, digits_on_grid, grid_space
+from labelgrove.experiments.sources.files import Files
+from labelgrove.experiments.training import fit_predict
+from ontology.geometry import sample_observed
+
+__all__ = ["EXPERIMENT", "Settings", "UnderConfident"]
+
+_CORNERS = 4
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes are numbers of observed positions; 4 stands for the corners. C = 0.01 flattens probabilities."""
+
+    sizes: tuple[int, ...] = (9, 20)
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+    regularisation: float = 0.01
+    held_out: float = 0.2
+    n_images: int = 50
+
+
+class UnderConfident(Experiment[Settings, None]):
+    """Digits on a grid, observed positions drawn at random, and a penalty that flattens probabilities."""
+
+    name: ClassVar[str] = "under-confident"
+    claim: ClassVar[str] = (
+        "In partially observed label spaces the Fréchet mean always improves on argmax, whatever the model"
+    )
+    source: ClassVar[str] = "ImageNet: “always significantly outperforms the baseline”"
+    inputs: ClassVar[str] = "scikit-learn's digits on a 9 x 9 grid, logistic regression with C = 0.01"
+
+    def settings(self, *, quick: bool = False) -> Settings:
+        """Return the settings."""
+        return Settings(sizes=(20,), seeds=(0, 1, 2), n_images=20) if quick else Settings()
+
+    def units(self, settings: Settings) -> Sequence[Record]:
+        """Return one unit for each K and seed, and for the corners."""
+        return [{"K": k, "seed": seed} for k in (*settings.sizes, _CORNERS) for seed in settings.seeds]
+
+    def prepare(self, settings: Settings, files: Files | None) -> None:
+        """Load nothing: the images come with scikit-learn."""
+
+    def measure(self, data: None, settings: Settings, unit: Record) -> Record:
+        """Measure every rule as the model is, and at the temperature that suits held-out pictures."""
+        k, seed = unit["K"], unit["seed"]
+        observed = CORNERS if k == _CORNERS else sample_observed(grid_space(), k, seed=seed)
+        labelled = digits_on_grid(observed, seed, n_images=settings.n_images)
+        predicted, kept = fit_predict(
+            labelled,
+            observed,
+            "logistic",
+            regularisation=settings.regularisation,
+            held_out=settings.held_out,
+            seed=seed,
+        )
+        temperature = 1.0 if kept is None else fitted_temperature(kept)
+        calibrated = replace(predicted, probabilities=tempered(predicted.probabilities, temperature))
+        raw, repaired = (rule_errors(labelled.space, p) for p in (predicted, calibrated))
+        checked = raw["checked_rows"] + repaired["checked_rows"]
+        return {"raw": raw, "calibrated": repaired, "temperature": temperature, "checked_rows": checked}
+
+    def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
+        """Judge the model as it is; show what calibration on observed labels repairs, and what it ruins."""
+        trials = {
+            (k, "raw" if part == "raw" else "calibrated"): found
+            for part in ("raw", "calibrated")
+            for (k,), found in grouped(results, ("K",), part).items()
+        }
+        drawn = {key: found for key, found in trials.items() if key[0] != _CORNERS and key[1] == "raw"}
+        corners = grouped(results, ("K",), "raw")[(_CORNERS,)]
+        after = grouped(results, ("K",), "calibrated")
+        repaired = {key: found for key, found in after.items() if key[0] != _CORNERS}
+        ruined = [
+            {"rules": {"raw": raw["rules"]["loki"], "loki": calibrated["rules"]["loki"]}}
+            for raw, calibrated in zip(corners, after[(_CORNERS,)], strict=True)
+        ]
+        return Summary(
+            findings=(
+                *rule_findings(self.claim, ("K =", ""), drawn),
+                judge(
+                    "A temperature fitted on held-out samples of observed labels repairs it",
+                    contrasts(("K =",), repaired, "argmax"),
+                    before="argmax",
+                    after="Loki, calibrated",
+                ),
+                judge(
+                    "The same calibration does no harm where four corners were observed",
+                    contrasts(("",), {("the four corners",): ruined}, "raw"),
+                    before="Loki as it is",
+                    after="Loki, calibrated",
+                ),
+            ),
+            tables=(
+                rule_table("E[d²] as the model is, and calibrated (K = 4: corners).", ("K", "model"), trials),
+            ),
+            notes=(
+                "Calibration on observed labels is not calibration for unobserved ones: where the observed "
+                "labels are easy to tell apart, likelihood drives the temperature to its bound.",
+            ),
+        )
+
+
+EXPERIMENT = UnderConfident()

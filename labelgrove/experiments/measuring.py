@@ -1,0 +1,182 @@
+"""What predictions are worth: every rule's error, other temperatures, and the check of argmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.calibration import fit_temperature
+from adapter.evaluation import RULES, evaluate
+from adapter.pairdistances import pair_distances
+from labelgrove.quickstart.predicted import Predicted
+from ontology.errors import GroveError, first_few
+from ontology.geometry import TIE_RELATIVE, CompleteSpace, MetricSpace, make_scorer
+
+__all__ = [
+    "ArgmaxIdentityError",
+    "argmax_columns",
+    "check_argmax",
+    "fitted_temperature",
+    "loki_and_argmax",
+    "rule_errors",
+    "squared_errors",
+    "tempered",
+]
+
+_ROWS = 512
+
+
+class ArgmaxIdentityError(GroveError):
+    """A row on which the Fréchet mean of the complete graph is not argmax: a defect of labelgrove."""
+
+
+def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
+    """Return the errors of every rule on one set of predictions, argmax verified on every row.
+
+    Parameters
+    ----------
+    space : MetricSpace
+    predicted : Predicted
+        Its truths are allowed labels of `space`.
+
+    Returns
+    -------
+    result : dict
+        ``rules``: rule to ``squared`` (E[d^2], squared edge-length units), ``accuracy`` and ``unobserved``
+        (E[d^2] over the samples whose label was not observed, or None); ``n_observed``, ``diameter``, and
+        ``checked_rows``.
+
+    Raises
+    ------
+    ArgmaxIdentityError
+        As `check_argmax`.
+    """
+    found = evaluate(
+        space,
+        predicted.probabilities,
+        predicted.truth,
+        observed=predicted.columns,
+        train_truth=predicted.train_labels,
+        resamples=1,  # intervals here are over trials, not over the samples of one
+    )
+    return {
+        "rules": {
+            rule: {
+                "squared": found[rule].all.mean_squared_distance,
+                "accuracy": found[rule].all.accuracy,
+                "unobserved": found[rule].unobserved.mean_squared_distance,
+            }
+            for rule in RULES
+        },
+        "n_samples": found.n_samples,
+        "n_observed": found.n_observed,
+        "diameter": found.diameter,
+        "checked_rows": check_argmax(predicted.columns, predicted.probabilities),
+    }
+
+
+def loki_and_argmax(
+    space: MetricSpace, predicted: Predicted, *, beta: float = 2
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the squared errors of the Fréchet mean and of argmax, and what the former answers.
+
+    Parameters
+    ----------
+    space : MetricSpace
+    predicted : Predicted
+    beta : float, default=2
+        Exponent under which the mean is taken; errors are squared distances whatever it is.
+
+    Returns
+    -------
+    loki, argmax : ndarray of shape (n_samples,), dtype=float64
+    answers : ndarray of shape (n_samples,), dtype=int64
+        Allowed labels that the Fréchet mean answers.
+    """
+    answers = make_scorer(space, predicted.columns, beta=beta).score(predicted.probabilities).index
+    truth = space.index(predicted.truth)
+    columns = space.index(predicted.columns)
+    first = columns[argmax_columns(columns, predicted.probabilities)]
+    return squared_errors(space, truth, answers), squared_errors(space, truth, first), answers
+
+
+def squared_errors(
+    space: MetricSpace, truth: NDArray[np.int64], answers: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the squared distance from each answer to its truth, both allowed labels."""
+    points = answers if space.allowed is None else space.allowed[answers]
+    return pair_distances(space, truth, points) ** 2
+
+
+def tempered(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+    """Return the probabilities of the same logits under another temperature.
+
+    >>> tempered(np.array([[0.8, 0.2]]), 0.5).round(3).tolist()
+    [[0.941, 0.059]]
+    """
+    with np.errstate(divide="ignore"):
+        logits = np.log(probabilities) / temperature
+    logits -= logits.max(axis=1, keepdims=True)
+    out = np.exp(logits)
+    return np.asarray(out / out.sum(axis=1, keepdims=True))
+
+
+def fitted_temperature(predicted: Predicted) -> float:
+    """Return the temperature under which the true columns are likeliest; every truth is one of them."""
+    fit = fit_temperature(
+        predicted.probabilities, predicted.truth, columns=predicted.columns, outputs="probabilities"
+    )
+    return fit.temperature
+
+
+def argmax_columns(order: NDArray[np.int64], probabilities: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the column with the least expected 0-1 loss of each row; of tied ones the first by `order`."""
+    arranged = np.argsort(order, kind="stable")
+    out = np.empty(len(probabilities), dtype=np.int64)
+    for start in range(0, len(probabilities), _ROWS):
+        rows = np.asarray(probabilities[start : start + _ROWS], dtype=np.float64)[:, arranged]
+        loss = rows.sum(axis=1, keepdims=True) - rows
+        tied = loss <= loss.min(axis=1, keepdims=True) * (1 + TIE_RELATIVE)
+        out[start : start + _ROWS] = arranged[tied.argmax(axis=1)]
+    return out
+
+
+def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
+    """Verify on every row that the Fréchet mean of the complete graph is argmax, ties included.
+
+    Parameters
+    ----------
+    columns : sequence of str, length n_observed
+    probabilities : ndarray of shape (n_samples, n_observed)
+
+    Returns
+    -------
+    n_samples : int
+        Rows that were checked: all.
+
+    Raises
+    ------
+    ArgmaxIdentityError
+        Naming the first rows on which the two differ.
+
+    Notes
+    -----
+    On a complete graph a label that is not observed costs the whole weight of a row, so the observed labels
+    alone are scored. O(n_samples * n_observed^2), 512 rows at a time.
+    """
+    space = CompleteSpace(sorted(columns, key=str.encode))
+    order = space.index(columns)
+    scorer = make_scorer(space, columns)
+    expected = order[argmax_columns(order, probabilities)]
+    for start in range(0, len(probabilities), _ROWS):
+        found = scorer.score(np.asarray(probabilities[start : start + _ROWS])).index
+        wrong = np.flatnonzero(found != expected[start : start + _ROWS]) + start
+        if len(wrong):
+            raise ArgmaxIdentityError(
+                f"rows {first_few(wrong.tolist())}: on the complete graph the Fréchet mean is not argmax, "
+                f"{len(wrong)} of the rows from {start} on; please report this with the probabilities"
+            )
+    return len(probabilities)

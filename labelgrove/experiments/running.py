@@ -1,0 +1,228 @@
+"""Run an experiment unit by unit, so that it can be stopped at any time and goes on where it was.
+
+::
+
+    FOLDER/NAME/units/<identity>/<unit>.json   one file for each unit, written whole or not at all
+    FOLDER/NAME/result.json, result.md         what was found; the same bytes however often it was stopped
+    FOLDER/NAME/result.png                     its picture, where matplotlib is installed
+
+The identity is a digest of everything a unit's result depends on (experiment, version, settings, digests of
+the user's files, versions of the libraries), so that results of other settings are never mixed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adapter.plainfile import write_whole
+from labelgrove.experiments.documents import markdown
+from labelgrove.experiments.experiment import Experiment, Record, Summary
+from ontology.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from labelgrove.experiments.sources.files import Files
+
+__all__ = ["Result", "run", "write"]
+
+_LIBRARIES = ("labelgrove", "numpy", "scipy", "scikit-learn")
+_IDENTITY_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Result:
+    """An experiment that ran to its end.
+
+    Attributes
+    ----------
+    document : dict
+        What ``result.json`` holds.
+    path : Path
+        Of that file.
+    computed : int
+        Number of units computed by this call; the others were there.
+    seconds : float
+        Wall-clock seconds that all units took, whenever they were computed.
+    """
+
+    document: dict[str, Any]
+    path: Path
+    computed: int
+    seconds: float
+
+
+def run(
+    experiment: Experiment[Any, Any],
+    folder: Path,
+    *,
+    settings: Any = None,
+    files: Files | None = None,
+    command: str | None = None,
+    progress: Callable[[str, int, int], None] = lambda step, done, total: None,
+) -> Result:
+    """Compute the units that are not there yet, and write what all of them say.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    folder : Path
+        Where results are kept, one folder for each experiment; made if missing.
+    settings : optional
+        By default those of the claim; ``experiment.settings(quick=True)`` for small ones.
+    files : Files, optional
+        A user's own inputs, where the experiment takes them.
+    command : str, optional
+        What was typed, for the record; by default the command line without options.
+    progress : callable
+        Called with the name of a unit, the number done and the number of units, before each.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    MissingExtraError
+        Without scikit-learn.
+    InputError
+        For files that the experiment does not take, and a unit's file that is not what was written.
+    GroveError
+        Whatever a unit raises; the units before it are kept.
+    """
+    for package, module in (("scikit-learn", "sklearn"), ("threadpoolctl", "threadpoolctl")):
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtraError.of(package, "demo", f"the experiment {experiment.name!r}")
+    _refuse_unknown_files(experiment, files)
+    settings = experiment.settings() if settings is None else settings
+    identity = {
+        "experiment": experiment.name,
+        "version": experiment.version,
+        "settings": asdict(settings),
+        "files": {} if files is None else files.digests(),
+        "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},
+    }
+    canonical = json.dumps(identity, sort_keys=True, separators=(",", ":")).encode()
+    digest = hashlib.sha256(canonical).hexdigest()
+    home = folder / experiment.name
+    store = _Units(home / "units" / digest[:_IDENTITY_DIGITS])
+    units = list(experiment.units(settings))
+    missing = [i for i, unit in enumerate(units) if not store.has(unit)]
+    data = experiment.prepare(settings, files) if missing else None
+    for done, i in enumerate(missing):
+        progress(_name(units[i]), len(units) - len(missing) + done, len(units))
+        begin = time.perf_counter()
+        found = experiment.measure(data, settings, units[i])
+        store.put(units[i], found, time.perf_counter() - begin)
+    results, seconds = store.read(units)
+    summary = experiment.summarize(settings, list(zip(units, results, strict=True)))
+    document = _document(experiment, identity, digest, command, units, results, summary)
+    path = home / "result.json"
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    document = json.loads(text)
+    write(path, text)
+    write(home / "result.md", markdown(document))
+    if summary.panels and importlib.util.find_spec("matplotlib") is not None:
+        from labelgrove.plots import save
+        from labelgrove.plots.curves import curve_panels
+
+        save(curve_panels(summary.panels, title=experiment.name), home / "result.png")
+    return Result(document, path, len(missing), seconds)
+
+
+def _refuse_unknown_files(experiment: Experiment[Any, Any], files: Files | None) -> None:
+    given = set() if files is None else files.given()
+    if given and not any(set(needed) <= given for needed in experiment.own_files):
+        wanted = " or ".join(" ".join(f"--{n}" for n in needed) for needed in experiment.own_files)
+        raise InputError(
+            f"{experiment.name}: {', '.join(f'--{n}' for n in sorted(given))} given; "
+            + (f"it takes {wanted}" if wanted else "it takes no files of your own")
+        )
+
+
+def _document(
+    experiment: Experiment[Any, Any],
+    identity: Record,
+    digest: str,
+    command: str | None,
+    units: Sequence[Record],
+    results: Sequence[Record],
+    summary: Summary,
+) -> dict[str, Any]:
+    return {
+        "experiment": experiment.name,
+        "claim": experiment.claim,
+        "source": experiment.source,
+        "inputs": "the user's own files" if identity["files"] else experiment.inputs,
+        "verdict": str(summary.findings[0].verdict),
+        "command": command or f"grove experiment {experiment.name}",
+        "own_files_command": experiment.command,
+        "identity": digest,
+        **{k: identity[k] for k in ("version", "settings", "files", "libraries")},
+        "python": platform.python_version(),
+        "rows_where_argmax_was_verified": sum(int(r["checked_rows"]) for r in results),
+        **summary.to_dict(),
+        "units": [
+            {"parameters": dict(unit), "result": dict(r)} for unit, r in zip(units, results, strict=True)
+        ],
+    }
+
+
+def _name(unit: Record) -> str:
+    return ",".join(f"{key}={value}" for key, value in unit.items())
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all; `InputError` where the folder cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, [text.encode()])
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}); name a folder that you may write"
+        ) from error
+
+
+class _Units:
+    """The unit files of one identity."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def has(self, unit: Record) -> bool:
+        return self._path(unit).is_file()
+
+    def put(self, unit: Record, result: Record, seconds: float) -> None:
+        kept = {"parameters": dict(unit), "result": dict(result), "seconds": round(seconds, 3)}
+        write(self._path(unit), json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+
+    def read(self, units: Sequence[Record]) -> tuple[list[Record], float]:
+        """Return the result of every unit, and the seconds that all took."""
+        kept = [self._read(unit) for unit in units]
+        return [k["result"] for k in kept], sum(float(k["seconds"]) for k in kept)
+
+    def _read(self, unit: Record) -> dict[str, Any]:
+        path = self._path(unit)
+        try:
+            kept: dict[str, Any] = json.loads(path.read_bytes())
+            if kept["parameters"] != json.loads(json.dumps(dict(unit))):
+                raise InputError(f"{path}: holds the unit {kept['parameters']}; delete it and run again")
+            kept["result"], kept["seconds"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"{path}: is not the unit that was written there ({type(error).__name__}: {error}); "
+                "delete it and run again"
+            ) from error
+        return kept
+
+    def _path(self, unit: Record) -> Path:
+        return self._folder / f"{_name(unit)}.json"

@@ -1,0 +1,106 @@
+"""Documents with several categories each, over a category graph with hubs: the shape of LSHTC, generated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.experiments.sources.files import Files, read_features, read_votes
+from ontology.errors import InputError
+from ontology.labelgraph import LabelGraph
+
+__all__ = ["Categories", "categories", "categories_of_files"]
+
+_DIMENSIONS = 32
+_EDGES_PER_LABEL = 2.65
+_NOISE = 0.35
+_UNIFORM = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """Documents, their categories, and the graph of categories.
+
+    Attributes
+    ----------
+    graph : LabelGraph
+        One connected component.
+    features : ndarray of shape (n_documents, n_features), or scipy.sparse matrix
+    votes : tuple of tuple of str
+        Keys of each document's categories.
+    """
+
+    graph: LabelGraph
+    features: Any
+    votes: tuple[tuple[str, ...], ...]
+
+
+@lru_cache(maxsize=2)
+def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
+    """Generate a hierarchy with hubs, a vector for each category near its parent's, and documents.
+
+    Notes
+    -----
+    A new category goes below one drawn by its number of children (three in four times) or uniformly; further
+    parents are drawn near the first until there are 2.65 edges for each category, as in LSHTC. A document has
+    one to four categories that are neighbours, and their mean vector with noise.
+    """
+    rng = np.random.default_rng((seed, 23))
+    parent = np.full(n_labels, -1, dtype=np.int64)
+    ends = np.zeros(2 * n_labels, dtype=np.int64)  # one entry for each label and each child: hubs stand often
+    filled = 1
+    for label in range(1, n_labels):
+        among = label if rng.random() < _UNIFORM else filled
+        drawn = int(rng.integers(among))
+        parent[label] = drawn if among == label else ends[drawn]
+        ends[filled], ends[filled + 1] = parent[label], label
+        filled += 2
+    step = rng.standard_normal((n_labels, _DIMENSIONS))
+    vectors = np.empty_like(step)
+    vectors[0] = step[0]
+    for label in range(1, n_labels):
+        vectors[label] = 0.9 * vectors[parent[label]] + 0.5 * step[label]
+    keys = [str(i) for i in range(1, n_labels + 1)]
+    pairs = {(label, int(parent[label])) for label in range(1, n_labels)}
+    while len(pairs) < _EDGES_PER_LABEL * n_labels:
+        child = int(rng.integers(2, n_labels))
+        other = int(parent[parent[child]]) if parent[parent[child]] >= 0 else 0
+        pairs.add((child, other if rng.random() < 0.5 else int(rng.integers(child))))
+    graph = LabelGraph.from_edges([(keys[child], keys[above]) for child, above in sorted(pairs)])
+    centre = rng.integers(1, n_labels, n_documents)
+    votes, features = [], np.empty((n_documents, _DIMENSIONS))
+    for i, label in enumerate(centre.tolist()):
+        near = [label, int(parent[label]), *np.flatnonzero(parent == parent[label])[:3].tolist()]
+        chosen = sorted({label, *rng.choice(near, rng.integers(1, 4)).tolist()})
+        votes.append(tuple(keys[j] for j in chosen))
+        features[i] = vectors[chosen].mean(axis=0) + _NOISE * rng.standard_normal(_DIMENSIONS)
+    return Categories(graph, features, tuple(votes))
+
+
+def categories_of_files(files: Files) -> Categories:
+    """Return the user's documents over the largest component of the user's hierarchy.
+
+    Categories outside that component are taken out of the documents, and documents without any left.
+
+    Raises
+    ------
+    InputError
+        For counts that differ, and where no document is left.
+    """
+    graph = files.graph(roots="largest")
+    if files.embeddings is None or files.labels is None:
+        raise InputError("--embeddings, --labels: both are needed to train and to test")
+    features, votes = read_features(files.embeddings), read_votes(files.labels)
+    if features.shape[0] != len(votes):
+        raise InputError(
+            f"--labels {files.labels}: {len(votes)} lines for {features.shape[0]} rows of --embeddings"
+        )
+    kept = [tuple(key for key in row if graph.keys.find(key) >= 0) for row in votes]
+    rows: NDArray[np.int64] = np.array([i for i, row in enumerate(kept) if row], dtype=np.int64)
+    if not len(rows):
+        raise InputError(f"--labels {files.labels}: no category is in the hierarchy's largest component")
+    return Categories(graph, features[rows], tuple(kept[i] for i in rows.tolist()))

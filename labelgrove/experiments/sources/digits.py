@@ -1,0 +1,66 @@
+"""Handwritten digits pasted on a grid: the label is where, and steps say how wrong an answer is."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.experiments.sources.labelled import Labelled
+from ontology.geometry import MetricSpace, metric_space
+from ontology.labelgraph import LabelGraph
+
+__all__ = ["CORNERS", "digits_on_grid", "grid_space"]
+
+_SIDE = 9
+_DIGIT = 8
+CORNERS = ("0,0", "0,8", "8,0", "8,8")
+
+
+@cache
+def grid_space() -> MetricSpace:
+    """Return the space of the 81 positions of a 9 x 9 grid."""
+    return metric_space(LabelGraph.grid((_SIDE, _SIDE)))
+
+
+def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100) -> Labelled:
+    """Return pictures with a digit at one of 81 positions; those to train on show observed positions.
+
+    Parameters
+    ----------
+    observed : tuple of str
+        Positions, as ``row,column``.
+    seed : int
+        Which images train, and where the others are pasted.
+    n_images : int, default=100
+        Images that train, each at every observed position.
+    """
+    from sklearn.datasets import load_digits
+
+    images = load_digits().images / 16.0
+    random = np.random.default_rng(seed)
+    shuffled = random.permutation(len(images))
+    train, test = shuffled[:n_images], shuffled[n_images:]
+    space = grid_space()
+    keys = np.array(list(space.keys))
+    truth = keys[random.integers(0, len(keys), len(test))]
+    labels = np.tile(np.array(observed), len(train))
+    return Labelled(
+        space=space,
+        trainable=space,
+        train_features=_pasted(images[np.repeat(train, len(observed))], labels),
+        train_labels=labels,
+        test_features=_pasted(images[test], truth),
+        test_labels=truth,
+    )
+
+
+def _pasted(images: NDArray[np.float64], labels: NDArray[np.str_]) -> NDArray[np.float64]:
+    """Put each image of shape (8, 8) where its label says, on 16 x 16 pixels; returns shape (n, 256)."""
+    width = _DIGIT + _SIDE - 1
+    canvas = np.zeros((len(images), width, width))
+    for page, image, label in zip(canvas, images, labels.tolist(), strict=True):
+        row, column = map(int, label.split(","))
+        page[row : row + _DIGIT, column : column + _DIGIT] = image
+    return canvas.reshape(len(images), -1)

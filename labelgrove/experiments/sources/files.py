@@ -1,0 +1,221 @@
+"""Files of a user's own: probabilities, features, labels, hierarchies (layouts: docs/experiments.md)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.quickstart.predicted import Predicted
+from labelgrove.tables import read_outputs, read_truth
+from ontology.errors import InputError, NotFoundError, UnknownLabelError, first_few
+from ontology.geometry import EuclideanSpace, MetricSpace, metric_space
+from ontology.keys import Keys
+from ontology.labelgraph import LabelGraph
+from ontology.readers import read
+
+__all__ = ["Files", "read_features", "read_votes"]
+
+_BLOCK = 1 << 20
+_SPLIT_STREAM = 13
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where a user's inputs are; what is not given is None.
+
+    Attributes
+    ----------
+    hierarchy : Path, optional
+        Anything `ontology.read` takes.
+    probs, columns, truth : Path, optional
+        Probabilities of test samples (``.npy``, n_samples x n_columns), the label key of each column and of
+        each sample, one for each line.
+    embeddings, labels : Path, optional
+        Features of samples (``.npy``, or ``.npz`` of a scipy sparse matrix) and the label key of each; lines
+        with several keys, separated by commas or spaces, where samples have several labels.
+    test_embeddings, test_labels : Path, optional
+        The same of separate test samples; without them the samples are split.
+    class_embeddings, classes : Path, optional
+        A vector for each label (``.npy``), and the label key of each row.
+    metric : {"tree", "graph"}
+        How distances on the hierarchy are taken.
+    answers : {"all", "leaves"}
+        Labels of the hierarchy that may be answers.
+    """
+
+    hierarchy: Path | None = None
+    probs: Path | None = None
+    columns: Path | None = None
+    truth: Path | None = None
+    embeddings: Path | None = None
+    labels: Path | None = None
+    test_embeddings: Path | None = None
+    test_labels: Path | None = None
+    class_embeddings: Path | None = None
+    classes: Path | None = None
+    metric: Literal["tree", "graph"] = "tree"
+    answers: Literal["all", "leaves"] = "all"
+
+    def given(self) -> set[str]:
+        """Return the names of the files given, as on the command line."""
+        return {f.name.replace("_", "-") for f in fields(self) if isinstance(getattr(self, f.name), Path)}
+
+    def digests(self) -> dict[str, str]:
+        """Return the sha256 of each file given, and how distances are taken; a folder by its files."""
+        found = {name: _sha256(getattr(self, name.replace("-", "_"))) for name in sorted(self.given())}
+        return found | {"metric": self.metric, "answers": self.answers}
+
+    # ---- spaces --------------------------------------------------------------------------------------
+
+    def space(self, labels: Iterable[str] | None = None) -> MetricSpace:
+        """Return the space of the hierarchy, or of the class embeddings where there is no hierarchy.
+
+        Parameters
+        ----------
+        labels : iterable of str, optional
+            The labels that may be answers; by default those that `answers` names.
+        """
+        if self.hierarchy is None:
+            return self.class_space(labels)
+        return metric_space(self.graph(), self.metric, self.answers if labels is None else list(labels))
+
+    def graph(self, *, roots: Literal["error", "largest"] = "error") -> LabelGraph:
+        """Return the hierarchy; one in several parts is refused, or its largest part is taken."""
+        return _hierarchy(_needed("hierarchy", self.hierarchy), roots)
+
+    def class_space(self, labels: Iterable[str] | None = None) -> EuclideanSpace:
+        """Return the Euclidean space of the class embeddings, in the byte order of the keys."""
+        path = _needed("class-embeddings", self.class_embeddings)
+        vectors, _ = read_outputs(path)
+        keys = read_truth(_needed("classes", self.classes))
+        if len(keys) != len(vectors):
+            raise InputError(
+                f"--class-embeddings {path}: {len(vectors)} rows for {len(keys)} keys in --classes; give one "
+                "key for each row"
+            )
+        order = sorted(range(len(keys)), key=lambda i: keys[i].encode())
+        ordered = Keys.from_strings(keys[i] for i in order)
+        allowed = None if labels is None else ordered.indices(labels)
+        return EuclideanSpace(np.asarray(vectors)[order], ordered, allowed)
+
+    # ---- samples -------------------------------------------------------------------------------------
+
+    def predicted(self, space: MetricSpace) -> Predicted:
+        """Return the probabilities with their columns and truths; rows stay on disk.
+
+        Raises
+        ------
+        InputError
+            For counts that differ.
+        UnknownLabelError
+            For columns or truths that are no labels of `space`; the first are named.
+        """
+        path = _needed("probs", self.probs)
+        values, header = read_outputs(path)
+        columns = header if header is not None else read_truth(_needed("columns", self.columns))
+        truth = read_truth(_needed("truth", self.truth))
+        for name, keys, n in (("columns", columns, values.shape[1]), ("truth", truth, values.shape[0])):
+            if len(keys) != n:
+                raise InputError(f"--{name}: {len(keys)} keys, and --probs {path} has {n}; give one for each")
+            _refuse_unknown(name, keys, space)
+        return Predicted(tuple(columns), values, tuple(truth), tuple(truth))
+
+    def labelled(self, space: MetricSpace, seed: int) -> Labelled:
+        """Return the samples to train and to test on; without test files half of the samples test.
+
+        Raises
+        ------
+        InputError
+            For counts that differ, and samples with several labels.
+        UnknownLabelError
+            For labels that are not in `space`; the first are named.
+        """
+        features, labels = self._samples("embeddings", "labels", space)
+        if self.test_embeddings is not None:
+            test_features, test_labels = self._samples("test-embeddings", "test-labels", space)
+        else:
+            shuffled = np.random.default_rng((seed, _SPLIT_STREAM)).permutation(len(labels))
+            train, test = np.sort(shuffled[: len(labels) // 2]), np.sort(shuffled[len(labels) // 2 :])
+            test_features, test_labels = features[test], labels[test]
+            features, labels = features[train], labels[train]
+        trainable = self.space(np.unique(labels).tolist())
+        return Labelled(space, trainable, features, labels, test_features, test_labels)
+
+    def _samples(self, name: str, labels: str, space: MetricSpace) -> tuple[Any, NDArray[np.str_]]:
+        path = _needed(name, getattr(self, name.replace("-", "_")))
+        features = read_features(path)
+        keys = read_truth(_needed(labels, getattr(self, labels.replace("-", "_"))))
+        if len(keys) != features.shape[0]:
+            raise InputError(f"--{labels}: {len(keys)} keys for {features.shape[0]} rows of --{name} {path}")
+        _refuse_unknown(labels, keys, space)
+        return features, np.array(keys)
+
+
+def read_features(path: Path) -> Any:
+    """Return a row of numbers for each sample: ``.npy`` memory-mapped, or ``.npz`` of scipy, sparse."""
+    if path.suffix != ".npz":
+        return read_outputs(path)[0]
+    from scipy.sparse import csr_matrix, load_npz
+
+    try:
+        return csr_matrix(load_npz(path))
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: there is no such file; check the path") from None
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{path}: is no sparse matrix of scipy.sparse.save_npz ({error})") from error
+
+
+def read_votes(path: Path) -> list[list[str]]:
+    """Return the label keys of each line, separated by commas or white space."""
+    rows = [line.replace(",", " ").split() for line in read_truth(path)]
+    if not rows:
+        raise InputError(f"{path}: names no label; give the keys of one sample on each line")
+    return rows
+
+
+@lru_cache(maxsize=2)
+def _hierarchy(path: Path, roots: str) -> LabelGraph:
+    graph = read(path, policies={"roots": roots}).graph
+    if graph is None:
+        raise InputError(f"--hierarchy {path}: holds no hierarchy")
+    return graph
+
+
+def _needed(name: str, path: Path | None) -> Path:
+    if path is None:
+        raise InputError(f"--{name}: missing; the files given do not make sense without it")
+    return path
+
+
+def _refuse_unknown(name: str, keys: list[str], space: MetricSpace) -> None:
+    known = {key: space.keys.find(key) >= 0 for key in set(keys)}
+    rows = [i for i, key in enumerate(keys) if not known[key]]
+    if rows:
+        shown = first_few([f"line {i + 1} {keys[i]!r}" for i in rows])
+        raise UnknownLabelError(
+            f"--{name}: {len(rows)} of {len(keys)} keys are no allowed labels: {shown}; name labels as the "
+            "hierarchy does, or allow more with --answers all"
+        )
+
+
+def _sha256(path: Path) -> str:
+    hashed = hashlib.sha256()
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    for file in files:
+        try:
+            with file.open("rb") as opened:
+                while block := opened.read(_BLOCK):
+                    hashed.update(block)
+        except FileNotFoundError:
+            raise NotFoundError(f"{file}: there is no such file; check the path") from None
+        except OSError as error:
+            raise InputError(f"{file}: cannot be read ({error.strerror})") from error
+    return hashed.hexdigest()

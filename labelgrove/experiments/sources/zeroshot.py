@@ -1,0 +1,97 @@
+"""Zero-shot predictions: no training, a class is as likely as its text is near to the sample.
+
+By default the classes are 100 synsets drawn from those of `glosses`, their texts are their words and own
+gloss, and the samples are the glosses of what lies below them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labelgrove.experiments.sources.files import Files
+from labelgrove.experiments.sources.glosses import Glosses
+from labelgrove.experiments.sources.labelled import spread
+from labelgrove.quickstart.predicted import Predicted
+from ontology.errors import InputError
+from ontology.geometry import CompleteSpace, MetricSpace
+
+__all__ = ["ZeroShot", "zero_shot"]
+
+_STREAM = 17
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroShot:
+    """Predictions over classes that are all observed, and the spaces that they can be taken in.
+
+    Attributes
+    ----------
+    predicted : Predicted
+        At temperature 1; other temperatures are had from it.
+    spaces : dict of str to MetricSpace
+        ``internal`` (between the class vectors), ``tree`` and ``graph`` (the classes alone may be answers),
+        ``tree, ancestors`` (all above them too), ``complete``; those that can be had.
+    """
+
+    predicted: Predicted
+    spaces: dict[str, MetricSpace]
+
+
+def zero_shot(source: Glosses | Files, seed: int, *, n_classes: int, n_test: int) -> ZeroShot:
+    """Return the predictions of a seed: which classes are drawn, and which documents.
+
+    Parameters
+    ----------
+    source : Glosses or Files
+        Files are taken as they are, whatever the seed.
+    seed, n_classes, n_test : int
+    """
+    if isinstance(source, Files):
+        return _of_files(source)
+    rng = np.random.default_rng((seed, _STREAM))
+    classes = sorted(np.array(source.labels)[spread(len(source.labels), n_classes, rng)].tolist())
+    among = np.flatnonzero(np.isin(source.truth, classes))
+    test = among[spread(len(among), n_test, rng)]
+    similarity = source.documents[test] @ source.classes[source.graph.keys.indices(classes)].T
+    rows = np.exp(similarity - similarity.max(axis=1, keepdims=True))
+    truth = tuple(source.truth[test].tolist())
+    predicted = Predicted(tuple(classes), rows / rows.sum(axis=1, keepdims=True), truth, truth)
+    ordered = source.graph.keys.take(np.sort(source.graph.keys.indices(classes)))
+    return ZeroShot(
+        predicted,
+        {
+            "internal": source.space("internal", ordered),
+            "tree": source.space("tree", ordered),
+            "graph": source.space("graph", ordered),
+            "tree, ancestors": source.space("tree", _with_ancestors(source, ordered)),
+            "complete": CompleteSpace(ordered),
+        },
+    )
+
+
+def _with_ancestors(source: Glosses, classes: Sequence[str]) -> list[str]:
+    parent = source.graph.primary_parent
+    found: set[int] = set()
+    for label in source.graph.keys.indices(classes).tolist():
+        at = label
+        while at >= 0 and at not in found:
+            found.add(at)
+            at = int(parent[at])
+    return list(source.graph.keys.take(sorted(found)))
+
+
+def _of_files(files: Files) -> ZeroShot:
+    spaces: dict[str, MetricSpace] = {}
+    if files.class_embeddings is not None:
+        spaces["internal"] = files.class_space()
+    if files.hierarchy is not None:
+        spaces[files.metric] = files.space()
+    if not spaces:
+        raise InputError("--hierarchy, --class-embeddings: give one at least, to measure distances with")
+    predicted = files.predicted(next(iter(spaces.values())))
+    return ZeroShot(
+        predicted, spaces | {"complete": CompleteSpace(sorted(predicted.columns, key=str.encode))}
+    )

@@ -1,0 +1,244 @@
+"""The source paper's own classifiers, for experiments and for users who have no model yet.
+
+===============  ==========================================================================================
+``5-nn``         votes of the five nearest training samples (the paper's PubMed and LSHTC models)
+``one-vs-rest``  one logistic regression for each class against all others (the paper's ImageNet model)
+``logistic``     one logistic regression over all classes
+===============  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.quickstart.predicted import Predicted
+from ontology.errors import InputError, MissingExtraError
+
+__all__ = ["MODELS", "Model", "Trained", "fit_predict", "make_model", "observe", "train_files"]
+
+Model = Literal["5-nn", "one-vs-rest", "logistic"]
+MODELS: tuple[Model, ...] = ("5-nn", "one-vs-rest", "logistic")
+
+_NEIGHBOURS = 5
+_ITERATIONS = 60
+
+
+def make_model(model: str, *, regularisation: float = 10.0, n_train: int | None = None) -> Any:
+    """Return an untrained scikit-learn classifier with ``predict_proba``.
+
+    Parameters
+    ----------
+    model : {"5-nn", "one-vs-rest", "logistic"}
+    regularisation : float, default=10
+        Inverse strength C of the penalty of both logistic models.
+    n_train : int, optional
+        Number of training samples, where there may be fewer than five.
+
+    Raises
+    ------
+    InputError
+        For an unknown model.
+    MissingExtraError
+        Without scikit-learn.
+    """
+    try:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.multiclass import OneVsRestClassifier
+        from sklearn.neighbors import KNeighborsClassifier
+    except ImportError as error:
+        raise MissingExtraError.of("scikit-learn", "sklearn", f"the model {model!r}") from error
+    if model == "5-nn":
+        neighbours = _NEIGHBOURS if n_train is None else min(_NEIGHBOURS, n_train)
+        return KNeighborsClassifier(neighbours, algorithm="brute")
+    logistic = LogisticRegression(C=regularisation, max_iter=_ITERATIONS)
+    if model == "logistic":
+        return logistic
+    if model == "one-vs-rest":
+        return OneVsRestClassifier(logistic)
+    raise InputError(f"model: {model!r} given; choose one of {', '.join(MODELS)}")
+
+
+def observe(data: Labelled, observed: Collection[str]) -> NDArray[np.int64]:
+    """Return the training samples whose label is observed."""
+    return np.flatnonzero(np.isin(data.train_labels, np.array(list(observed))))
+
+
+def fit_predict(
+    data: Labelled,
+    observed: Collection[str],
+    model: str,
+    *,
+    regularisation: float = 10.0,
+    held_out: float = 0.0,
+    seed: int = 0,
+) -> tuple[Predicted, Predicted | None]:
+    """Train on the samples of the observed labels, and predict all test samples.
+
+    Parameters
+    ----------
+    data : Labelled
+    observed : collection of str
+    model, regularisation
+        As for `make_model`.
+    held_out : float, default=0
+        Share of the training samples of observed labels that is kept back, to calibrate on.
+    seed : int, default=0
+        Which samples are kept back.
+
+    Returns
+    -------
+    predicted : Predicted
+        Of the test samples. An observed label without a training sample has no column.
+    kept_back : Predicted or None
+        Of the samples kept back whose label has a column; None where none is asked for.
+
+    Raises
+    ------
+    InputError
+        Where fewer than two observed labels have training samples.
+    """
+    rows = observe(data, observed)
+    kept = np.empty(0, dtype=np.int64)
+    if held_out:
+        shuffled = np.random.default_rng((seed, 7)).permutation(rows)
+        n_kept = round(held_out * len(rows))
+        kept, rows = np.sort(shuffled[:n_kept]), np.sort(shuffled[n_kept:])
+    labels = data.train_labels[rows]
+    if len(np.unique(labels)) < 2:
+        raise InputError(
+            f"observed: {len(np.unique(labels))} of {len(observed)} labels have training samples; "
+            "a classifier needs two at least"
+        )
+    fitted = make_model(model, regularisation=regularisation, n_train=len(rows))
+    with _quietly():
+        fitted.fit(_taken(data.train_features, rows), labels)
+        probabilities = _probabilities(fitted, data.test_features)
+        columns = tuple(map(str, fitted.classes_.tolist()))
+        training = tuple(map(str, labels.tolist()))
+        predicted = Predicted(columns, probabilities, tuple(map(str, data.test_labels.tolist())), training)
+        if not len(kept):
+            return predicted, None
+        kept = kept[np.isin(data.train_labels[kept], fitted.classes_)]
+        back = _probabilities(fitted, _taken(data.train_features, kept))
+    return predicted, Predicted(columns, back, tuple(map(str, data.train_labels[kept].tolist())), training)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What `train_files` wrote."""
+
+    probabilities: Path
+    columns: Path
+    n_samples: int
+    n_columns: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "probabilities": str(self.probabilities),
+            "columns": str(self.columns),
+            "n_samples": self.n_samples,
+            "n_columns": self.n_columns,
+        }
+
+
+def train_files(
+    features: Any,
+    labels: list[str],
+    test_features: Any,
+    out: Path,
+    *,
+    model: str,
+    regularisation: float = 10.0,
+) -> Trained:
+    """Train a baseline and write what it says of the test samples.
+
+    Parameters
+    ----------
+    features : list of str, ndarray or scipy.sparse matrix
+        Of the training samples: texts (taken as TF-IDF), or a row of numbers each.
+    labels : list of str
+        Key of each training sample's label.
+    test_features
+        Of the samples to predict, of the same kind.
+    out : Path
+        Folder for ``probabilities.npy`` (float32, a row for each sample) and ``columns.txt`` (a label key for
+        each column).
+    model, regularisation
+        As for `make_model`.
+
+    Returns
+    -------
+    Trained
+
+    Raises
+    ------
+    InputError
+        For counts that differ, fewer than two labels, texts beside numbers, and a folder that cannot be
+        written.
+    """
+    n_train = len(features) if isinstance(features, list) else features.shape[0]
+    if n_train != len(labels):
+        raise InputError(f"labels: {len(labels)} for {n_train} training samples; give one for each")
+    if len(set(labels)) < 2:
+        raise InputError(f"labels: {len(set(labels))} distinct; a classifier needs two at least")
+    if isinstance(features, list) != isinstance(test_features, list):
+        raise InputError("features: texts and numbers are mixed; train and predict on the same kind")
+    if isinstance(features, list):
+        features, test_features = _tfidf(features, test_features)
+    elif features.shape[1] != test_features.shape[1]:
+        raise InputError(
+            f"features: {features.shape[1]} columns to train on and {test_features.shape[1]} to predict; "
+            "use the same embedding for both"
+        )
+    fitted = make_model(model, regularisation=regularisation, n_train=n_train)
+    with _quietly():
+        fitted.fit(features, np.array(labels))
+        probabilities = _probabilities(fitted, test_features).astype(np.float32)
+    trained = Trained(out / "probabilities.npy", out / "columns.txt", *probabilities.shape)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        np.save(trained.probabilities, probabilities)
+        trained.columns.write_text("".join(f"{c}\n" for c in fitted.classes_.tolist()), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written ({error.strerror}); name another folder") from error
+    return trained
+
+
+def _tfidf(texts: list[str], test_texts: list[str]) -> tuple[Any, Any]:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    words = TfidfVectorizer(sublinear_tf=True, stop_words="english")
+    return words.fit_transform(texts), words.transform(test_texts)
+
+
+def _taken(features: Any, rows: NDArray[np.int64]) -> Any:
+    return features[rows]
+
+
+def _probabilities(fitted: Any, features: Any) -> NDArray[np.float64]:
+    """Return the probabilities; a row that one-vs-rest leaves without any weight becomes uniform."""
+    rows = np.asarray(fitted.predict_proba(features), dtype=np.float64)
+    empty = ~(rows.sum(axis=1) > 0)
+    rows[empty] = 1.0 / rows.shape[1]
+    return rows
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """One thread, and no word on iterations that ended before convergence: their number is a setting."""
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield

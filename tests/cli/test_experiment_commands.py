@@ -1,0 +1,100 @@
+"""``grove experiment`` and ``grove train``: what they print, write and refuse."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("sklearn")
+pytest.importorskip("matplotlib")
+
+from labelgrove.cli import grove
+from labelgrove.experiments import NAMES, load
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, code: int = 0):
+        monkeypatch.setattr(sys, "argv", ["grove", *arguments])
+        result = CliRunner().invoke(grove, list(arguments))
+        assert result.exit_code == code, (arguments, result.output, result.exception)
+        return result
+
+    return run
+
+
+def test_the_list_names_every_experiment_with_its_claim(call):
+    text = call("experiment", "list").stdout
+    for name in NAMES:
+        assert name in text
+    rows = json.loads(call("experiment", "list", "--json").stdout)
+    assert [row["name"] for row in rows] == list(NAMES)
+    assert rows[0]["settings"]["seeds"] == [0, 1, 2, 3, 4]
+
+
+def test_one_experiment_prints_its_verdict_and_leaves_its_files(call):
+    result = call("experiment", "complete-graph", "--quick", "--out", "found")
+    assert "complete-graph  holds" in result.stdout
+    assert "4 units computed" in result.stderr
+    assert sorted(p.name for p in Path("found/complete-graph").iterdir()) == [
+        "result.json",
+        "result.md",
+        "units",
+    ]
+    again = call("experiment", "complete-graph", "--quick", "--out", "found", "--json")
+    assert "0 units computed" in again.stderr
+    document = json.loads(again.stdout)
+    assert document == json.loads(Path("found/complete-graph/result.json").read_text())
+    assert document["command"] == "grove experiment complete-graph --quick --out found --json"
+
+
+def test_settings_are_changed_by_name(call):
+    result = call(
+        "experiment", "complete-graph", "--set", "sizes=3", "--set", "seeds=7", "--set", "n_rows=50", "--json"
+    )
+    (unit,) = json.loads(result.stdout)["units"]
+    assert unit["parameters"] == {"K": 3, "seed": 7}
+    assert "give NAME=VALUES" in call("experiment", "complete-graph", "--set", "rows=1", code=2).stderr
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_computed(call):
+    assert "choose among digits-grid" in call("experiment", "digits", code=4).stderr
+    assert "takes no files" in call("experiment", "all", "--probs", "p.npy", code=2).stderr
+    assert (
+        "it takes no files of your own"
+        in call("experiment", "digits-grid", "--probs", "p.npy", code=2).stderr
+    )
+    assert not Path("experiments").exists()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if load(name).command])
+def test_the_command_for_own_files_is_one_that_is_understood(call, name):
+    """It ends at the files, which are not there, and no sooner."""
+    words = shlex.split(load(name).command.replace("\\\n", " "))
+    assert words[:3] == ["grove", "experiment", name]
+    assert "there is no such file" in call(*words[1:], code=4).stderr
+
+
+def test_a_trained_model_scores(call):
+    rng = np.random.default_rng(0)
+    np.save("train.npy", np.repeat(np.eye(2) * 5, 10, axis=0) + rng.normal(size=(20, 2)))
+    np.save("test.npy", np.eye(2) * 5)
+    Path("labels.txt").write_text("moss\n" * 10 + "oak\n" * 10)
+    Path("garden.csv").write_text("child,parent\ntree,plant\nmoss,plant\noak,tree\n")
+    trained = json.loads(call("train", "train.npy", "labels.txt", "test.npy", "--json").stdout)
+    assert (trained["n_samples"], trained["n_columns"]) == (2, 2)
+    call("ingest", "garden", "garden.csv")
+    call("bundle", "build", "garden", "mine", "--observed", "moss,oak")
+    scored = call("score", "garden/mine", trained["probabilities"], "--columns", trained["columns"]).stdout
+    assert [line.split(",")[2] for line in scored.splitlines()[1:]] == ["moss", "oak"]
+    Path("texts.txt").write_text("green and soft\ntall and hard\ngreen moss\nhard wood\n")
+    Path("of.txt").write_text("moss\noak\nmoss\noak\n")
+    said = call("train", "texts.txt", "of.txt", "texts.txt", "--model", "logistic", "--out", "m").stdout
+    assert "4 rows of 2 probabilities: m/probabilities.npy" in said
+    assert "4 for 20 training samples" in call("train", "train.npy", "of.txt", "test.npy", code=2).stderr

@@ -1,0 +1,182 @@
+"""Every experiment runs with its quick settings, is stopped and goes on, and writes the same bytes."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("sklearn")
+pytest.importorskip("matplotlib")
+
+from labelgrove.cli import grove
+from labelgrove.experiments import NAMES, load, select
+from labelgrove.experiments.contrast import Verdict
+from labelgrove.experiments.documents import page, read_result
+from labelgrove.experiments.running import run
+from labelgrove.experiments.settings import changed
+from ontology.errors import InputError, NotFoundError
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("experiments")
+
+
+@pytest.fixture(scope="module")
+def results(folder, wordnet_dir):
+    """Run every experiment once; WordNet is read once for all of them."""
+    return {
+        name: run(load(name), folder, settings=load(name).settings(quick=True)).document for name in NAMES
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_runs_quickly_and_says_what_it_found(results, folder, name):
+    document = results[name]
+    assert document["verdict"] in list(Verdict)
+    assert document["findings"][0]["because"]
+    assert document["findings"][0]["claim"]
+    assert all(len(row) == len(t["columns"]) for t in document["tables"] for row in t["rows"])
+    assert document == json.loads((folder / name / "result.json").read_bytes())
+    written = (folder / name / "result.md").read_text(encoding="utf-8")
+    assert written.startswith(f"# {name}: {document['verdict']}\n")
+    assert document["claim"] in written
+    assert (folder / name / "result.png").is_file() == bool(document["panels"])
+    if name != "active-locus":  # the one that predicts nothing
+        assert document["rows_where_argmax_was_verified"] > 100
+
+
+def test_digits_are_in_the_range_of_the_evidence(results):
+    (row,) = results["digits-grid"]["tables"][0]["rows"]
+    trials = [unit["result"]["rules"] for unit in results["digits-grid"]["units"]]
+    for rules in trials:
+        assert 14 < rules["argmax"]["squared"] < 19
+        assert rules["loki"]["squared"] < 5 < rules["nearest_observed"]["squared"]
+    assert row[0] == "the four corners"
+    assert results["digits-grid"]["verdict"] == Verdict.HOLDS
+
+
+def test_an_under_confident_model_reverses_the_claim(results):
+    document = results["under-confident"]
+    assert document["verdict"] == Verdict.REVERSES
+    trials = [unit["result"] for unit in document["units"] if unit["parameters"]["K"] == 20]
+    for trial in trials:
+        raw, calibrated = (trial[part]["rules"] for part in ("raw", "calibrated"))
+        assert raw["loki"]["squared"] > 2 * raw["argmax"]["squared"]
+        assert calibrated["loki"]["squared"] < raw["loki"]["squared"] / 2
+        assert trial["temperature"] < 1
+
+
+def test_the_two_errors_of_the_theorem_part_ways(results):
+    for unit in results["sample-complexity"]["units"]:
+        found = unit["result"]
+        assert found["estimation"][-1] < found["estimation"][0] / 3
+        assert found["answer"][-1] > 0.9 * found["floor"] > 1
+
+
+def test_one_giant_supernode_is_shown(results):
+    shares = {row[0]: row[2] for row in results["supernodes"]["tables"][1]["rows"]}
+    published, _, capped = shares.values()
+    assert published > 0.5 > 10 * capped
+
+
+def test_gloss_classification_improves_as_in_the_evidence(results):
+    trials = [unit["result"] for unit in results["partially-observed"]["units"]]
+    assert len(trials) == 8
+    for trial in trials:
+        for model in ("logistic", "5-nn"):
+            rules = trial[model]["rules"]
+            assert 0.1 < 1 - rules["loki"]["squared"] / rules["argmax"]["squared"] < 0.7
+
+
+def test_the_page_names_every_experiment_and_all_rows_checked(results, folder):
+    text = page(folder, NAMES)
+    total = sum(d["rows_where_argmax_was_verified"] for d in results.values())
+    assert f"argmax on all {total:,} rows" in text
+    for name, document in results.items():
+        assert f"\n## {name}: {document['verdict']}\n" in text
+        assert f"[{name}](#{name}-{document['verdict'].replace(' ', '-')})" in text
+        assert all(len(needed) for needed in load(name).own_files) or not load(name).command
+        assert load(name).command in text
+
+
+def test_all_computes_what_is_missing_and_writes_the_page(results, folder):
+    said = CliRunner().invoke(grove, ["experiment", "all", "--quick", "--out", str(folder)])
+    assert said.exit_code == 0, said.output
+    assert said.stderr.count("(0 units computed") == len(NAMES)
+    assert (folder / "results.md").read_text(encoding="utf-8") == page(folder, NAMES)
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop_after(n):
+    def progress(step, done, total):
+        if done == n:
+            raise Stopped(step)
+
+    return progress
+
+
+def test_a_stopped_run_computes_the_rest_only_and_ends_in_the_same_bytes(tmp_path):
+    experiment = load("diabetes-path")
+    settings = experiment.settings(quick=True)
+    with pytest.raises(Stopped, match="K=12,seed=1"):
+        run(experiment, tmp_path / "a", settings=settings, progress=stop_after(4))
+    assert not (tmp_path / "a" / "diabetes-path" / "result.json").exists()
+    asked = []
+    resumed = run(
+        experiment, tmp_path / "a", settings=settings, progress=lambda step, *counts: asked.append(step)
+    )
+    whole = run(experiment, tmp_path / "b", settings=settings)
+    assert asked == ["K=12,seed=1", "K=12,seed=2"]
+    assert (resumed.computed, whole.computed) == (2, 6)
+    for name in ("result.json", "result.md", "result.png"):
+        one, other = (tmp_path / side / "diabetes-path" / name for side in "ab")
+        assert one.read_bytes() == other.read_bytes()
+    again = run(experiment, tmp_path / "a", settings=settings)
+    assert (again.computed, again.document) == (0, whole.document)
+
+
+def test_another_setting_never_takes_the_units_of_the_first(tmp_path):
+    experiment = load("complete-graph")
+    settings = experiment.settings(quick=True)
+    first = run(experiment, tmp_path, settings=settings)
+    other = run(experiment, tmp_path, settings=changed(settings, ["n_rows=100"]))
+    assert (first.computed, other.computed) == (4, 4)
+    assert first.document["identity"] != other.document["identity"]
+    assert run(experiment, tmp_path, settings=settings).computed == 0
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"parameters": {"K": 3}, "result": {}, "seconds": 1}', "[1]"])
+def test_a_unit_file_of_somebody_else_is_refused_by_name(tmp_path, content):
+    experiment = load("complete-graph")
+    settings = experiment.settings(quick=True)
+    run(experiment, tmp_path, settings=settings)
+    (unit,) = tmp_path.rglob("K=2,seed=1.json")
+    unit.write_text(content)
+    with pytest.raises(InputError, match=r"K=2,seed=1\.json: .*delete it and run again"):
+        run(experiment, tmp_path, settings=settings)
+
+
+def test_names_and_settings_that_are_not_there_are_refused(tmp_path):
+    with pytest.raises(NotFoundError, match="choose among digits-grid"):
+        select("digit-grid")
+    settings = load("diabetes-path").settings()
+    for change, said in (
+        ("sizes", "give NAME=VALUES"),
+        ("size=3", "a name among sizes, seeds"),
+        ("sizes=3,x", "not int"),
+        ("regularisation=big", "not float"),
+    ):
+        with pytest.raises(InputError, match=said):
+            changed(settings, [change])
+    with pytest.raises(NotFoundError, match="holds no result"):
+        page(tmp_path, NAMES)
+    (tmp_path / "result.json").write_text("{")
+    with pytest.raises(InputError, match="is no result"):
+        read_result(tmp_path / "result.json")
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(InputError, match="name a folder that you may write"):
+        run(load("complete-graph"), tmp_path / "taken", settings=load("complete-graph").settings(quick=True))
