@@ -166,7 +166,7 @@ def memory(made: dict[str, tuple[Adapter, np.ndarray]], n_samples: int, n_observ
         adapter, distances = made[way]
         tracemalloc.start()
         adapter.predict_indices(rows)
-        figures[f"{way}_peak_mb"] = round(tracemalloc.get_traced_memory()[1] / 1e6, 1)
+        figures[f"{way}_peak_mb"] = round(tracemalloc.get_traced_memory()[1] / 1e6, 3)
         tracemalloc.stop()
         arrays = {(a.__array_interface__["data"][0], a.nbytes) for a in held(adapter, set())}
         figures[f"{way}_bytes_per_label"] = round(sum(size for _, size in arrays) / len(distances), 1)
