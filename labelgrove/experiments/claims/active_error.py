@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from labelgrove.experiments.claims.inputs import OnLabelledGlosses
 from labelgrove.experiments.contrast import Contrast, judge, mean
-from labelgrove.experiments.experiment import Experiment, Panel, Record, Summary, Table, band
+from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import rule_errors
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import glosses
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.experiments.training import fit_predict
 from ontology.geometry import locus, sample_observed, select_classes
@@ -31,7 +30,7 @@ class Settings:
     n_labels: int = 0
 
 
-class ActiveError(Experiment[Settings, "Callable[[int], Labelled]"]):
+class ActiveError(OnLabelledGlosses[Settings]):
     """From the same labels, those chosen actively and those drawn at random are added and trained on."""
 
     name: ClassVar[str] = "active-error"
@@ -39,8 +38,6 @@ class ActiveError(Experiment[Settings, "Callable[[int], Labelled]"]):
         "Classes chosen actively make the error of the Fréchet mean smaller than classes chosen at random"
     )
     source: ClassVar[str] = "ImageNet, 500 random classes and 50 more, 10 trials"
-    inputs: ClassVar[str] = "WordNet glosses (TF-IDF on 300 singular vectors), tree of 2,268 synsets"
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (("hierarchy", "embeddings", "labels"),)
     command: ClassVar[str] = (
         "grove experiment active-error --hierarchy imagenet-wordnet.txt --answers leaves \\\n"
         "  --embeddings simclr-train.npy --labels train.txt \\\n"
@@ -65,14 +62,6 @@ class ActiveError(Experiment[Settings, "Callable[[int], Labelled]"]):
     def units(self, settings: Settings) -> Sequence[Record]:
         """Return one unit for each seed."""
         return [{"seed": seed} for seed in settings.seeds]
-
-    def prepare(self, settings: Settings, files: Files | None) -> Callable[[int], Labelled]:
-        """Read and embed the glosses, or open the user's files."""
-        if files is not None:
-            space = files.space()
-            return lambda seed: files.labelled(space, seed)
-        source = glosses(settings.n_dimensions, settings.n_labels)
-        return lambda seed: source.labelled(seed, n_test=settings.n_test)
 
     def measure(self, data: Callable[[int], Labelled], settings: Settings, unit: Record) -> Record:
         """Return locus and errors after each round, chosen actively and at random."""

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from labelgrove.experiments.claims.inputs import OnLabelledGlosses
 from labelgrove.experiments.claims.rules import grouped
 from labelgrove.experiments.contrast import Contrast, judge, mean
-from labelgrove.experiments.experiment import Experiment, Panel, Record, Summary, Table, band
+from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import check_argmax, fitted_temperature, loki_and_argmax, tempered
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import glosses
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.experiments.training import fit_predict
 from ontology.geometry import sample_observed
@@ -34,14 +33,12 @@ class Settings:
     n_labels: int = 0
 
 
-class BetaAblation(Experiment[Settings, "Callable[[int], Labelled]"]):
+class BetaAblation(OnLabelledGlosses[Settings]):
     """E[d²] of the answers under each exponent, as the model is and at its calibrated temperature."""
 
     name: ClassVar[str] = "beta-ablation"
     claim: ClassVar[str] = "Among the exponents .5, 1, 2, 4 and 8 of the distances, 2 has the smallest E[d²]"
     source: ClassVar[str] = "ablation on ImageNet, K = 250, 500, 750"
-    inputs: ClassVar[str] = "WordNet glosses (TF-IDF on 300 singular vectors), tree of 2,268 synsets"
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (("hierarchy", "embeddings", "labels"),)
     command: ClassVar[str] = (
         "grove experiment beta-ablation --hierarchy imagenet-wordnet.txt --answers leaves \\\n"
         "  --embeddings simclr-train.npy --labels train.txt \\\n"
@@ -59,14 +56,6 @@ class BetaAblation(Experiment[Settings, "Callable[[int], Labelled]"]):
     def units(self, settings: Settings) -> Sequence[Record]:
         """Return one unit for each K and seed."""
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
-
-    def prepare(self, settings: Settings, files: Files | None) -> Callable[[int], Labelled]:
-        """Read and embed the glosses, or open the user's files."""
-        if files is not None:
-            space = files.space()
-            return lambda seed: files.labelled(space, seed)
-        source = glosses(settings.n_dimensions, settings.n_labels)
-        return lambda seed: source.labelled(seed, n_test=settings.n_test)
 
     def measure(self, data: Callable[[int], Labelled], settings: Settings, unit: Record) -> Record:
         """Train once, fit the temperature, and measure every exponent at both temperatures."""

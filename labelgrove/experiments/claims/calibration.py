@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from adapter.calibration import expected_calibration_error
+from labelgrove.experiments.claims.inputs import OnZeroShotGlosses
 from labelgrove.experiments.contrast import Contrast, Finding, Verdict, judge, mean
-from labelgrove.experiments.experiment import Experiment, Panel, Record, Summary, Table, band
+from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import (
     argmax_columns,
     check_argmax,
@@ -18,7 +19,7 @@ from labelgrove.experiments.measuring import (
     tempered,
 )
 from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import Glosses, glosses
+from labelgrove.experiments.sources.glosses import Glosses
 from labelgrove.experiments.sources.zeroshot import zero_shot
 
 __all__ = ["EXPERIMENT", "Calibration", "Settings"]
@@ -37,7 +38,7 @@ class Settings:
     n_labels: int = 0
 
 
-class Calibration(Experiment[Settings, "Glosses | Files"]):
+class Calibration(OnZeroShotGlosses[Settings]):
     """ECE (15 bins of equal width, the model's own argmax), E[d²] and accuracy over the temperature."""
 
     name: ClassVar[str] = "calibration"
@@ -46,11 +47,6 @@ class Calibration(Experiment[Settings, "Glosses | Files"]):
         "metric"
     )
     source: ClassVar[str] = "CLIP on CIFAR-100: default, ECE-best and Loki-best temperatures are close"
-    inputs: ClassVar[str] = "100 WordNet synsets a seed, glosses against class texts (TF-IDF, 300 dimensions)"
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
-        ("probs", "columns", "truth", "hierarchy"),
-        ("probs", "columns", "truth", "class-embeddings", "classes"),
-    )
     command: ClassVar[str] = (
         "grove experiment calibration --probs clip-cifar100.npy --columns classes.txt --truth truth.txt \\\n"
         "  --class-embeddings clip-text.npy --classes classes.txt --hierarchy cifar100.txt \\\n"
@@ -69,14 +65,6 @@ class Calibration(Experiment[Settings, "Glosses | Files"]):
                 n_labels=80,
             )
         return Settings()
-
-    def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each seed."""
-        return [{"seed": seed} for seed in settings.seeds]
-
-    def prepare(self, settings: Settings, files: Files | None) -> Glosses | Files:
-        """Read and embed the glosses, or take the user's files."""
-        return glosses(settings.n_dimensions, settings.n_labels) if files is None else files
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
         """Measure ECE once, and E[d²] and accuracy in every space, at each temperature."""

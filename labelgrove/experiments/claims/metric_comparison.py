@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from labelgrove.experiments.claims.inputs import OnZeroShotGlosses
 from labelgrove.experiments.contrast import Contrast, judge, mean, standard_error
-from labelgrove.experiments.experiment import Experiment, Record, Summary, Table
+from labelgrove.experiments.experiment import Record, Summary, Table
 from labelgrove.experiments.measuring import rule_errors, tempered
 from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import Glosses, glosses
+from labelgrove.experiments.sources.glosses import Glosses
 from labelgrove.experiments.sources.zeroshot import zero_shot
 
 __all__ = ["EXPERIMENT", "MetricComparison", "Settings"]
@@ -28,7 +29,7 @@ class Settings:
     n_labels: int = 0
 
 
-class MetricComparison(Experiment[Settings, "Glosses | Files"]):
+class MetricComparison(OnZeroShotGlosses[Settings]):
     """The same zero-shot probabilities in every space."""
 
     name: ClassVar[str] = "metric-comparison"
@@ -38,11 +39,6 @@ class MetricComparison(Experiment[Settings, "Glosses | Files"]):
     )
     source: ClassVar[str] = (
         "CLIP on CIFAR-100: complete 0.5941, default tree 0.4493, WordNet 0.1157, CLIP 0.2686"
-    )
-    inputs: ClassVar[str] = "100 WordNet synsets a seed, glosses against class texts (TF-IDF, 300 dimensions)"
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
-        ("probs", "columns", "truth", "hierarchy"),
-        ("probs", "columns", "truth", "class-embeddings", "classes"),
     )
     command: ClassVar[str] = (
         "grove experiment metric-comparison --probs clip-cifar100.npy --columns classes.txt \\\n"
@@ -55,14 +51,6 @@ class MetricComparison(Experiment[Settings, "Glosses | Files"]):
         if quick:
             return Settings(seeds=(0, 1, 2), n_classes=20, n_test=200, n_dimensions=40, n_labels=80)
         return Settings()
-
-    def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each seed."""
-        return [{"seed": seed} for seed in settings.seeds]
-
-    def prepare(self, settings: Settings, files: Files | None) -> Glosses | Files:
-        """Read and embed the glosses, or take the user's files."""
-        return glosses(settings.n_dimensions, settings.n_labels) if files is None else files
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
         """Measure the rules in every space, and divide by the squared diameter."""

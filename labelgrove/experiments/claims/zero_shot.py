@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from labelgrove.experiments.claims.inputs import OnZeroShotGlosses
 from labelgrove.experiments.claims.rules import contrasts, rule_table
 from labelgrove.experiments.contrast import judge
-from labelgrove.experiments.experiment import Experiment, Record, Summary
+from labelgrove.experiments.experiment import Record, Summary
 from labelgrove.experiments.measuring import rule_errors, tempered
 from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import Glosses, glosses
+from labelgrove.experiments.sources.glosses import Glosses
 from labelgrove.experiments.sources.zeroshot import zero_shot
 
 __all__ = ["EXPERIMENT", "Settings", "ZeroShotClaim"]
@@ -29,7 +30,7 @@ class Settings:
     n_labels: int = 0
 
 
-class ZeroShotClaim(Experiment[Settings, "Glosses | Files"]):
+class ZeroShotClaim(OnZeroShotGlosses[Settings]):
     """Cosines between texts as logits; the mean is taken in each metric that can be had."""
 
     name: ClassVar[str] = "zero-shot"
@@ -38,11 +39,6 @@ class ZeroShotClaim(Experiment[Settings, "Glosses | Files"]):
         "nearer to the truth than argmax"
     )
     source: ClassVar[str] = "CLIP and ALIGN on CIFAR-100, zero-shot; 24.30 to 19.55 on the WordNet tree"
-    inputs: ClassVar[str] = "100 WordNet synsets a seed, glosses against class texts (TF-IDF, 300 dimensions)"
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
-        ("probs", "columns", "truth", "hierarchy"),
-        ("probs", "columns", "truth", "class-embeddings", "classes"),
-    )
     command: ClassVar[str] = (
         "grove experiment zero-shot --probs clip-cifar100.npy --columns classes.txt --truth truth.txt \\\n"
         "  --class-embeddings clip-text.npy --classes classes.txt --hierarchy cifar100.txt \\\n"
@@ -54,14 +50,6 @@ class ZeroShotClaim(Experiment[Settings, "Glosses | Files"]):
         if quick:
             return Settings(seeds=(0, 1, 2), n_classes=20, n_test=200, n_dimensions=40, n_labels=80)
         return Settings()
-
-    def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each seed."""
-        return [{"seed": seed} for seed in settings.seeds]
-
-    def prepare(self, settings: Settings, files: Files | None) -> Glosses | Files:
-        """Read and embed the glosses, or take the user's files."""
-        return glosses(settings.n_dimensions, settings.n_labels) if files is None else files
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
         """Measure every rule in every space, at each temperature."""

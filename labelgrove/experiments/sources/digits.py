@@ -11,9 +11,9 @@ from labelgrove.experiments.sources.labelled import Labelled
 from ontology.geometry import MetricSpace, metric_space
 from ontology.labelgraph import LabelGraph
 
-__all__ = ["CORNERS", "digits_on_grid", "grid_space"]
+__all__ = ["CORNERS", "SHAPE", "digits_on_grid", "grid_space"]
 
-_SIDE = 9
+SHAPE = (9, 9)
 _DIGIT = 8
 CORNERS = ("0,0", "0,8", "8,0", "8,8")
 
@@ -21,7 +21,7 @@ CORNERS = ("0,0", "0,8", "8,0", "8,8")
 @cache
 def grid_space() -> MetricSpace:
     """Return the space of the 81 positions of a 9 x 9 grid."""
-    return metric_space(LabelGraph.grid((_SIDE, _SIDE)))
+    return metric_space(LabelGraph.grid(SHAPE))
 
 
 def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100) -> Labelled:
@@ -58,7 +58,7 @@ def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100)
 
 def _pasted(images: NDArray[np.float64], labels: NDArray[np.str_]) -> NDArray[np.float64]:
     """Put each image of shape (8, 8) where its label says, on 16 x 16 pixels; returns shape (n, 256)."""
-    width = _DIGIT + _SIDE - 1
+    width = _DIGIT + SHAPE[0] - 1
     canvas = np.zeros((len(images), width, width))
     for page, image, label in zip(canvas, images, labels.tolist(), strict=True):
         row, column = map(int, label.split(","))

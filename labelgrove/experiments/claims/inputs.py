@@ -1,0 +1,63 @@
+"""What claims on the same data share: the data they run on by default, and a user's files in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Protocol, TypeVar
+
+from labelgrove.experiments.experiment import Experiment, Record
+from labelgrove.experiments.sources.files import Files
+from labelgrove.experiments.sources.glosses import Glosses, glosses
+from labelgrove.experiments.sources.labelled import Labelled
+
+__all__ = ["OnLabelledGlosses", "OnZeroShotGlosses"]
+
+
+class _GlossSettings(Protocol):
+    @property
+    def seeds(self) -> tuple[int, ...]: ...
+
+    @property
+    def n_test(self) -> int: ...
+
+    @property
+    def n_dimensions(self) -> int: ...
+
+    @property
+    def n_labels(self) -> int: ...
+
+
+S = TypeVar("S", bound=_GlossSettings)
+
+
+class OnZeroShotGlosses(Experiment[S, "Glosses | Files"]):
+    """A claim about zero-shot probabilities, tested seed by seed."""
+
+    inputs: ClassVar[str] = "100 WordNet synsets a seed, glosses against class texts (TF-IDF, 300 dimensions)"
+    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("probs", "columns", "truth", "hierarchy"),
+        ("probs", "columns", "truth", "class-embeddings", "classes"),
+    )
+
+    def units(self, settings: S) -> Sequence[Record]:
+        """Return one unit for each seed."""
+        return [{"seed": seed} for seed in settings.seeds]
+
+    def prepare(self, settings: S, files: Files | None) -> Glosses | Files:
+        """Read and embed the glosses, or take the user's files."""
+        return glosses(settings.n_dimensions, settings.n_labels) if files is None else files
+
+
+class OnLabelledGlosses(Experiment[S, "Callable[[int], Labelled]"]):
+    """A claim about models that are trained on samples of observed labels; the data are samples by seed."""
+
+    inputs: ClassVar[str] = "WordNet glosses (TF-IDF on 300 singular vectors), tree of 2,268 synsets"
+    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (("hierarchy", "embeddings", "labels"),)
+
+    def prepare(self, settings: S, files: Files | None) -> Callable[[int], Labelled]:
+        """Read and embed the glosses, or open the user's files."""
+        if files is not None:
+            space = files.space()
+            return lambda seed: files.labelled(space, seed)
+        source = glosses(settings.n_dimensions, settings.n_labels)
+        return lambda seed: source.labelled(seed, n_test=settings.n_test)
