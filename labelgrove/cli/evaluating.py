@@ -143,7 +143,7 @@ def calibrate(
     E[d^2] and the best for the calibration error marked; the bins of the reliability diagram; and E[d^2] for
     other exponents of the distances.
     """
-    from adapter.calibrationreport import calibrate as fitted
+    from adapter.calibration.report import calibrate as fitted
     from labelgrove.tables import read_truth
 
     adapter, file = load_model(bundle, outputs, **model)

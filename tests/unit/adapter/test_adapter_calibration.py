@@ -13,10 +13,10 @@ import labelgrove
 from adapter import Adapter, evaluate
 from adapter.bundle import build_bundle
 from adapter.calibration import CAVEAT, fit_temperature, fit_vector_scaling
-from adapter.calibrationerror import Reliability, WidthBins, expected_calibration_error
-from adapter.calibrationreport import calibrate
-from adapter.spacecomparison import compare_spaces
-from adapter.tradeoff import beta_table, trade_off
+from adapter.calibration.report import calibrate
+from adapter.calibration.tradeoff import beta_table, trade_off
+from adapter.evaluation.calibrationerror import Reliability, WidthBins, expected_calibration_error
+from adapter.evaluation.spaces import compare_spaces
 from ontology.geometry import CompleteSpace, frechet_mean, metric_space
 from ontology.labelgraph import LabelGraph
 

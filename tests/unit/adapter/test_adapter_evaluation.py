@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter import Adapter, evaluate, pairdistances, rowblocks
-from adapter import baselines as baselines_module
 from adapter import outputs as outputs_module
 from adapter.bundle import build_bundle
 from adapter.evaluation import RULES
+from adapter.evaluation import baselines as baselines_module
 from ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
 from ontology.geometry import CompleteSpace, MatrixSpace, metric_space
 from ontology.labelgraph import LabelGraph

@@ -3,8 +3,8 @@
 import doctest
 from pathlib import Path
 
-from adapter import bootstrap, calibrationerror, evaluation, rowblocks, verdict
-from adapter.evaluation import RULES
+from adapter import rowblocks
+from adapter.evaluation import RULES, bootstrap, calibrationerror, evaluating, verdict
 from adapter.outputfiles import FORMATS
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "evaluation.md"
@@ -19,7 +19,7 @@ def test_the_examples_run():
 def test_the_figures_are_those_of_the_code():
     text = DOCUMENT.read_text(encoding="utf-8")
     assert f"Up to {bootstrap._MOST_GROUPS:,} samples" in text
-    assert f"at most {evaluation._TRIAL_ROWS:,} samples" in text
+    assert f"at most {evaluating._TRIAL_ROWS:,} samples" in text
     assert f"at most {rowblocks._BLOCK_VALUES:,} numbers" in text
     assert f"fewer than {verdict._FEWEST} samples" in text
     times = verdict._TIMES

@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, top_k_accuracy_score
 
 from adapter import Adapter, evaluate
-from adapter.ancestry import Ancestry
-from adapter.measures import Severity
+from adapter.evaluation.ancestry import Ancestry
+from adapter.evaluation.measures import Severity
 from ontology.errors import InputError, SpaceError
 from ontology.geometry import CompleteSpace, metric_space
 from ontology.labelgraph import LabelGraph

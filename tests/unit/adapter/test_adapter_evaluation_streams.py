@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from adapter import Adapter, SparseOutputs, evaluate
-from adapter import bootstrap as bootstrap_module
-from adapter.bootstrap import PairedBootstrap
 from adapter.bundle import build_bundle
+from adapter.evaluation import bootstrap as bootstrap_module
+from adapter.evaluation.bootstrap import PairedBootstrap
 from ontology.errors import InputError, WeightError
 from ontology.geometry import metric_space
 from ontology.labelgraph import LabelGraph

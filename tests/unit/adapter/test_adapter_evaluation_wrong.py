@@ -5,10 +5,10 @@ import pytest
 
 from adapter import Adapter, SparseOutputs, evaluate
 from adapter.calibration import fit_temperature, fit_vector_scaling
-from adapter.calibrationerror import Reliability, expected_calibration_error
+from adapter.calibration.tradeoff import beta_table, trade_off
+from adapter.evaluation.calibrationerror import Reliability, expected_calibration_error
+from adapter.evaluation.spaces import compare_spaces
 from adapter.outputfiles import OutputFile
-from adapter.spacecomparison import compare_spaces
-from adapter.tradeoff import beta_table, trade_off
 from ontology.errors import (
     BindingError,
     GroveError,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from adapter.bootstrap import Interval
 from adapter.bundlechecks import UNIT
-from adapter.calibrationerror import Reliability
-from adapter.measures import Scores
-from adapter.verdict import Verdict
+from adapter.evaluation.bootstrap import Interval
+from adapter.evaluation.calibrationerror import Reliability
+from adapter.evaluation.measures import Scores
+from adapter.evaluation.verdict import Verdict
 from ontology.errors import InputError
 
 __all__ = ["RULES", "Branch", "Evaluation", "RuleResult"]
@@ -126,12 +126,12 @@ class Evaluation:
 
     def render(self) -> str:
         """Return the report as text for people: verdict, tables, notes."""
-        from adapter.evaluationtext import as_text
+        from adapter.evaluation.text import as_text
 
         return as_text(self)
 
     def to_markdown(self) -> str:
         """Return the same report as Markdown."""
-        from adapter.evaluationtext import as_markdown
+        from adapter.evaluation.text import as_markdown
 
         return as_markdown(self)

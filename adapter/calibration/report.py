@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from adapter.calibration import By, TemperatureFit, fit_temperature
-from adapter.calibrationerror import BINS, Reliability
-from adapter.evaluationtext import Table, bullets, shown
+from adapter.calibration.fitting import By, TemperatureFit, fit_temperature
+from adapter.calibration.temperatures import LabelledOutputs
+from adapter.calibration.tradeoff import BETAS, TEMPERATURES, BetaTable, TradeOff, beta_table, trade_off
+from adapter.evaluation.calibrationerror import BINS, Reliability
+from adapter.evaluation.text import Table, bullets, shown
 from adapter.rowblocks import OutputStream
 from adapter.scorer import Adapter
-from adapter.temperatures import LabelledOutputs
-from adapter.tradeoff import BETAS, TEMPERATURES, BetaTable, TradeOff, beta_table, trade_off
 from ontology.geometry import MetricSpace
 
 __all__ = ["CalibrationReport", "calibrate"]
@@ -112,7 +112,7 @@ def calibrate(
     adapter, P, truth, by, space, bins
         As for `adapter.calibration.fit_temperature`.
     temperatures, betas : iterable of float
-        As for `adapter.tradeoff.trade_off` and `adapter.tradeoff.beta_table`.
+        As for `adapter.calibration.tradeoff.trade_off` and `adapter.calibration.tradeoff.beta_table`.
 
     Raises
     ------

@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from adapter.bundle import build_bundle
-from adapter.evaluation import Evaluation, evaluate
-from adapter.evaluationtext import Table, shown
+from adapter.evaluation.evaluating import evaluate
+from adapter.evaluation.result import Evaluation
+from adapter.evaluation.text import Table, shown
 from adapter.outputs import OutputKind
 from adapter.rowblocks import OutputStream
 from adapter.scorer import Adapter

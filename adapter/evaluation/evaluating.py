@@ -1,7 +1,7 @@
 """How far from the truth the answers are, and how far those of simpler rules would be.
 
-Every report shows the Fréchet mean (``loki``) beside the rules of `adapter.baselines`: without them its
-figures say little. Outputs pass by once, a block of rows at a time.
+Every report shows the Fréchet mean (``loki``) beside the rules of `adapter.evaluation.baselines`: without
+them its figures say little. Outputs pass by once, a block of rows at a time.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.ancestry import Ancestry
-from adapter.baselines import Baselines, constant_label
-from adapter.bootstrap import Interval, PairedBootstrap
-from adapter.calibrationerror import WidthBins
-from adapter.evaluationresult import RULES, Branch, Evaluation, RuleResult
-from adapter.measures import RuleSums, Scores, Severity, TruthAndAnswer
+from adapter.evaluation.ancestry import Ancestry
+from adapter.evaluation.baselines import Baselines, constant_label
+from adapter.evaluation.bootstrap import Interval, PairedBootstrap
+from adapter.evaluation.calibrationerror import WidthBins
+from adapter.evaluation.measures import RuleSums, Severity, TruthAndAnswer
+from adapter.evaluation.result import RULES, Branch, Evaluation, RuleResult
+from adapter.evaluation.truths import LabelDistances, listed_keys, resolved, truth_indices, wrong_length
+from adapter.evaluation.verdict import Trial, judged
 from adapter.rowblocks import OutputStream, logits_of, opened, row_blocks
 from adapter.scorer import Adapter
-from adapter.truths import LabelDistances, listed_keys, resolved, truth_indices, wrong_length
-from adapter.verdict import Trial, judged
 from ontology.errors import InputError
 from ontology.geometry import MetricSpace, TreeSpace
 
-__all__ = ["RULES", "Branch", "Evaluation", "RuleResult", "Scores", "evaluate"]
+__all__ = ["evaluate"]
 
 _TRIAL_ROWS = 4000
 _TRIAL_VALUES = 1 << 23

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from adapter.bundlechecks import UNIT
-from adapter.evaluationresult import Evaluation
-from adapter.measures import Scores
+from adapter.evaluation.measures import Scores
+from adapter.evaluation.result import Evaluation
 
 __all__ = ["Table", "as_markdown", "as_text", "bullets", "shown"]
 

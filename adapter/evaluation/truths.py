@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.ancestry import Ancestry
 from adapter.bundle import build_bundle
+from adapter.evaluation.ancestry import Ancestry
 from adapter.pairdistances import pair_distances
 from adapter.scorer import Adapter
 from ontology.errors import InputError, SpaceError, UnknownLabelError, first_few

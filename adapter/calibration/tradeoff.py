@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from adapter.calibrationerror import BINS, BinScheme, Reliability
-from adapter.evaluationtext import Table, shown
+from adapter.calibration.temperatures import CAVEAT, LabelledOutputs, check_temperatures
+from adapter.evaluation.calibrationerror import BINS, BinScheme, Reliability
+from adapter.evaluation.text import Table, shown
+from adapter.evaluation.verdict import softmax
 from adapter.rowblocks import OutputStream
 from adapter.scorer import Adapter
-from adapter.temperatures import CAVEAT, LabelledOutputs, check_temperatures
-from adapter.verdict import softmax
 from ontology.errors import InputError
 from ontology.geometry import MetricSpace
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.bootstrap import Interval
-from adapter.calibrationerror import Reliability
+from adapter.evaluation.bootstrap import Interval
+from adapter.evaluation.calibrationerror import Reliability
 
 __all__ = ["Trial", "Verdict", "judged", "softmax", "tempered"]
 

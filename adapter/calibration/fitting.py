@@ -9,24 +9,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adapter.calibrationerror import BINS, BinScheme, Reliability, expected_calibration_error
+from adapter.calibration.temperatures import CAVEAT, LabelledOutputs
+from adapter.evaluation.calibrationerror import BINS, BinScheme
+from adapter.evaluation.verdict import softmax
 from adapter.outputs import OutputKind
 from adapter.rowblocks import OutputStream
 from adapter.scorer import Adapter
-from adapter.temperatures import CAVEAT, LabelledOutputs
-from adapter.verdict import softmax
 from ontology.errors import InputError, MissingExtraError
 from ontology.geometry import MetricSpace
 
-__all__ = [
-    "CAVEAT",
-    "Reliability",
-    "TemperatureFit",
-    "VectorScaling",
-    "expected_calibration_error",
-    "fit_temperature",
-    "fit_vector_scaling",
-]
+__all__ = ["TemperatureFit", "VectorScaling", "fit_temperature", "fit_vector_scaling"]
 
 By = Literal["nll", "ece", "error", "squared_distance"]
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapter.bundle import build_bundle
-from adapter.calibrationerror import BINS, BinScheme, Reliability, WidthBins, check_bins
+from adapter.evaluation.calibrationerror import BINS, BinScheme, Reliability, WidthBins, check_bins
+from adapter.evaluation.truths import LabelDistances, listed_keys, resolved, truth_indices, wrong_length
+from adapter.evaluation.verdict import softmax
 from adapter.outputs import OutputKind
 from adapter.rowblocks import BlockSource, OutputStream, logits_of, opened, row_blocks
 from adapter.scorer import Adapter
-from adapter.truths import LabelDistances, listed_keys, resolved, truth_indices, wrong_length
-from adapter.verdict import softmax
 from ontology.errors import InputError
 from ontology.geometry import CompleteSpace, MetricSpace
 

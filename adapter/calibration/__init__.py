@@ -1,0 +1,17 @@
+"""How much a model's probabilities are to be trusted, and the temperature that mends them."""
+
+from __future__ import annotations
+
+from adapter.calibration.fitting import TemperatureFit, VectorScaling, fit_temperature, fit_vector_scaling
+from adapter.calibration.temperatures import CAVEAT
+from adapter.evaluation.calibrationerror import Reliability, expected_calibration_error
+
+__all__ = [
+    "CAVEAT",
+    "Reliability",
+    "TemperatureFit",
+    "VectorScaling",
+    "expected_calibration_error",
+    "fit_temperature",
+    "fit_vector_scaling",
+]

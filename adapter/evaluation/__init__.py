@@ -1,0 +1,8 @@
+"""How good the answers over a label space are: measures, baselines, intervals and a verdict."""
+
+from __future__ import annotations
+
+from adapter.evaluation.evaluating import evaluate
+from adapter.evaluation.result import RULES, Branch, Evaluation, RuleResult
+
+__all__ = ["RULES", "Branch", "Evaluation", "RuleResult", "evaluate"]
