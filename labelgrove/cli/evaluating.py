@@ -87,7 +87,8 @@ def evaluate(
 
     The report shows the Fréchet mean (loki), argmax, a constant answer, the Fréchet mean among observed
     labels, CRM, and the observed label nearest to the truth, which no rule that answers with observed labels
-    can beat; and it ends in a verdict. OUTPUTS may be larger than memory.
+    can beat; and it ends in a verdict. OUTPUTS are what `grove score` takes; dense ones may be larger than
+    memory.
     """
     from adapter import evaluate as measure
     from labelgrove.tables import read_truth

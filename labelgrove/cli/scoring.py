@@ -10,9 +10,11 @@ import click
 from labelgrove.cli.common import Progress, as_csv, emit, json_option, note, read_keys, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from adapter import Adapter, Binding, Subtree
+    from numpy.typing import NDArray
+
+    from adapter import Adapter, Binding, SparseOutputs, Subtree
     from adapter.outputfiles import OutputFile
 
 __all__ = ["load_model", "model_options", "score"]
@@ -20,6 +22,7 @@ __all__ = ["load_model", "model_options", "score"]
 _IN_BUNDLE_ORDER = "bundle"
 _RULES = ("leaves", "locus", "observed")
 _BELOW = "subtree:"
+_OFF_SUM = 1e-2  # how far from 1 the sum of a row may be without a word
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,14 +75,20 @@ def load_model(
     temperature: float,
     array: str | None,
     beta: float = 2.0,
-) -> tuple[Adapter, OutputFile]:
-    """Open the bundle and the outputs and bind their columns; never by position unless asked to."""
+) -> tuple[Adapter, OutputFile | SparseOutputs | Any]:
+    """Open the bundle and the outputs, dense or sparse, and bind their columns.
+
+    Never by position unless asked to.
+    """
     from adapter import Adapter
     from adapter.outputfiles import OutputFile
+    from labelgrove.sparsefiles import read_sparse
 
-    file = OutputFile(outputs, array=array)
-    names = _column_names(outputs, columns, file.columns)
-    return Adapter.load(bundle, names, by=by, outputs=emits, temperature=temperature, beta=beta), file
+    sparse = read_sparse(outputs) if array is None else None
+    found = OutputFile(outputs, array=array) if sparse is None else sparse
+    header = found.columns if isinstance(found, OutputFile) else None
+    names = _column_names(outputs, columns, header)
+    return Adapter.load(bundle, names, by=by, outputs=emits, temperature=temperature, beta=beta), found
 
 
 def _column_names(
@@ -108,12 +117,10 @@ def _column_names(
     return names
 
 
-def _note_sums(values: Any) -> None:
+def _note_sums(block: NDArray[Any]) -> None:
     """Say so when rows do not look like probabilities; scaling a row changes no answer, logits do."""
-    import numpy as np
-
-    sums = np.asarray(values[:10_000], dtype=np.float64).sum(axis=1)
-    odd = int((~np.isclose(sums, 1.0, atol=1e-2)).sum())
+    sums = block.sum(axis=1, dtype=float)
+    odd = int((abs(sums - 1) > _OFF_SUM).sum())
     if odd:
         note(
             f"note: {odd:,} of the first {len(sums):,} rows do not sum to 1 ({sums.min():.3g} to "
@@ -172,61 +179,56 @@ def score(
 
     Each answer has its Fréchet variance, and the first one the number of labels tied with it.
     """
-    adapter, values = _opened(bundle, outputs, beta=beta, **model)
+    adapter, values = load_model(bundle, outputs, beta=beta, **model)
     among = _candidates(candidates)
     if explain is not None:
         from dataclasses import asdict
 
-        found = adapter.explain(
-            _one_row(outputs, values, explain, len(adapter.rows(values))), candidates=among
-        )
+        found = adapter.explain(_one_row(adapter, outputs, values, explain), candidates=among)
         text = str(found) + "\n"
         if out is not None:
             write_file(out, text.encode(), f"why row {explain} is answered so")
         else:
             emit(asdict(found), as_json, text.rstrip())
         return
-    n_rows = len(adapter.rows(values))
-    with Progress(f"score {n_rows:,} rows").shown():
-        ranking = adapter.top_k(values, top, candidates=among)
-    names = adapter.names
     header = ("row", "rank", "key", "name", "variance", "n_tied")
-    rows = [
-        (i, k + 1, key, names[int(index)], float(value), int(tied) if k == 0 else None)
-        for i, (keys, indices, variances, tied) in enumerate(
-            zip(ranking.keys, ranking.indices, ranking.values, ranking.n_tied, strict=True)
-        )
-        for k, (key, index, value) in enumerate(zip(keys, indices, variances, strict=True))
-    ]
+    with Progress("score").shown() as progress:
+        rows = list(_answers(adapter, values, top, among, progress))
     if out is not None:
         write_file(out, (as_csv(header, rows) + "\n").encode(), f"{len(rows):,} answers")
     else:
         emit([dict(zip(header, row, strict=True)) for row in rows], as_json, lambda: as_csv(header, rows))
 
 
-def _opened(bundle: str, outputs: Path, *, beta: float, **model: Any) -> tuple[Adapter, Any]:
-    """Return adapter and outputs, dense or sparse."""
-    from adapter import Adapter
-    from labelgrove.sparsefiles import read_sparse
+def _answers(
+    adapter: Adapter, values: Any, top: int, among: Any, progress: Progress
+) -> Iterator[tuple[int, int, str, str, float, int | None]]:
+    """Yield a line for each answer; of a file only a block of rows is held at a time."""
+    from adapter.outputfiles import OutputFile
+    from adapter.rowblocks import row_blocks
 
-    sparse = read_sparse(outputs) if model["array"] is None else None
-    if sparse is not None:
-        names = _column_names(outputs, model["columns"], None)
-        emitted = {"outputs": model["emits"], "temperature": model["temperature"]}
-        return Adapter.load(bundle, names, by=model["by"], beta=beta, **emitted), sparse
-    adapter, file = load_model(bundle, outputs, beta=beta, **model)
-    values = file.read()
-    if adapter.outputs == "probabilities":
-        _note_sums(values)
-    return adapter, values
+    names = adapter.names
+    dense = isinstance(values, OutputFile)
+    for start, block in row_blocks(adapter, values) if dense else [(0, values)]:
+        if dense and start == 0 and adapter.outputs == "probabilities":
+            _note_sums(block)
+        ranking = adapter.top_k(block, top, candidates=among)
+        found = zip(ranking.keys, ranking.indices, ranking.values, ranking.n_tied, strict=True)
+        for row, (keys, indices, variances, tied) in enumerate(found, start):
+            for k, (key, index, value) in enumerate(zip(keys, indices, variances, strict=True)):
+                yield row, k + 1, key, names[int(index)], float(value), int(tied) if k == 0 else None
+        progress(f"{start + len(ranking.keys):,} rows")
 
 
-def _one_row(outputs: Path, values: Any, row: int, n_rows: int) -> Any:
+def _one_row(adapter: Adapter, outputs: Path, values: Any, row: int) -> Any:
+    from adapter.outputfiles import OutputFile
     from labelgrove.sparsefiles import rows_of
     from ontology.errors import InputError
 
+    rows = values.read() if isinstance(values, OutputFile) else values
+    n_rows = len(adapter.rows(rows))
     if row >= n_rows:
         raise InputError(
             f"--explain {row}: {outputs} has {n_rows} rows, the first of them 0; name one of them"
         )
-    return rows_of(values, slice(row, row + 1))
+    return rows_of(rows, slice(row, row + 1))

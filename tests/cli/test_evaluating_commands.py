@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 from click.testing import CliRunner
 
 from adapter.bundle import build_bundle
@@ -56,7 +57,7 @@ def test_evaluate_prints_json_and_writes_markdown(call):
     assert "verdict: " in text.splitlines()[-1]
 
 
-def test_logits_a_table_and_an_archive_give_the_report_of_the_probabilities(call):
+def test_every_form_of_outputs_gives_the_report_of_the_probabilities(call):
     def rules(*arguments):
         found = json.loads(call("evaluate", "plants.safetensors", *arguments, "--json").stdout)["rules"]
         return {rule: scores["severity"] for rule, scores in found.items()}
@@ -64,12 +65,24 @@ def test_logits_a_table_and_an_archive_give_the_report_of_the_probabilities(call
     P = np.load("p.npy")
     pq.write_table(pa.table({c: P[:, i] for i, c in enumerate(COLUMNS)}).select(COLUMNS[::-1]), "p.parquet")
     np.savez("p.npz", a=P, b=P[:, :2])
+    np.savez("sparse.npz", indices=np.argsort(P), values=np.sort(P))
+    scipy.sparse.save_npz("scipy.npz", scipy.sparse.csr_array(P))
     expected = rules("p.npy", "truth.txt", *MODEL)
     assert rules("logits.npy", "truth.txt", *MODEL, "--emits", "logits") == expected
     assert rules("p.parquet", "truth.txt") == expected
     assert rules("p.npz", "truth.txt", *MODEL, "--array", "a") == expected
+    assert rules("sparse.npz", "truth.txt", *MODEL) == rules("scipy.npz", "truth.txt", *MODEL) == expected
     cold = rules("logits.npy", "truth.txt", *MODEL, "--emits", "logits", "--temperature", "0.001")
     assert cold["loki"] == expected["argmax"]
+
+
+def test_sparse_outputs_calibrate_as_dense_ones_do(call):
+    np.savez("sparse.npz", indices=np.argsort(np.load("p.npy")), values=np.sort(np.load("p.npy")))
+    dense, sparse = (
+        json.loads(call("calibrate", "plants.safetensors", name, "seen.txt", *MODEL, "--json").stdout)
+        for name in ("p.npy", "sparse.npz")
+    )
+    assert sparse == dense
 
 
 def test_options_reach_the_evaluation(call):
