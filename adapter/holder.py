@@ -11,8 +11,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from adapter.batches import one_set
 from adapter.binding import By, Columns
 from adapter.bundle import Bundle
+from adapter.candidates import OneSet
 from adapter.outputs import OutputKind, OutputReader, OutputRows, Outputs
 from adapter.pretrained import read_folder, write_folder
 from adapter.source import BundleSource, Located
@@ -148,6 +150,11 @@ class Holder:
         """Return the distances of allowed labels to the observed ones, columns in the order of the bundle."""
         return self._state.distances[indices]
 
+    @property
+    def order(self) -> NDArray[np.int64] | None:
+        """Column of P for each observed label in the order of the bundle; None where both are one order."""
+        return self._state.order
+
     def rows(self, P: Outputs | OutputRows) -> OutputRows:
         """Return P as rows of n_observed columns whose values are not yet checked; they have a length."""
         return self._reader.rows(P, self.observed)
@@ -162,9 +169,11 @@ class Holder:
         """
         return self._reader.chunks(self.rows(P), self._state.order)
 
-    def score(self, weights: NDArray[np.float64], k: int = 1) -> FrechetResult:
+    def score(
+        self, weights: NDArray[np.float64], k: int = 1, candidates: OneSet | None = None
+    ) -> FrechetResult:
         """Score weights that `chunks` gave; index and value have shape (n_samples, k) for every k."""
-        return self._state.every.score(weights, k)
+        return one_set(self._state, candidates).score(weights, k)
 
     # ---- renewal -----------------------------------------------------------------------------------
 

@@ -84,8 +84,8 @@ def logits_of(adapter: Adapter, block: NDArray[Any]) -> NDArray[np.float64]:
     Logits and log-probabilities are taken as given, without the adapter's temperature; of probabilities the
     logarithm is taken, minus infinity where they are 0.
     """
-    given = {key: i for i, key in enumerate(adapter.observed)}
-    ordered = block[:, [given[key] for key in adapter.bundle.observed_keys]].astype(np.float64)
+    order = adapter.order
+    ordered = (block if order is None else block.take(order, axis=1)).astype(np.float64)
     if adapter.outputs != "probabilities":
         return ordered
     with np.errstate(divide="ignore"):

@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 
 from adapter.scorer import Adapter
 from ontology.errors import InputError
-from ontology.geometry import TIE_RELATIVE, DenseScorer, MetricSpace, frechet_mean, frechet_variance
+from ontology.geometry import TIE_RELATIVE, MetricSpace, frechet_mean, frechet_variance
 from ontology.geometry.ties import tied
 
 __all__ = ["Baselines", "constant_label"]
 
 _SOURCES_AT_ONCE = 256
+_CRM_ENTRIES = 1 << 28
 
 
 class Baselines:
@@ -52,28 +53,31 @@ class Baselines:
         at[at == bundle.n_labels] = 0
         self.label = np.where(bundle.allowed[at] == bundle.observed, at, -1)
         self._canonical = np.argsort(bundle.observed)
-        inside = self._canonical[self.label[self._canonical] >= 0]
         self._by_label = np.argsort(self.label[self._canonical], kind="stable")
         self._sorted_labels = self.label[self._canonical][self._by_label]
-        self._inside = inside
-        self.notes: tuple[str, ...] = ()
-        self._scorers: dict[str, DenseScorer] = {}
-        if len(inside) < bundle.n_observed:
-            fate = "choose among the others" if len(inside) else "are left out"
-            self.notes = (
-                f"{bundle.n_observed - len(inside)} of {bundle.n_observed} observed labels are no allowed "
-                f"answers: observed_only and crm {fate}",
+        self._n_inside = n_inside = int(np.count_nonzero(self.label >= 0))
+        notes = []
+        self._adapters: dict[str, Adapter] = {}
+        if n_inside < bundle.n_observed:
+            fate = "choose among the others" if n_inside else "are left out"
+            notes.append(
+                f"{bundle.n_observed - n_inside} of {bundle.n_observed} observed labels are no allowed "
+                f"answers: observed_only and crm {fate}"
             )
-        if len(inside):
-            rows = adapter.distances(self.label[inside])
-            self._scorers = {
-                "observed_only": DenseScorer(rows, beta=adapter.beta),
-                "crm": DenseScorer(rows, beta=1),
-            }
+        if n_inside:
+            self._adapters = {"observed_only": adapter}
+            if n_inside * bundle.n_observed <= _CRM_ENTRIES:
+                self._adapters["crm"] = Adapter(bundle, beta=1)
+            else:
+                notes.append(
+                    f"crm is left out: it would measure {n_inside:,} x {bundle.n_observed:,} distances for "
+                    f"every few rows, and the most is {_CRM_ENTRIES:,}"
+                )
+        self.notes = tuple(notes)
 
     def applies(self, rule: str) -> bool:
         """Whether a rule has an observed label to choose; all but two always do."""
-        return rule not in ("observed_only", "crm") or rule in self._scorers
+        return rule not in ("observed_only", "crm") or rule in self._adapters
 
     def columns(self, weights: NDArray[np.float64], k: int = 1) -> dict[str, NDArray[np.int64]]:
         """Return the columns that each rule chooses for each row of weights, best first.
@@ -83,9 +87,10 @@ class Baselines:
         ordered = weights[:, self._canonical]
         best = ordered >= ordered.max(axis=1, keepdims=True) * (1 - TIE_RELATIVE)
         chosen = {"argmax": self._canonical[best.argmax(axis=1)][:, None]}
-        top = min(k, len(self._inside))
-        for rule, scorer in self._scorers.items():
-            chosen[rule] = self._inside[scorer.score(weights, top=top).index.reshape(len(weights), top)]
+        top = min(k, self._n_inside)
+        for rule, adapter in self._adapters.items():
+            labels = adapter.score(weights, top, candidates="observed").index
+            chosen[rule] = self._canonical[self._by_label[np.searchsorted(self._sorted_labels, labels)]]
         return chosen
 
     def argmax_within(

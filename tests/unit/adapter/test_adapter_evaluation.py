@@ -223,6 +223,15 @@ def test_every_rule_equals_its_definition(seed, n, extra, metric, leaves):
         assert sum(result[rule].severity[x] for x in set(far)) == len(far)
 
 
+def test_expected_distances_over_too_many_labels_are_left_out_and_said_so(monkeypatch):
+    monkeypatch.setattr(baselines_module, "_CRM_ENTRIES", 8)
+    result = evaluate(Adapter.from_graph(HAND, OBSERVED), P, TRUTH)
+    assert "crm" not in {rule.rule for rule in result.rules}
+    assert any("crm is left out: it would measure 3 x 3 distances" in note for note in result.notes)
+    monkeypatch.setattr(baselines_module, "_CRM_ENTRIES", 9)
+    assert "crm" in {rule.rule for rule in evaluate(Adapter.from_graph(HAND, OBSERVED), P, TRUTH).rules}
+
+
 def test_weighted_distances_fall_into_equal_bins():
     graph = LabelGraph.from_edges([("a", "r"), ("b", "r")], weights=[0.3, 1.0])
     result = evaluate(Adapter.from_graph(graph, ["a", "b"]), [[1, 0], [0, 1]], ["b", "b"])
