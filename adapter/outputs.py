@@ -310,7 +310,7 @@ class OutputReader:
         return _SparseRows(begin, column, values.ravel(), self.n_columns)
 
     def _wrong_shape(self, shape: tuple[int, ...], columns: tuple[str, ...]) -> WeightError:
-        named = f", in the order of adapter.observed: {', '.join(columns[:3])}, ..." if columns else ""
+        named = f", in the order of adapter.observed: {first_few(columns)}" if columns else ""
         return WeightError(
             f"P: shape {shape} given, expected (n_samples, {self.n_columns}); one column for each observed "
             f"label{named}"

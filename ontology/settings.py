@@ -113,9 +113,13 @@ def masked(text: str) -> str:
     'cannot reach bolt://neo4j:***@db:7687'
     >>> masked("postgresql://u@db/grove?sslmode=require&password=hunter2")
     'postgresql://u@db/grove?sslmode=require&password=***'
+    >>> masked("grove:hunter2@db/grove, redis:/:hunter2@db:1/0")
+    'grove:***@db/grove, redis:/:***@db:1/0'
     """
     # up to the last @ of the word: a password that nobody percent-encoded may hold one itself
     hidden = re.sub(r"(?<=://)([^:/@\s]*):\S*@", r"\1:***@", text)
+    # what was meant as a URL, its slashes lost or too few
+    hidden = re.sub(r"(?<![^\s'\"(=])((?:[\w+.-]+:/)?[^:/@\s]*):(?!/)\S*@", r"\1:***@", hidden)
     return re.sub(r"([?&](?:password|passwd|pwd|secret|token|key)=)[^&\s'\"]*", r"\1***", hidden, flags=re.I)
 
 

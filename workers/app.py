@@ -9,6 +9,7 @@ things are (`ontology.settings`).
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import threading
 from functools import cache
@@ -30,9 +31,12 @@ from workers.logs import configure_logging
 from workers.metrics import Metrics
 from workers.pool import Pool
 from workers.sweeper import WINDOW_PER_SLOT, Sweeper, dispatch, sweep
-from workers.tasks import TASK, UnitTask, sender
+from workers.tasks import UnitTask, sender
+from workers.transport import TASK
 
 __all__ = ["make_app", "run_worker", "send_due"]
+
+logger = logging.getLogger(__name__)
 
 _TO_GIVE_BACK_S = 60
 """What a unit that is out of time has to end in before its process is killed."""
@@ -125,6 +129,7 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
             metrics = _metrics(settings)
             swept = None if metrics is None else stack.enter_context(metrics).swept
             pool = stack.enter_context(Pool(workspace, threads=concurrency, swept=swept))
+            logger.info("ready: units run in this process, %d at a time", pool.slots)
             pool.run_until(lambda: False)
         return
     _check(settings)

@@ -376,7 +376,7 @@ class Ledger:
                 target=json.loads(row.target_json),
                 job_id=row.job_id,
                 sha256=row.result_sha256,
-                parameters=json.loads(row.spec_json)["parameters"],
+                spec_json=row.spec_json,
             )
             for row in rows
         ]

@@ -19,7 +19,7 @@ from ontology.errors import InputError
 if TYPE_CHECKING:
     from workers.kinds import JobKind
 
-__all__ = ["PlannedJob", "PlannedUnit", "canonical_json", "plan_job", "unit_request"]
+__all__ = ["PlannedJob", "PlannedUnit", "canonical_json", "job_parameters", "plan_job", "unit_request"]
 
 
 @dataclass(frozen=True)
@@ -111,20 +111,38 @@ def unit_request(spec_json: str) -> tuple[dict[str, Any], list[str]]:
     InputError
         For any other text.
     """
-    try:
-        spec = json.loads(spec_json)
-        parameters, inputs = spec["parameters"], spec["inputs"]
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise _not_planned(spec_json) from error
+    parameters, inputs = _read(spec_json, "unit", "parameters", "inputs")
     listed = isinstance(inputs, list) and all(isinstance(key, str) for key in inputs)
     if not (isinstance(parameters, dict) and listed):
-        raise _not_planned(spec_json)
+        raise _not_planned(spec_json, "unit", "parameters", "inputs")
     return parameters, inputs
 
 
-def _not_planned(spec_json: str) -> InputError:
+def job_parameters(spec_json: str) -> dict[str, Any]:
+    """Return the parameters of a job, as `plan_job` wrote them.
+
+    Raises
+    ------
+    InputError
+        For any other text.
+    """
+    (parameters,) = _read(spec_json, "job", "parameters")
+    if not isinstance(parameters, dict):
+        raise _not_planned(spec_json, "job", "parameters")
+    return parameters
+
+
+def _read(spec_json: str, of: str, *names: str) -> list[Any]:
+    try:
+        spec = json.loads(spec_json)
+        return [spec[name] for name in names]
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise _not_planned(spec_json, of, *names) from error
+
+
+def _not_planned(spec_json: str, of: str, *names: str) -> InputError:
     return InputError(
-        f"the ledger says {spec_json:.60} of the unit, expected a JSON object with parameters and inputs; "
+        f"the ledger says {spec_json:.60} of the {of}, expected a JSON object with {' and '.join(names)}; "
         "somebody edited the database or damaged it: restore a backup"
     )
 

@@ -48,10 +48,10 @@ class Pool:
     ) -> None:
         self._workspace = workspace
         self._ledger = Ledger(workspace.engine, max_attempts=_ATTEMPTS)
-        self._slots = threads or min(4, os.cpu_count() or 1)
+        self.slots = threads or min(4, os.cpu_count() or 1)
         self._lease_s = lease_s
         self._swept = swept or (lambda _: None)
-        self._executor = ThreadPoolExecutor(self._slots, thread_name_prefix="unit")
+        self._executor = ThreadPoolExecutor(self.slots, thread_name_prefix="unit")
         self._running: set[Future[Outcome]] = set()
         self._changed = threading.Event()
 
@@ -60,7 +60,7 @@ class Pool:
 
         An error of the ledger leaves from here; the units stay where they are and can be taken up.
         """
-        window = self._slots * WINDOW_PER_SLOT
+        window = self.slots * WINDOW_PER_SLOT
         while not finished():
             self._swept(sweep(self._workspace, self._ledger, self._start, window=window))
             self._work(window, until=time.monotonic() + _SWEEP_S)

@@ -11,6 +11,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ontology.errors import InputError
+from workers.plan import job_parameters
 from workers.states import GRAPH, Job, State, Unit
 from workers.tables import job_table, job_unit_table, publication_table, unit_table
 
@@ -154,7 +156,8 @@ def read_units(connection: sa.Connection, condition: sa.ColumnElement[bool], *, 
 
 
 def _asked(spec_json: str) -> Mapping[str, Any]:
-    """Return the parameters of a job; none where a newer version wrote the row in a shape of its own."""
-    spec = json.loads(spec_json)
-    parameters = spec.get("parameters") if isinstance(spec, dict) else None
-    return parameters if isinstance(parameters, dict) else {}
+    """Return the parameters of a job; none where the row is damaged or of a newer version's shape."""
+    try:
+        return job_parameters(spec_json)
+    except InputError:
+        return {}

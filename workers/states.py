@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
+
+from workers.plan import job_parameters
 
 __all__ = ["GRAPH", "JOB_MOVES", "UNIT_MOVES", "Beat", "Claim", "Job", "Move", "Publication", "State", "Unit"]
 
@@ -175,7 +178,12 @@ class Publication:
     target: Mapping[str, str]
     job_id: str
     sha256: str
-    parameters: Mapping[str, Any]
+    spec_json: str
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """Parameters of the job; `InputError` where the row was damaged."""
+        return job_parameters(self.spec_json)
 
 
 GRAPH = "graph"

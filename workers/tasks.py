@@ -15,11 +15,9 @@ from ontology.workspace import Workspace
 from workers.execute import execute_unit
 from workers.ledger import Ledger
 from workers.sweeper import WINDOW_PER_SLOT, Send, dispatch
-from workers.transport import KEY
+from workers.transport import KEY, TASK
 
-__all__ = ["TASK", "UnitTask", "sender"]
-
-TASK = "labelgrove.run_unit"
+__all__ = ["UnitTask", "sender"]
 
 
 class UnitTask(celery.Task):  # type: ignore[misc]

@@ -18,7 +18,10 @@ from celery.exceptions import InvalidTaskError
 from celery.worker.strategy import default
 from kombu.transport import redis
 
-__all__ = ["KEY", "Transport", "strategy"]
+__all__ = ["KEY", "TASK", "Transport", "strategy"]
+
+TASK = "labelgrove.run_unit"
+"""What every message asks for; Celery's own tasks stand ready in each worker, and nobody may call them."""
 
 KEY = re.compile(r"[0-9a-f]{64}")
 """What a message carries: the key of a unit."""
@@ -30,6 +33,8 @@ _MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, Type
 
 _EVENTS = "celeryev"  # queues of those who watch, such as Flower; a worker reads none of them
 _SHOWN_CHARACTERS = 80
+_LONGEST_BODY = 4096
+"""Characters of a body: one key takes 150."""
 
 
 class Channel(redis.Channel):  # type: ignore[misc]
@@ -90,8 +95,10 @@ def _is_envelope(message: Any) -> bool:
     headers, properties = message.get("headers"), message.get("properties")
     return (
         isinstance(headers, dict)
-        and isinstance(headers.get("task"), str)
+        and headers.get("task") == TASK
+        and "compression" not in headers  # kombu would unpack it, however large, before anybody looks
         and isinstance(message.get("body"), str)
+        and len(message["body"]) <= _LONGEST_BODY
         and isinstance(message.get("content-type"), str)
         and isinstance(message.get("content-encoding"), str)
         and isinstance(properties, dict)

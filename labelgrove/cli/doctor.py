@@ -119,6 +119,11 @@ def _database(workspace: Workspace) -> str:
             f"journal_mode is {facts['journal']!r}: this file system cannot do write-ahead logging, which "
             "readers beside a writer need; point GROVE_DATABASE_URL to a local disk, or use PostgreSQL"
         )
+    if facts.get("damage"):
+        raise ServiceError(
+            f"the file is damaged ({' '.join(str(facts['damage']).split())}); stop what uses it and restore "
+            "a backup into a new one: grove restore"
+        )
     detail = f"{workspace.engine.dialect.name}, schema up to date, {len(names)} ontologies"
     return f"{detail}, {facts['version']}, {milliseconds:.1f} ms there and back"
 
@@ -127,7 +132,11 @@ def _graph(workspace: Workspace) -> str:
     from ontology.graph.errors import GraphDamagedError
 
     described = ", ".join(f"{k} {v}" for k, v in workspace.graph.describe().items())
-    for version in workspace.catalog.versions():
+    try:
+        versions = workspace.catalog.versions()
+    except GroveError:  # the graph answers; what is wrong with the database is said in its own row
+        return Note(f"{described}; the database cannot tell what it should hold")
+    for version in versions:
         if version.state == "ready":
             workspace.artifacts.size(version.snapshot_sha256)  # NotFoundError: nothing could make it anew
         if version.current and workspace.graph.current(version.ontology) != version.digest:

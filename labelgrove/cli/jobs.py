@@ -97,6 +97,8 @@ def submit(
     if wait:
         check_waitable(workspace)
     job = client.submit(workspace, kind, asked, target=read_pairs("--target", target) or None, wait=False)
+    if not job.finished:
+        _warn_of_size(workspace, job)
     _say_version(workspace, job, asked.get("ontology", ""))
     _end(workspace, job, wait, as_json)
 
@@ -284,7 +286,7 @@ def list_schedules(workspace: Workspace, as_json: bool) -> None:
     from workers.schedule import Timetable
 
     described = [_described_schedule(found) for found in Timetable(workspace.engine).schedules()]
-    columns = ("name", "cron", "kind", "next_at", "last_due_at", "last_job", "last_error")
+    columns = ("name", "cron", "kind", "parameters", "next_at", "last_due_at", "last_job", "last_error")
     emit(described, as_json, lambda: table(columns, [[s[c] for c in columns] for s in described], limit=40))
 
 
@@ -313,6 +315,27 @@ def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: b
     described = asdict(found)
     told = {name: "unknown" if value is None else value for name, value in described.items()}
     emit(described, as_json, lambda: table(("property", "value"), told.items()))
+
+
+def _warn_of_size(workspace: Workspace, job: Job) -> None:
+    """Say so when what a job may write is more than there is room for beside it."""
+    import shutil
+
+    from workers import client
+
+    found, place = (
+        client.estimate(workspace, job.kind, job.parameters),
+        workspace.artifacts.local_path("0" * 64),
+    )
+    if found is None or place is None:
+        return
+    store = place.parents[2]
+    free = shutil.disk_usage(store).free
+    if found.n_bytes > free:
+        note(
+            f"note: its results may take {found.n_bytes / 1e9:,.1f} GB, and {store} has "
+            f"{free / 1e9:,.1f} GB; if you meant less: grove jobs cancel {job.id[:12]}"
+        )
 
 
 def _say_version(workspace: Workspace, job: Job, asked: str) -> None:

@@ -129,18 +129,32 @@ def ingest(
         "seconds": registered.seconds,
         "report": result.report.to_dict(),
     }
+    seconds = progress.seconds
     refreshed = refresh_stale(workspace, name) if refresh else []
     if refresh:
         document["refreshed"] = refreshed
+    elif registered.created:
+        _say_stale(workspace, name)
     what = "is now" if registered.created else "already was"
     emit(
         document,
         as_json,
         f"{name} {what} version {registered.digest[:12]}: {registered.n_labels:,} labels, "
-        f"{registered.n_edges:,} edges ({progress.seconds:.1f} s)"
+        f"{registered.n_edges:,} edges ({seconds:.1f} s)"
         + (f"\n{refresh_table(refreshed)}" if refresh else ""),
     )
     check_refreshed(refreshed)
+
+
+def _say_stale(workspace: Workspace, name: str) -> None:
+    """Say how many results are about a version of the ontology that is no longer current."""
+    from workers.refresh import refresh
+
+    n_stale = len(refresh(workspace, name, dry_run=True))
+    if n_stale:
+        note(
+            f"note: {n_stale} results are about an earlier version of {name}; run: grove jobs refresh {name}"
+        )
 
 
 def _by_job(

@@ -1,6 +1,7 @@
 """The commands on the embedded default, from ingest to evaluation, with their exit codes and streams."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -237,6 +238,23 @@ def test_doctor_tells_what_is_gone(garden):
     assert snapshot in garden("doctor", code=1).stdout
     path.write_bytes(content)
     garden("doctor")
+
+
+def test_doctor_sees_damaged_pages_of_the_database(garden):
+    path = Path(Settings.from_env().home, "catalog.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'unit' AND type = 'table'"
+        ).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    connection.close()
+    with path.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xa5" * size)
+    found = garden("doctor", code=5).stdout
+    assert "the file is damaged" in found
+    assert "grove restore" in found
 
 
 def test_a_broker_that_is_away_ends_a_build_before_it_waits(garden, monkeypatch):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -115,6 +117,24 @@ def test_refresh_makes_the_requests_again(as_json, call):
     bundle = as_json("ontology", "show", "garden")["bundles"][0]
     assert bundle["version"] == as_json("ontology", "show", "garden")["digest"]
     call("jobs", "refresh", "moss", code=4)
+
+
+def test_an_ingest_says_how_many_results_became_stale(as_json, call):
+    Path("garden.tsv").write_text("".join(f"{child}\t{parent}\n" for child, parent in OLD))
+    assert "earlier version" not in call(*INGEST).stderr
+    build(as_json, '["oak"]')
+    assert "earlier version" not in call(*INGEST).stderr
+    Path("garden.tsv").write_text("".join(f"{child}\t{parent}\n" for child, parent in NEW))
+    said = call(*INGEST).stderr
+    assert "note: 1 results are about an earlier version of garden; run: grove jobs refresh garden" in said
+
+
+def test_a_job_larger_than_the_disk_is_said_to_be(call, monkeypatch):
+    ingest(*OLD)
+    submit = ("jobs", "submit", "distances", "--param", "ontology=garden", "--detach")
+    assert "its results may take" not in call(*submit).stderr
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1))
+    assert "note: its results may take" in call(*submit).stderr
 
 
 def _distances(key: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.integration import slow_kind_app
-from workers.tasks import TASK
+from workers.transport import TASK
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,7 @@ from ontology.workspace import Workspace
 from tests.integration.workers_support import settings_in
 from workers.app import make_app
 from workers.sweeper import WINDOW_PER_SLOT
-from workers.tasks import TASK
+from workers.transport import TASK
 
 LIMIT = "GROVE_UNIT_TIME_LIMIT_S"
 

@@ -314,10 +314,10 @@ def test_what_a_killed_process_left_of_a_drop_goes_and_what_is_wanted_comes_back
         assert ask(small.graph, "MATCH (r:Cover|Selection) RETURN r.id") == [(job.result_sha256,)]
 
 
-def waiting(workspace: Workspace) -> Job:
+def waiting(workspace: Workspace, n: int = 1) -> Job:
     """Return a job that is done while the graph is away."""
     with Workspace.open(replace(workspace.settings, graph_url=UNREACHED_GRAPH)) as lonely:
-        return done(lonely, "selection", "tree", {"n": 1})
+        return done(lonely, "selection", "tree", {"n": n})
 
 
 def test_a_version_that_was_deleted_ends_the_wait(small: Workspace) -> None:
@@ -362,6 +362,18 @@ def test_what_is_changed_under_the_writer_is_shown_later(
     assert len(Ledger(small.engine).publications()) == 1
     publish_results(small, Ledger(small.engine))
     assert shown(small.graph) == {job.id}
+
+
+def test_a_job_whose_row_is_damaged_holds_no_other_up(small: Workspace) -> None:
+    job, damaged = waiting(small), waiting(small, 2)
+    with small.engine.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE job SET spec_json = '{{bad' WHERE id = '{damaged.id}'")
+    publish_results(small, Ledger(small.engine))
+    assert shown(small.graph) == {job.id}
+    found = client.status(small, damaged.id)
+    assert "somebody edited the database" in str(found.error)
+    assert found.parameters == {}
+    assert {listed.id for listed in client.list_jobs(small)} == {job.id, damaged.id}
 
 
 def test_an_artifact_that_is_gone_ends_the_wait(small: Workspace) -> None:
