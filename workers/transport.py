@@ -37,9 +37,21 @@ _LONGEST_BODY = 4096
 """Characters of a body: one key takes 150."""
 
 
+class _QoS(redis.QoS):  # type: ignore[misc]
+    """What a channel took and did not acknowledge; an entry there that cannot be read is dropped."""
+
+    def restore_by_tag(self, tag: Any, client: Any = None, leftmost: bool = False) -> None:
+        try:
+            super().restore_by_tag(tag, client, leftmost)
+        except _MALFORMED as error:
+            logger.warning("an entry of what waits for acknowledgement is dropped: %s", _shown(error))
+            self._remove_from_indices(tag).execute()
+
+
 class Channel(redis.Channel):  # type: ignore[misc]
     """A channel on which an entry that cannot be read does not end the worker, and that keeps its client."""
 
+    QoS = _QoS
     _kept: tuple[Any, Any] | None = None
 
     def _create_client(self, asynchronous: bool = False) -> Any:

@@ -195,6 +195,21 @@ def _shapes() -> list[str | bytes]:
     ]
 
 
+def test_what_waits_for_acknowledgement_and_is_no_message_holds_no_other_up(settings):
+    sound = json.loads(_message(b"[]", "application/json"))
+    with make_app(settings) as app, app.connection_for_read() as connection:
+        channel, prefix = connection.channel(), "labelgrove:"
+        with redis.Redis.from_url(settings.broker_url) as broker:
+            broker.hset(
+                f"{prefix}unacked", mapping={"a": "garbage", "b": "5", "c": json.dumps([sound, "", QUEUE])}
+            )
+            broker.zadd(f"{prefix}unacked_index", {"a": 1, "b": 2, "c": 3})
+            channel.qos.restore_visible()
+            assert not broker.exists(f"{prefix}unacked", f"{prefix}unacked_index")
+            names = [key.decode() for key in broker.scan_iter(f"*{DEFAULT_QUEUE}*") if b"binding" not in key]
+            assert [json.loads(broker.lindex(name, 0))["body"] for name in names] == [sound["body"]]
+
+
 def test_children_can_be_replaced_while_the_main_process_sweeps(tmp_path, settings, parts):
     worker = CeleryWorker(settings, tmp_path / "log", slots=2, options=["--max-tasks-per-child=1"])
     with worker, Workspace.open(settings) as workspace:
