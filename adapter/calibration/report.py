@@ -10,12 +10,12 @@ from adapter.calibration.fitting import By, TemperatureFit, fit_temperature
 from adapter.calibration.temperatures import LabelledOutputs
 from adapter.calibration.tradeoff import BETAS, TEMPERATURES, BetaTable, TradeOff, beta_table, trade_off
 from adapter.evaluation.calibrationerror import BINS, Reliability
-from adapter.evaluation.text import Table, bullets, shown
+from adapter.evaluation.text import Span, Table
 from adapter.rowblocks import OutputStream
 from adapter.scorer import Adapter
 from ontology.geometry import MetricSpace
 
-__all__ = ["CalibrationReport", "calibrate"]
+__all__ = ["CalibrationReport", "bin_table", "calibrate"]
 
 
 @dataclass(frozen=True)
@@ -54,44 +54,30 @@ class CalibrationReport:
 
     def render(self) -> str:
         """Return the report as text."""
-        lines = [self._summary()]
-        for title, table in self._tables():
-            lines += [f"{title}:", *table.text()]
+        tables = [self.trade_off.table(), self.error_table(), bin_table(self.trade_off.reliability)]
+        lines = [self.summary()]
+        for table in (*tables, self.betas.table()):
+            lines += [f"{table.title}:", *table.text()]
         return "\n".join([*lines, *self.notes])
 
-    def to_markdown(self) -> str:
-        """Return the report as Markdown."""
-        lines = ["# Calibration", "", self._summary(), ""]
-        for title, table in self._tables():
-            lines += [f"## {title}", "", *table.markdown(), ""]
-        return "\n".join([*lines, *bullets(self.notes), ""])
-
-    def _summary(self) -> str:
+    def summary(self) -> str:
+        """Return what was fitted, in one sentence."""
         fit = self.fit
         return (
             f"temperature {fit.temperature:.6g} by {fit.by}: {fit.value_before:.4g} -> {fit.value:.4g} over "
             f"{fit.n_samples} samples, {fit.n_unobserved} of them with an unobserved truth"
         )
 
-    def _tables(self) -> list[tuple[str, Table]]:
-        return [
-            ("Temperatures", self.trade_off.table()),
-            ("Calibration error", self._errors()),
-            ("Reliability at the default temperature", _bins(self.trade_off.reliability)),
-            ("E[d^2] by exponent and temperature", self.betas.table()),
-        ]
-
-    def _errors(self) -> Table:
+    def error_table(self) -> Table:
+        """Return the calibration errors at the default and at the fitted temperature."""
         named = {
             "default, equal width": self.trade_off.reliability,
             "default, equal mass": self.equal_mass,
             "fitted, equal width": self.fitted,
         }
-        rows = (
-            (name, *map(shown, (r.ece, r.largest_gap, r.mean_confidence, r.mean_accuracy)))
-            for name, r in named.items()
-        )
-        return Table(("", "ECE", "largest gap", "confidence", "accuracy"), tuple(rows))
+        rows = ((name, r.ece, r.largest_gap, r.mean_confidence, r.mean_accuracy) for name, r in named.items())
+        columns = ("", "ECE", "largest gap", "confidence", "accuracy")
+        return Table("Calibration error", columns, tuple(rows))
 
 
 def calibrate(
@@ -148,10 +134,12 @@ def calibrate(
     )
 
 
-def _bins(found: Reliability) -> Table:
-    rows = []
-    for i, count in enumerate(found.counts):
-        if count:
-            ends = f"{found.edges[i]:.3f} .. {found.edges[i + 1]:.3f}"
-            rows.append((ends, str(count), shown(found.confidence[i]), shown(found.accuracy[i])))
-    return Table(("confidence", "samples", "mean confidence", "accuracy"), tuple(rows))
+def bin_table(found: Reliability, temperature: str = "default") -> Table:
+    """Return the bins of a reliability diagram that hold samples."""
+    rows = tuple(
+        (Span(found.edges[i], found.edges[i + 1]), count, found.confidence[i], found.accuracy[i])
+        for i, count in enumerate(found.counts)
+        if count
+    )
+    columns = ("confidence", "samples", "mean confidence", "accuracy")
+    return Table(f"Reliability at the {temperature} temperature", columns, rows)

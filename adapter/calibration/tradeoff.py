@@ -10,7 +10,7 @@ import numpy as np
 
 from adapter.calibration.temperatures import CAVEAT, LabelledOutputs, check_temperatures
 from adapter.evaluation.calibrationerror import BINS, BinScheme, Reliability
-from adapter.evaluation.text import Table, shown
+from adapter.evaluation.text import Table
 from adapter.evaluation.verdict import softmax
 from adapter.rowblocks import OutputStream
 from adapter.scorer import Adapter
@@ -69,11 +69,11 @@ class TradeOff:
         """Return a row for each temperature, the marked ones named."""
         rows = []
         for i, temperature in enumerate(self.temperatures):
-            marks = {"default": self.default, "loki-best": self.loki_best, "ECE-best": self.ece_best}
+            marks = {"default": self.default, "Loki-best": self.loki_best, "ECE-best": self.ece_best}
             named = ", ".join(name for name, at in marks.items() if at == i)
-            values = (self.squared_distance[i], self.ece[i], self.accuracy[i])
-            rows.append((named, f"{temperature:.4g}", *map(shown, values)))
-        return Table(("", "temperature", "E[d^2]", "ECE", "accuracy"), tuple(rows))
+            rows.append((named, temperature, self.squared_distance[i], self.ece[i], self.accuracy[i]))
+        columns = ("", "temperature", "E[d²]", "ECE", "accuracy")
+        return Table("Temperatures", columns, tuple(rows))
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,11 @@ class BetaTable:
         return asdict(self)
 
     def table(self) -> Table:
-        """Return a row for each exponent; the smallest number has a star."""
-        rows = [
-            (f"{beta:g}", *(shown(v) + ("*" if (i, j) == self.best else "") for j, v in enumerate(values)))
-            for i, (beta, values) in enumerate(zip(self.betas, self.squared_distance, strict=True))
-        ]
-        return Table(("beta", *(f"T={t:.4g}" for t in self.temperatures)), tuple(rows))
+        """Return a row for each exponent; the title names the smallest."""
+        beta, temperature = self.betas[self.best[0]], self.temperatures[self.best[1]]
+        title = f"E[d²] by exponent and temperature, least at beta {beta:g} and temperature {temperature:.4g}"
+        rows = zip(self.betas, *zip(*self.squared_distance, strict=True), strict=True)
+        return Table(title, ("beta", *(f"T = {t:.4g}" for t in self.temperatures)), tuple(rows))
 
 
 def trade_off(

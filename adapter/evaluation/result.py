@@ -1,4 +1,4 @@
-"""What an evaluation found, as records that JSON, text and Markdown are made of."""
+"""What an evaluation found, as records that JSON and all reports are made of."""
 
 from __future__ import annotations
 
@@ -129,9 +129,3 @@ class Evaluation:
         from adapter.evaluation.text import as_text
 
         return as_text(self)
-
-    def to_markdown(self) -> str:
-        """Return the same report as Markdown."""
-        from adapter.evaluation.text import as_markdown
-
-        return as_markdown(self)

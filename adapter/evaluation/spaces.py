@@ -9,7 +9,7 @@ from typing import Any
 from adapter.bundle import build_bundle
 from adapter.evaluation.evaluating import evaluate
 from adapter.evaluation.result import Evaluation
-from adapter.evaluation.text import Table, shown
+from adapter.evaluation.text import Table
 from adapter.outputs import OutputKind
 from adapter.rowblocks import OutputStream
 from adapter.scorer import Adapter
@@ -51,14 +51,14 @@ class SpaceComparison:
         rows = [
             (
                 name,
-                f"{e.diameter:g}",
-                *(shown(e[rule].all.normalized) for rule in ("loki", "argmax", "constant")),
-                shown(e["loki"].all.accuracy),
+                e.diameter,
+                *(e[rule].all.normalized for rule in ("loki", "argmax", "constant")),
+                e["loki"].all.accuracy,
             )
             for name, e in self.evaluations
         ]
-        head = ("space", "diameter", "E[d^2]/diam^2", "argmax", "constant", "accuracy")
-        return Table(head, tuple(rows))
+        columns = ("space", "diameter", "E[d²]/diam²", "argmax", "constant", "accuracy")
+        return Table("E[d²] / diameter² by space", columns, tuple(rows))
 
 
 def compare_spaces(

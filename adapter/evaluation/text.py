@@ -1,72 +1,116 @@
-"""An evaluation as text and as Markdown: the same blocks, lines and tables, written in two ways."""
+"""An evaluation as tables, and the tables as text for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from adapter.bundlechecks import UNIT
 from adapter.evaluation.measures import Scores
 from adapter.evaluation.result import Evaluation
 
-__all__ = ["Table", "as_markdown", "as_text", "bullets", "shown"]
+__all__ = [
+    "Span",
+    "Table",
+    "as_text",
+    "branch_table",
+    "interval_table",
+    "measures_table",
+    "remarks",
+    "severity_table",
+    "shown",
+    "summary",
+]
+
+_MEASURES = {
+    "n": "samples",
+    "mean_squared_distance": "E[d²]",
+    "mean_distance": "E[d]",
+    "normalized": "E[d²]/diam²",
+    "accuracy": "accuracy",
+    "top_k_accuracy": "top-{k}",
+    "lca_height": "LCA height",
+    "hierarchical_precision": "precision",
+    "hierarchical_recall": "recall",
+    "hierarchical_f": "F",
+}
+"""What each field of `Scores` is called in a table."""
+_OF_A_TREE = ("lca_height", "hierarchical_precision", "hierarchical_recall", "hierarchical_f")
 
 _MOST_BRANCHES = 20
 _MOST_BINS = 60
 
 
+class Span(NamedTuple):
+    """Two ends, as one cell of a table."""
+
+    low: float
+    high: float
+
+
 @dataclass(frozen=True)
 class Table:
-    """Cells under a head; the first column is text, the others are numbers."""
+    """Cells under columns.
 
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    Attributes
+    ----------
+    title : str
+    columns : tuple of str
+        The first holds text, the others mostly numbers.
+    rows : tuple of tuple
+        Cells: text, numbers, a `Span`, or None where there is nothing to say.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
 
     def text(self) -> list[str]:
-        """Return aligned lines."""
-        widths = [max(len(row[i]) for row in (self.head, *self.rows)) for i in range(len(self.head))]
-        lines = (
+        """Return aligned lines, without the title."""
+        lines = [self.columns, *(tuple(map(shown, row)) for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return [
             "  ".join(
-                c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in (self.head, *self.rows)
-        )
-        return [line.rstrip() for line in lines]
+                c.ljust(w) if i == 0 else c.rjust(w)
+                for i, (c, w) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        ]
 
-    def markdown(self) -> list[str]:
-        """Return the lines of a Markdown table."""
-        ruler = ("---", *["---:"] * (len(self.head) - 1))
-        return [f"| {' | '.join(map(_escaped, row))} |" for row in (self.head, ruler, *self.rows)]
+
+def shown(cell: Any) -> str:
+    """Return a cell as reports show it: four digits of a fraction, all of a whole number.
+
+    >>> [shown(cell) for cell in (0.123456, 12345, 23456.78, None, "oak", Span(1.25, 2.0))]
+    ['0.1235', '12,345', '23,456.8', '–', 'oak', '1.25 to 2']
+    """
+    if cell is None:
+        return "–"
+    if isinstance(cell, Span):
+        return f"{shown(cell.low)} to {shown(cell.high)}"
+    if isinstance(cell, float):
+        return f"{cell:,.1f}" if abs(cell) >= 1000 else f"{cell:.4g}"
+    if isinstance(cell, list | tuple):
+        return ", ".join(map(shown, cell))
+    return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
 
 
 def as_text(found: Evaluation) -> str:
     """Return an evaluation for a terminal."""
-    lines = [_summary(found)]
-    for title, table in _tables(found):
-        lines += ([f"{title}:"] if title else []) + table.text()
-    return "\n".join([*lines, *_remarks(found), f"verdict: {found.verdict}"])
+    lines = [summary(found)]
+    tables = [_error_table(found), interval_table(found), _exactness_table(found)]
+    if len(found.severity_edges) - 1 <= _MOST_BINS:
+        tables.append(severity_table(found))
+    if found.branch_level is not None:
+        tables.append(branch_table(found, most=_MOST_BRANCHES))
+    for table in tables:
+        lines += [f"{table.title}:", *table.text()]
+    return "\n".join([*lines, *remarks(found), f"verdict: {found.verdict}"])
 
 
-def as_markdown(found: Evaluation) -> str:
-    """Return an evaluation as a Markdown page."""
-    lines = ["# Evaluation", "", f"**{found.verdict.answer}**: {_escaped(found.verdict.reason)}", ""]
-    lines += [_summary(found), ""]
-    for title, table in _tables(found):
-        lines += ([f"## {title}", ""] if title else []) + [*table.markdown(), ""]
-    return "\n".join([*lines, *bullets(_remarks(found)), ""])
-
-
-def bullets(remarks: Iterable[str]) -> list[str]:
-    """Return remarks as the lines of a Markdown list."""
-    return [f"- {_escaped(remark)}" for remark in remarks]
-
-
-def shown(value: float | None) -> str:
-    """Return a number as reports show it, ``-`` for none."""
-    return "-" if value is None else f"{value:.4g}"
-
-
-def _summary(found: Evaluation) -> str:
+def summary(found: Evaluation) -> str:
+    """Return what was measured, in one line."""
     first = found.rules[0]
     return (
         f"{found.n_samples} samples ({first.observed.n} with an observed truth, {first.unobserved.n} "
@@ -74,106 +118,88 @@ def _summary(found: Evaluation) -> str:
     )
 
 
-def _tables(found: Evaluation) -> list[tuple[str, Table]]:
+def interval_table(found: Evaluation) -> Table:
+    """Return E[d²] of each rule and how much it is above that of loki, with their intervals."""
     percent = f"{100 * found.level:g} %"
     rows = []
     for r in found.rules:
-        means = (r.all.mean_squared_distance, r.all.normalized, r.all.mean_distance, r.all.accuracy)
-        parts = (r.observed.mean_squared_distance, r.unobserved.mean_squared_distance)
-        rows.append((r.rule, *map(shown, (*means, *parts))))
-    head = ("rule", "E[d^2]", "E[d^2]/diam^2", "E[d]", "accuracy", "E[d^2] observed", "E[d^2] unobserved")
-    spreads = [
-        (
-            r.rule,
-            f"{r.interval.low:.4g} .. {r.interval.high:.4g}",
-            *(
-                ("-", "-")
-                if r.rule == "loki"
-                else (shown(r.difference.mean), f"{r.difference.low:.4g} .. {r.difference.high:.4g}")
-            ),
-        )
-        for r in found.rules
-    ]
-    tables = [
-        ("", Table(head, tuple(rows))),
-        (
-            f"{percent} bootstrap intervals",
-            Table(("rule", "E[d^2]", "minus loki", "interval"), tuple(spreads)),
-        ),
-        ("Exact and hierarchical", _hierarchical(found)),
-    ]
-    if len(found.severity_edges) - 1 <= _MOST_BINS:
-        tables.append(("Samples by distance", _severity(found)))
-    if found.branch_level is not None:
-        tables.append((f"E[d^2] by branch (level {found.branch_level})", _branches(found)))
-    return tables
+        own, more = (Span(i.low, i.high) for i in (r.interval, r.difference))
+        beside = (None, None) if r.rule == "loki" else (r.difference.mean, more)
+        rows.append((r.rule, r.interval.mean, own, *beside))
+    columns = ("rule", "E[d²]", f"{percent} interval", "minus loki", f"{percent} interval, paired")
+    return Table(f"E[d²] with {percent} bootstrap intervals", columns, tuple(rows))
 
 
-def _hierarchical(found: Evaluation) -> Table:
-    top = f"top-{found.top_k}"
-    if found.branch_level is None:
-        rows = [(r.rule, shown(r.all.accuracy), shown(r.all.top_k_accuracy)) for r in found.rules]
-        return Table(("rule", "accuracy", top), tuple(rows))
-    head = ("rule", "accuracy", top, "LCA height", "precision", "recall", "F")
-    return Table(head, tuple((r.rule, *map(shown, _exact(r.all))) for r in found.rules))
-
-
-def _severity(found: Evaluation) -> Table:
-    """Show how many answers lie in each bin of distance, up to the last that has one."""
+def severity_table(found: Evaluation) -> Table:
+    """Return how many answers lie in each bin of distance, up to the last that has one."""
     edges = found.severity_edges
     whole = all(edge.is_integer() for edge in edges)
     last = max(max((i for i, n in enumerate(r.severity) if n), default=0) for r in found.rules)
     rows = [
         (
-            f"{edges[i]:g}" if whole else f"{edges[i]:.4g} .. {edges[i + 1]:.4g}",
-            *(str(r.severity[i]) for r in found.rules),
+            int(edges[i]) if whole else Span(edges[i], edges[i + 1]),
+            *(r.severity[i] for r in found.rules),
         )
         for i in range(last + 1)
     ]
-    return Table(("distance", *(r.rule for r in found.rules)), tuple(rows))
+    return Table("Samples by distance", ("distance", *(r.rule for r in found.rules)), tuple(rows))
 
 
-def _exact(scores: Scores) -> Iterable[float | None]:
-    return (
-        scores.accuracy,
-        scores.top_k_accuracy,
-        scores.lca_height,
-        scores.hierarchical_precision,
-        scores.hierarchical_recall,
-        scores.hierarchical_f,
-    )
-
-
-def _branches(found: Evaluation) -> Table:
-    """Show the largest branches, one for each row."""
+def branch_table(found: Evaluation, *, most: int) -> Table:
+    """Return E[d²] of each rule in the largest branches, at most `most` of them, one for each row."""
     first: Sequence[tuple[int, int]] = sorted(
         ((-b.scores.n, i) for i, b in enumerate(found.rules[0].branches))
-    )[:_MOST_BRANCHES]
-    rows = [
+    )[:most]
+    rows: list[tuple[Any, ...]] = [
         (
             found.rules[0].branches[i].key,
-            str(-n),
-            *(shown(r.branches[i].scores.mean_squared_distance) for r in found.rules),
+            -n,
+            *(r.branches[i].scores.mean_squared_distance for r in found.rules),
         )
         for n, i in first
     ]
     left = len(found.rules[0].branches) - len(rows)
     if left:
         rows.append((f"({left} more)", *[""] * (1 + len(found.rules))))
-    return Table(("branch", "n", *(r.rule for r in found.rules)), tuple(rows))
+    title = f"E[d²] by branch (level {found.branch_level})"
+    return Table(title, ("branch", "samples", *(r.rule for r in found.rules)), tuple(rows))
 
 
-def _remarks(found: Evaluation) -> list[str]:
+def remarks(found: Evaluation) -> list[str]:
+    """Return what belongs beside the figures."""
     sure = found.calibration
-    remarks = [f"constant: {found.constant!r}, the Fréchet mean of {found.constant_from}"]
+    said = [f"constant: {found.constant!r}, the Fréchet mean of {found.constant_from}"]
     if sure.ece is not None:
-        remarks.append(
+        said.append(
             f"calibration of the model's argmax over {sure.n} samples with an observed truth: mean "
             f"confidence {shown(sure.mean_confidence)}, accuracy {shown(sure.mean_accuracy)}, "
             f"ECE {sure.ece:.4g} ({len(sure.counts)} bins)"
         )
-    return [*remarks, *found.notes]
+    return [*said, *found.notes]
 
 
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
+def measures_table(
+    found: Evaluation, title: str, scores: Iterable[tuple[tuple[Any, ...], Scores]], heads: tuple[str, ...]
+) -> Table:
+    """Return every measure of some scores, one row for each, after the cells that say whose they are."""
+    names = [name for name in _MEASURES if found.branch_level is not None or name not in _OF_A_TREE]
+    columns = (_MEASURES[name].format(k=found.top_k) for name in names)
+    rows = ((*cells, *(getattr(s, name) for name in names)) for cells, s in scores)
+    return Table(title, (*heads, *columns), tuple(rows))
+
+
+def _error_table(found: Evaluation) -> Table:
+    columns = ("rule", "E[d²]", "E[d²]/diam²", "E[d]", "accuracy", "E[d²] observed", "E[d²] unobserved")
+    rows = []
+    for r in found.rules:
+        means = (r.all.mean_squared_distance, r.all.normalized, r.all.mean_distance, r.all.accuracy)
+        parts = (r.observed.mean_squared_distance, r.unobserved.mean_squared_distance)
+        rows.append((r.rule, *means, *parts))
+    return Table("Errors", columns, tuple(rows))
+
+
+def _exactness_table(found: Evaluation) -> Table:
+    names = ["accuracy", "top_k_accuracy", *(_OF_A_TREE if found.branch_level is not None else ())]
+    columns = ("rule", *(_MEASURES[name].format(k=found.top_k) for name in names))
+    rows = tuple((r.rule, *(getattr(r.all, name) for name in names)) for r in found.rules)
+    return Table("Exact and hierarchical", columns, rows)

@@ -96,7 +96,7 @@ def judged(differences: Mapping[str, Interval], n: int, sure: Reliability, trial
             f"{_NAMES[rule]} by {-differences[rule].mean:.4g} ({_ends(differences[rule])})"
             for rule in lost or behind
         )
-        loses = f"its E[d^2] is {'' if lost else 'not surely '}larger than that of {against}"
+        loses = f"its E[d²] is {'' if lost else 'not surely '}larger than that of {against}"
         if mended is not None:
             temperature, before, after = mended
             return Verdict(
@@ -112,12 +112,12 @@ def judged(differences: Mapping[str, Interval], n: int, sure: Reliability, trial
         unsure = next(rule for rule, interval in differences.items() if not interval.low > 0)
         return Verdict(
             UNDECIDED,
-            f"{_NAMES[unsure]} has an E[d^2] that differs from its own by {differences[unsure].mean:.4g} "
+            f"{_NAMES[unsure]} has an E[d²] that differs from its own by {differences[unsure].mean:.4g} "
             f"({_ends(differences[unsure])}){doubt}; more samples may tell",
         )
     return Verdict(
         USE,
-        f"its E[d^2] is smaller than that of argmax and of a constant answer, by "
+        f"its E[d²] is smaller than that of argmax and of a constant answer, by "
         f"{differences[least].mean:.4g} ({_ends(differences[least])}) than that of {_NAMES[least]}{doubt}",
     )
 

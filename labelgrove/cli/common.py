@@ -7,6 +7,7 @@ import errno
 import functools
 import io
 import json
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +29,7 @@ __all__ = [
     "note",
     "read_keys",
     "table",
+    "typed",
     "when",
     "with_workspace",
     "write_file",
@@ -132,6 +134,11 @@ def read_keys(source: str) -> list[str]:
     if not keys:
         raise InputError(f"{source!r} names no label; give a file with one key per line, or key,key,...")
     return keys
+
+
+def typed() -> str:
+    """Return the command that was typed, as it can be typed again."""
+    return shlex.join(["grove", *sys.argv[1:]])
 
 
 def write_file(path: Path, data: bytes, what: str) -> None:

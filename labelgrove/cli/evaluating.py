@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, write_file
+from labelgrove.cli.common import Progress, emit, json_option, typed, write_file
 from labelgrove.cli.scoring import load_model, model_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from adapter import Adapter
+    from labelgrove.report.content import Origin, Report
     from ontology.geometry import MetricSpace, TreeSpace
 
 __all__ = ["calibrate", "evaluate"]
@@ -28,9 +29,11 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="The ontology of a bundle on a graph metric, unless BUNDLE names it (trees need none).",
         ),
         click.option(
-            "--markdown",
+            "--report",
+            "reports",
+            multiple=True,
             type=click.Path(dir_okay=False, path_type=Path),
-            help="File to write the report to, as Markdown.",
+            help="File to write the report to: .html, .md or .json, as its name ends; may be repeated.",
         ),
         json_option,
     )
@@ -67,6 +70,13 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--resamples", default=1000, show_default=True, type=click.IntRange(1), help="Draws of the bootstrap."
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the draws.")
+@click.option(
+    "--calibrate",
+    "with_calibration",
+    is_flag=True,
+    help="Add to the report what other temperatures and exponents would give; reads OUTPUTS "
+    "several times more.",
+)
 def evaluate(
     bundle: str,
     outputs: Path,
@@ -79,7 +89,8 @@ def evaluate(
     level: float,
     resamples: int,
     seed: int,
-    markdown: Path | None,
+    with_calibration: bool,
+    reports: tuple[Path, ...],
     as_json: bool,
     **model: Any,
 ) -> None:
@@ -93,6 +104,9 @@ def evaluate(
     from adapter import evaluate as measure
     from labelgrove.tables import read_truth
 
+    _checked(reports)
+    if with_calibration and not reports:
+        raise click.UsageError("--calibrate adds to a report; name its file with --report FILE")
     adapter, file = load_model(bundle, outputs, **model)
     space, tree = _spaces(bundle, ontology, adapter, hierarchy)
     truths = read_truth(truth)
@@ -111,8 +125,21 @@ def evaluate(
             resamples=resamples,
             seed=seed,
         )
-    if markdown is not None:
-        write_file(markdown, result.to_markdown().encode(), "the report")
+    fitted = None
+    if with_calibration:
+        from adapter.calibration.report import calibrate as fit
+
+        with Progress(f"calibrate on {len(truths):,} rows").shown():
+            fitted = fit(adapter, file, truths, space=space)
+    if reports:
+        from labelgrove.report.evaluation import evaluation_report
+        from labelgrove.report.regions import regions_of
+
+        inputs = {"outputs": outputs, "truth": truth}
+        inputs |= {} if train_truth is None else {"training truth": train_truth}
+        origin = _origin(inputs)
+        page = evaluation_report(result, origin, calibration=fitted, regions=regions_of(adapter))
+        _write(page, reports)
     emit(result.to_dict(), as_json, result.render)
 
 
@@ -134,7 +161,7 @@ def calibrate(
     ontology: str | None,
     measure: Any,
     bins: int,
-    markdown: Path | None,
+    reports: tuple[Path, ...],
     as_json: bool,
     **model: Any,
 ) -> None:
@@ -147,14 +174,42 @@ def calibrate(
     from adapter.calibration.report import calibrate as fitted
     from labelgrove.tables import read_truth
 
+    _checked(reports)
     adapter, file = load_model(bundle, outputs, **model)
     space, _ = _spaces(bundle, ontology, adapter, False)
     truths = read_truth(truth)
     with Progress(f"calibrate on {len(truths):,} rows").shown():
         result = fitted(adapter, file, truths, by=measure, space=space, bins=bins)
-    if markdown is not None:
-        write_file(markdown, result.to_markdown().encode(), "the report")
+    if reports:
+        from labelgrove.report.calibration import calibration_report
+
+        origin = _origin({"outputs": outputs, "truth": truth}, bundle=adapter.digest)
+        _write(calibration_report(result, origin), reports)
     emit(result.to_dict(), as_json, result.render)
+
+
+def _checked(reports: tuple[Path, ...]) -> None:
+    """Refuse a report of no known form before anything is computed."""
+    from labelgrove.report.files import check_ending
+
+    for path in reports:
+        check_ending(path)
+
+
+def _origin(inputs: dict[str, Path], **facts: Any) -> Origin:
+    """Return where a report comes from: the command, digests of what it read, versions."""
+    from labelgrove.report.content import Origin
+    from labelgrove.report.files import digests, versions
+
+    found = {f"sha256 of the {name}": digest for name, digest in digests(inputs).items()}
+    return Origin(typed(), facts | found | versions())
+
+
+def _write(page: Report, reports: tuple[Path, ...]) -> None:
+    from labelgrove.report.files import as_bytes
+
+    for path in reports:
+        write_file(path, as_bytes(page, path), "the report")
 
 
 def _spaces(

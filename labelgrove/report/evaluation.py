@@ -1,0 +1,213 @@
+"""What an evaluation says, as a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from adapter.calibration.report import CalibrationReport, bin_table
+from adapter.evaluation.result import Evaluation, RuleResult
+from adapter.evaluation.text import (
+    Table,
+    branch_table,
+    interval_table,
+    measures_table,
+    remarks,
+    severity_table,
+)
+from labelgrove.report.calibration import calibration_sections
+from labelgrove.report.content import Folded, Notes, Origin, Pictures, Report, Section, Tone
+from labelgrove.report.picturedata import (
+    Branches,
+    Differences,
+    Histogram,
+    Picture,
+    Regions,
+    ReliabilityDiagram,
+)
+
+__all__ = ["evaluation_report"]
+
+_TONES: Mapping[str, Tone] = {
+    "use it": "good",
+    "calibrate first": "mixed",
+    "do not use it here": "bad",
+    "no difference shown": "open",
+}
+_MOST_BRANCHES = 20
+_RULES = {
+    "loki": "the Fréchet mean among all allowed labels",
+    "argmax": "the observed label of largest weight",
+    "constant": "one label for every sample",
+    "observed_only": "the Fréchet mean among observed labels",
+    "crm": "the observed label of smallest expected distance",
+    "nearest_observed": "an oracle: the observed label nearest to the truth, which no rule that answers with "
+    "observed labels can beat",
+}
+
+
+def evaluation_report(
+    found: Evaluation,
+    origin: Origin,
+    *,
+    calibration: CalibrationReport | None = None,
+    regions: Regions | None = None,
+) -> Report:
+    """Return the report of an evaluation.
+
+    Parameters
+    ----------
+    found : Evaluation
+    origin : Origin
+        The command, versions and digests it comes from; those of the evaluation itself are added.
+    calibration : CalibrationReport, optional
+        Of the same model on the same samples: its pictures and figures follow.
+    regions : Regions, optional
+        Which label answers each probability vector, where three labels are observed.
+    """
+    sections = [
+        Section("Rule beside rule", tuple(_comparison(found))),
+        *_hierarchy(found),
+        *_regions(regions),
+        Section("How sure the model is", tuple(_confidence(found))),
+        *(() if calibration is None else calibration_sections(calibration)),
+        Section("What else a reader must know", (Notes(tuple(remarks(found))),)),
+    ]
+    own: dict[str, Any] = {
+        "bundle": found.bundle,
+        "model's outputs": found.outputs,
+        "temperature": found.temperature,
+        "exponent of the distances (beta)": found.beta,
+        "resamples": found.resamples,
+        "seed": found.seed,
+        "level of the intervals": found.level,
+        "k of top-k accuracy": found.top_k,
+        "level of the branches": found.branch_level,
+    }
+    return Report(
+        title="Does the Fréchet mean (Loki) help this model?",
+        answer=found.verdict.answer,
+        tone=_TONES[found.verdict.answer],
+        sentence=f"{found.verdict.reason[0].upper()}{found.verdict.reason[1:]}.",
+        facts=_facts(found),
+        sections=tuple(sections),
+        origin=Origin(origin.command, own | dict(origin.facts), origin.others),
+        document=found.to_dict()
+        | ({} if calibration is None else {"calibrated": calibration.to_dict()})
+        | {"origin": {"command": origin.command, **origin.facts}},
+    )
+
+
+def _facts(found: Evaluation) -> dict[str, Any]:
+    first = found.rules[0]
+    facts = {
+        "samples": found.n_samples,
+        "truth observed": first.observed.n,
+        "truth not observed": first.unobserved.n,
+        "labels": found.n_labels,
+        "observed labels": found.n_observed,
+        "diameter": found.diameter,
+    }
+    if found.verdict.temperature is not None:
+        facts["temperature to try"] = found.verdict.temperature
+    return facts
+
+
+def _comparison(found: Evaluation) -> Iterator[str | Table | Folded | Pictures]:
+    yield (
+        "E[d²] is the mean squared distance from the answer to the truth: less is better. What a rule has "
+        "more than Loki is measured on the same samples; where its interval leaves out zero, samples tell."
+    )
+    yield interval_table(found)
+    others = [r for r in found.rules if r.rule != "loki"]
+    yield Pictures(
+        (
+            Differences(
+                "What each rule has more than Loki",
+                "E[d²] minus that of Loki",
+                "Loki",
+                tuple((r.rule, r.difference.mean, r.difference.low, r.difference.high) for r in others),
+            ),
+            Histogram(
+                "How far the answers are from the truth",
+                "distance; bars are shares of the samples",
+                found.severity_edges,
+                tuple((r.rule, r.severity, r.interval.mean) for r in found.rules),
+            ),
+        )
+    )
+    yield Folded(severity_table(found))
+    yield measures_table(
+        found, "Every measure, over all samples", (((r.rule,), r.all) for r in found.rules), ("rule",)
+    )
+    parts = {"where the truth is observed": "observed", "where the truth is not observed": "unobserved"}
+    for said, part in parts.items():
+        rows = (((r.rule,), getattr(r, part)) for r in found.rules)
+        yield Folded(measures_table(found, f"Every measure, {said}", rows, ("rule",)))
+    rows = tuple((rule, said) for rule, said in _RULES.items() if any(r.rule == rule for r in found.rules))
+    yield Folded(Table("What the rules answer", ("rule", "answer"), rows))
+
+
+def _confidence(found: Evaluation) -> Iterator[str | Pictures | Folded]:
+    bins = found.calibration
+    if not bins.n:
+        yield "No sample has an observed truth, so that nothing can be said of the confidence."
+        return
+    yield (
+        "Confidence is the largest probability of a sample, accuracy how often argmax is right. Both are "
+        "measured where the truth is observed; they tell nothing of the other samples."
+    )
+    yield Pictures((ReliabilityDiagram("Accuracy against confidence", bins),))
+    columns = ("samples", "mean confidence", "accuracy", "ECE", "largest gap")
+    row = (bins.n, bins.mean_confidence, bins.mean_accuracy, bins.ece, bins.largest_gap)
+    yield Folded(Table("Calibration error of argmax", columns, (row,)))
+    yield Folded(bin_table(bins))
+
+
+def _hierarchy(found: Evaluation) -> Iterator[Section]:
+    if found.branch_level is None:
+        return
+    pictures = _branch_pictures(found)
+    n = len(found.rules[0].branches)
+    rows = (((b.key, r.rule), b.scores) for i in range(n) for r in found.rules for b in (r.branches[i],))
+    yield Section(
+        "Where in the hierarchy",
+        (
+            "Samples by the branch that their truth is in.",
+            *((Pictures(pictures),) if pictures else ()),
+            branch_table(found, most=_MOST_BRANCHES),
+            Folded(measures_table(found, "Every measure of every branch", rows, ("branch", "rule"))),
+        ),
+    )
+
+
+def _branch_pictures(found: Evaluation) -> tuple[Picture, ...]:
+    """Return the largest branches against argmax, the rest of them as one."""
+    loki, argmax = (_errors(found[rule]) for rule in ("loki", "argmax"))
+    order = sorted(range(len(loki)), key=lambda i: (-loki[i][1], i))
+    rows = [(loki[i][0], loki[i][1], argmax[i][2], loki[i][2]) for i in order]
+    rest = rows[_MOST_BRANCHES:]
+    if len(rest) > 1:
+        n = sum(row[1] for row in rest)
+        before, after = (sum(row[1] * row[at] for row in rest) / n for at in (2, 3))
+        rows = [*rows[:_MOST_BRANCHES], (f"{len(rest)} more branches", n, before, after)]
+    title = f"Wins and losses by branch (level {found.branch_level})"
+    return (Branches(title, "argmax", "Loki", tuple(rows)),) if rows else ()
+
+
+def _errors(result: RuleResult) -> list[tuple[str, int, float]]:
+    return [(b.key, b.scores.n, float(b.scores.mean_squared_distance or 0.0)) for b in result.branches]
+
+
+def _regions(regions: Regions | None) -> Iterator[Section]:
+    if regions is None:
+        return
+    rows = tuple((r.name, r.share, "observed" if r.observed else None) for r in regions.regions)
+    yield Section(
+        "What each probability vector is answered with",
+        (
+            "Each point of the triangle is one probability vector, each corner certainty of one class.",
+            Pictures((regions,)),
+            Folded(Table("Regions by their share of the triangle", ("label", "share", ""), rows)),
+        ),
+    )

@@ -1,0 +1,62 @@
+"""Reports as files: the ending of the name says in which form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from labelgrove.report.content import Report
+from labelgrove.report.html import to_html
+from labelgrove.report.markdown import to_markdown
+from ontology.errors import InputError, NotFoundError
+
+__all__ = ["as_bytes", "check_ending", "digests", "to_json", "versions"]
+
+
+def to_json(report: Report) -> str:
+    """Return the figures of a report as one JSON document, with where they come from."""
+    return json.dumps(report.document, indent=2, ensure_ascii=False) + "\n"
+
+
+_FORMS: Mapping[str, Callable[[Report], str]] = {".html": to_html, ".md": to_markdown, ".json": to_json}
+
+
+def check_ending(path: Path) -> None:
+    """Raise `InputError` for a file of no known form."""
+    if path.suffix not in _FORMS:
+        raise InputError(f"{path}: its ending says no form; end the name in {', '.join(_FORMS)}")
+
+
+def as_bytes(report: Report, path: Path) -> bytes:
+    """Return the bytes of a report in the form that the ending of `path` says.
+
+    Raises
+    ------
+    InputError
+        For another ending.
+    """
+    check_ending(path)
+    return _FORMS[path.suffix](report).encode()
+
+
+def versions(names: Iterable[str] = ("labelgrove", "numpy")) -> dict[str, str]:
+    """Return the versions of packages, and that of Python."""
+    return {name: version(name) for name in names} | {"python": platform.python_version()}
+
+
+def digests(paths: Mapping[str, Path]) -> dict[str, str]:
+    """Return the sha256 of each file, by what it is: a report tells contents, and no path of a machine."""
+    found = {}
+    for name, path in paths.items():
+        try:
+            with path.open("rb") as file:
+                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        except FileNotFoundError:
+            raise NotFoundError(f"{path}: there is no such file; check the path") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    return found

@@ -1,0 +1,49 @@
+"""Paired differences with their intervals about the line of no difference."""
+
+from __future__ import annotations
+
+from adapter.evaluation.text import shown
+from labelgrove.report.picturedata import Differences
+from labelgrove.report.svg import Drawing, Element, Scale, element, short
+
+__all__ = ["draw_differences"]
+
+_LEFT, _RIGHT, _TOP, _ROW = 8.0, 392.0, 4.0, 38.0
+_LETTERS = 42
+
+
+def draw_differences(picture: Differences) -> Drawing:
+    """Draw one row for each setting; filled where the interval leaves out zero."""
+    ends = [v for _, mean, low, high in picture.rows for v in (mean, low, high) if v is not None]
+    x = Scale.over([*ends, 0.0], _LEFT, _RIGHT)
+    bottom = _TOP + _ROW * len(picture.rows)
+    drawing = Drawing(400, bottom + 42)
+    drawing.below(x, _TOP, bottom, picture.x_label)
+    for i, (name, mean, low, high) in enumerate(picture.rows):
+        y = _TOP + _ROW * i + 28
+        drawing.text(_LEFT, y - 13, short(name, _LETTERS), class_="over")
+        drawing.text(_RIGHT, y - 13, shown(mean), anchor="end", class_="over tick")
+        side = _side(mean, low, high)
+        if low is not None and high is not None:
+            drawing.line(x(low), y, x(high), y, f"whisker {side}")
+        drawing.root.append(element("g", _point(x(mean), y, side), class_=f"dot {side}"))
+    sides = {
+        "better": f"{picture.after} is better",
+        "worse": f"{picture.after} is worse",
+        "untold": "the interval holds zero",
+    }
+    for side, said in sides.items():
+        if any(_side(*row[1:]) == side for row in picture.rows):
+            drawing.explain(side, said, _point(9, 7, side))
+    return drawing
+
+
+def _side(mean: float, low: float | None, high: float | None) -> str:
+    least, most = (mean if end is None else end for end in (low, high))
+    return "better" if least > 0 else "worse" if most < 0 else "untold"
+
+
+def _point(x: float, y: float, side: str) -> Element:
+    if side == "worse":
+        return element("rect", x=x - 4, y=y - 4, width=8.0, height=8.0)
+    return element("circle", cx=x, cy=y, r=4.6)

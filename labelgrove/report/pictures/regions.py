@@ -1,0 +1,65 @@
+"""Which label answers each probability vector of three classes: a triangle cut into polygons."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+from labelgrove.report.picturedata import Region, Regions
+from labelgrove.report.svg import Drawing, points, short
+
+__all__ = ["draw_regions"]
+
+_SIDE, _LEFT, _BOTTOM = 320.0, 40.0, 312.0
+_CORNERS = (
+    (_LEFT, _BOTTOM),
+    (_LEFT + _SIDE, _BOTTOM),
+    (_LEFT + _SIDE / 2, _BOTTOM - _SIDE * math.sqrt(3) / 2),
+)
+_HUES = ((86, 180, 233), (230, 159, 0), (0, 158, 115))
+_SMALLEST_NAMED = 0.012
+
+
+def draw_regions(picture: Regions) -> Drawing:
+    """Draw each region in the colour that its centre mixes from the corners, with its name if it fits."""
+    drawing = Drawing(400, _BOTTOM + 28)
+    for region in picture.regions:
+        outline = [_place(weights) for weights in region.corners]
+        drawing.add("polygon", points=points(outline), fill=_mixed(region), class_="region")
+    taken: list[tuple[float, float, float]] = []
+    for region in picture.regions:
+        name = short(region.name, 14)
+        x, y = _place(_centre(region))
+        half = 3.3 * len(name)
+        free = all(abs(x - a) > half + b or abs(y - c) > 13 for a, c, b in taken)
+        if region.share >= _SMALLEST_NAMED and free:
+            taken.append((x, y, half))
+            drawing.text(x, y + 4, name, anchor="middle", class_="on strong" if region.observed else "on")
+    for (x, y), name, below in zip(_CORNERS, picture.names, (True, True, False), strict=True):
+        drawing.text(x, y + (20 if below else -9), short(name, 22), anchor="middle", class_="strong")
+    return drawing
+
+
+def _centre(region: Region) -> tuple[float, float, float]:
+    """Return the weights at the centre of mass of a polygon."""
+    (a, b, c), *rest = region.corners
+    total, sums = 0.0, [0.0, 0.0, 0.0]
+    for one, other in pairwise(rest):
+        area = abs((one[0] - a) * (other[1] - b) - (other[0] - a) * (one[1] - b))
+        total += area
+        sums = [s + area * (f + p + q) / 3 for s, f, p, q in zip(sums, (a, b, c), one, other, strict=True)]
+    x, y, z = (s / total for s in sums)
+    return x, y, z
+
+
+def _place(weights: tuple[float, float, float]) -> tuple[float, float]:
+    x, y = (sum(w * corner[i] for w, corner in zip(weights, _CORNERS, strict=True)) for i in (0, 1))
+    return x, y
+
+
+def _mixed(region: Region) -> str:
+    """Colour of the three corners, mixed by the weights at the centre, paled under dark text."""
+    centre = _centre(region)
+    pale = 0.3 if region.observed else 0.45
+    mixed = (sum(w * hue[i] for w, hue in zip(centre, _HUES, strict=True)) for i in range(3))
+    return "#" + "".join(f"{round((1 - pale) * v + pale * 255):02x}" for v in mixed)

@@ -1,0 +1,39 @@
+"""Which label a model of three classes answers, for every probability vector it can utter."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adapter.scorer import Adapter
+from labelgrove.plots.regions import exact_regions
+from labelgrove.report.picturedata import Region, Regions
+
+__all__ = ["regions_of"]
+
+_MOST_LABELS = 100_000
+
+
+def regions_of(adapter: Adapter) -> Regions | None:
+    """Return the exact regions of an adapter, the largest first.
+
+    Returns
+    -------
+    regions : Regions or None
+        None where not three labels are observed, for an exponent other than 2, and for more than 100,000
+        labels. Of labels that tie all over a region the first is named, with the number of the others; labels
+        that only tie on lines and points are left out.
+    """
+    if adapter.n_observed != 3 or adapter.beta != 2 or adapter.n_labels > _MOST_LABELS:
+        return None
+    observed = adapter.bundle.observed_keys
+    found = []
+    for region in exact_regions(adapter.distances(np.arange(adapter.n_labels))):
+        if not region.area:
+            continue
+        first, others = adapter.keys[region.labels[0]], len(region.labels) - 1
+        corners = tuple((float(a), float(b), float(c)) for a, b, c in region.corners)
+        name = f"{first} +{others}" if others else first
+        found.append(Region(name, corners, float(region.area), first in observed))
+    found.sort(key=lambda region: -region.share)
+    a, b, c = observed
+    return Regions("Answers over the triangle of three classes", (a, b, c), tuple(found))

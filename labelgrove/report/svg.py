@@ -1,0 +1,211 @@
+"""Elements of a page and of its pictures: a tree that is escaped when it is written, scales and ticks."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+from adapter.evaluation.text import shown
+
+__all__ = ["Drawing", "Element", "Scale", "clean", "element", "points", "series_class", "short"]
+
+Element = ElementTree.Element
+
+_NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_SERIES = {"argmax": 1, "loki": 0, "constant": 2, "observed only": 3, "crm": 4, "oracle": 5}
+_SAME = {"nearest observed": "oracle", "active": "loki", "loki, calibrated": "loki"}
+_N_SERIES = 7
+
+
+def clean(text: object) -> str:
+    """Return text without the characters that a page may not hold; each becomes U+FFFD."""
+    return _NOT_IN_HTML.sub("\ufffd", str(text))
+
+
+def element(tag: str, *content: Element | str | None, **attributes: object) -> Element:
+    """Return an element; strings are text, None is left out, ``_`` in a name stands for ``-``.
+
+    >>> ElementTree.tostring(element("p", "a < b", element("b", "&"), class_="x")).decode()
+    '<p class="x">a &lt; b<b>&amp;</b></p>'
+    """
+    made = Element(
+        tag,
+        {
+            name.rstrip("_").replace("_", "-"): _number(v) if isinstance(v, float) else clean(v)
+            for name, v in attributes.items()
+            if v is not None
+        },
+    )
+    for part in content:
+        if part is None:
+            continue
+        if not isinstance(part, str):
+            made.append(part)
+        elif len(made):
+            made[-1].tail = (made[-1].tail or "") + clean(part)
+        else:
+            made.text = (made.text or "") + clean(part)
+    return made
+
+
+def points(places: Iterable[tuple[float, float]]) -> str:
+    """Return places as the ``points`` of a polygon or line."""
+    return " ".join(f"{_number(x)},{_number(y)}" for x, y in places)
+
+
+def short(text: str, most: int) -> str:
+    """Return text that fits into `most` characters.
+
+    >>> short("a long name", 6)
+    'a lon…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def series_class(name: str, names: Sequence[str]) -> str:
+    """Return the class that colours one series of several; a rule has the same one in every picture.
+
+    >>> series_class("argmax", ["Loki", "argmax"]), series_class("K = 5", ["K = 3", "K = 5"])
+    ('s1', 's1')
+    """
+    known = {n: _SERIES.get(_SAME.get(_plain(n), _plain(n))) for n in names}
+    free = [i for i in range(_N_SERIES) if i not in known.values()] or [0]
+    others = [n for n in names if known[n] is None]
+    own = known[name]
+    return f"s{own if own is not None else free[others.index(name) % len(free)]}"
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", " ")
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values onto places along one axis.
+
+    Attributes
+    ----------
+    low, high : float
+        Values at the ends.
+    start, stop : float
+        Their places.
+    log : bool
+    """
+
+    low: float
+    high: float
+    start: float
+    stop: float
+    log: bool = False
+
+    @classmethod
+    def over(
+        cls, values: Iterable[float], start: float, stop: float, *, log: bool = False, zero: bool = False
+    ) -> Scale:
+        """Return the scale that holds all values, with some air; from zero up if asked for."""
+        held = [v for v in values if not log or v > 0]
+        low, high = (min(held), max(held)) if held else (1.0, 1.0)
+        if log:
+            return cls(low / 1.1, high * 1.1, start, stop, log=True)
+        if zero and low >= 0:
+            return cls(0.0, high * 1.06 or 1.0, start, stop)
+        air = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
+        return cls(low - air, high + air, start, stop)
+
+    def __call__(self, value: float) -> float:
+        """Return the place of a value."""
+        if self.log:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.stop - self.start)
+
+    def ticks(self, most: int = 6) -> list[float]:
+        """Return round values within, at most about `most`."""
+        if self.log:
+            return self._log_ticks(most)
+        rough = (self.high - self.low) / most
+        step = 10.0 ** math.floor(math.log10(rough))
+        step *= next(times for times in (1, 2, 5, 10) if times * step >= rough * (1 - 1e-9))
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        return [round(i * step, 12) for i in range(first, last + 1)]
+
+    def _log_ticks(self, most: int) -> list[float]:
+        decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        for times in ((1, 1.5, 2, 3, 4, 5, 7), (1, 2, 5), (1, 3), (1,)):
+            found = [m * 10.0**d for d in decades for m in times if self.low <= m * 10.0**d <= self.high]
+            if len(found) <= most + 1:
+                return found
+        return found[:: math.ceil(len(found) / most)]
+
+
+class Drawing:
+    """One picture: a frame 400 units wide, its two axes, and what is drawn between them.
+
+    Parameters
+    ----------
+    width, height : float
+        Of the view box; text is 13 units high, so that it can be read at the width of a telephone.
+
+    Attributes
+    ----------
+    root : Element
+        The ``svg`` element.
+    legend : list of (class, text, sign)
+    """
+
+    def __init__(self, width: float, height: float) -> None:
+        self.root = element(
+            "svg", viewBox=f"0 0 {_number(width)} {_number(height)}", role="img", focusable="false"
+        )
+        self.width = width
+        self.legend: list[tuple[str, str, Element]] = []
+
+    def add(self, tag: str, *content: Element | str | None, **attributes: object) -> Element:
+        """Add an element and return it."""
+        made = element(tag, *content, **attributes)
+        self.root.append(made)
+        return made
+
+    def text(
+        self, x: float, y: float, said: str, *, anchor: str = "start", class_: str | None = None
+    ) -> None:
+        """Write a text at its base line."""
+        self.add("text", said, x=x, y=y, text_anchor=anchor, class_=class_)
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, class_: str) -> None:
+        """Draw a straight line."""
+        self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+    def below(self, x: Scale, top: float, bottom: float, label: str) -> None:
+        """Draw the axis below rows that need no other, with its grid and the line of zero."""
+        for value in x.ticks(6):
+            self.line(x(value), top, x(value), bottom, "grid")
+            self.text(x(value), bottom + 16, shown(value), anchor="middle", class_="tick")
+        self.line(x(0), top, x(0), bottom, "zero")
+        self.text(x.stop, bottom + 35, label, anchor="end", class_="label")
+
+    def explain(self, class_: str, said: str, sign: Element) -> None:
+        """Add a line to the legend: a sign of 18 by 14 units, and what it stands for."""
+        self.legend.append((class_, said, sign))
+
+    def axes(self, x: Scale, y: Scale, x_label: str, y_label: str, *, x_ticks: int = 6) -> None:
+        """Draw both axes with ticks and labels, the lines of the grid behind everything else."""
+        left, right, top, bottom = x.start, x.stop, y.stop, y.start
+        for value in y.ticks(5):
+            self.line(left, y(value), right, y(value), "grid")
+            self.text(left - 5, y(value) + 4, shown(value), anchor="end", class_="tick")
+        for value in x.ticks(x_ticks):
+            self.line(x(value), bottom, x(value), bottom + 4, "axis")
+            self.text(x(value), bottom + 17, shown(value), anchor="middle", class_="tick")
+        self.line(left, bottom, right, bottom, "axis")
+        self.text(0, top - 10, y_label, class_="label")
+        self.text(right, bottom + 34, x_label, anchor="end", class_="label")
