@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, table
+from labelgrove.cli.common import Progress, emit, json_option, note, table, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,11 +79,12 @@ def experiment(
 ) -> None:
     """Test a claim of the source paper: on data available everywhere, or on your own files.
 
-    `list` says which claims there are, `all` tests every one and writes results.md, the page of all of them.
-    A run can be stopped at any time and goes on where it was. The layout of files is in docs/experiments.md.
+    `list` says which claims there are, `all` tests every one and writes results.html and
+    results.md, the pages of all of them. A run can be stopped at any time and goes on where
+    it was. The layout of files is in docs/experiments.md.
     """
     from labelgrove.experiments import NAMES, load, select
-    from labelgrove.experiments.documents import page
+    from labelgrove.experiments.documents import pages
     from labelgrove.experiments.running import run
     from labelgrove.experiments.settings import changed
     from labelgrove.experiments.sources.files import Files
@@ -105,7 +105,7 @@ def experiment(
         settings = changed(found.settings(quick=quick), changes)
         with Progress(chosen).shown() as progress:
             result = run(
-                found, out, settings=settings, files=files, command=_typed(chosen, quick), progress=progress
+                found, out, settings=settings, files=files, command=_command(chosen, quick), progress=progress
             )
         note(
             f"{chosen}: {result.document['verdict']} ({result.computed} units computed, "
@@ -115,8 +115,9 @@ def experiment(
     if name == "all":
         from labelgrove.experiments.running import write
 
-        write(out / "results.md", page(out, NAMES))
-        note(f"wrote {out / 'results.md'}")
+        for file, text in pages(out, NAMES).items():
+            write(out / file, text)
+            note(f"wrote {out / file}")
     rows = [(d["experiment"], d["verdict"], d["findings"][0]["because"]) for d in results]
     document: Any = results if name == "all" else results[0]
     emit(document, as_json, lambda: table(("experiment", "verdict", "because"), rows, limit=100))
@@ -209,9 +210,8 @@ def _list(as_json: bool) -> None:
     )
 
 
-def _typed(name: str, quick: bool) -> str:
+def _command(name: str, quick: bool) -> str:
     """Return the command that repeats an experiment: what was typed, or its own where ``all`` was."""
-    typed = sys.argv[1:]
-    if typed[:2] == ["experiment", name]:
-        return shlex.join(["grove", *typed])
+    if sys.argv[1:3] == ["experiment", name]:
+        return typed()
     return f"grove experiment {name}{' --quick' if quick else ''}"

@@ -7,58 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from adapter.evaluation.text import Table
 from labelgrove.experiments.contrast import Finding
+from labelgrove.report.picturedata import Line, Mark, Panel
 
 if TYPE_CHECKING:
     from labelgrove.experiments.sources.files import Files
 
-__all__ = ["Experiment", "Line", "Panel", "Record", "Summary", "Table", "band"]
+__all__ = ["Experiment", "Line", "Mark", "Panel", "Record", "Summary", "Table", "band"]
 
 S = TypeVar("S")
 D = TypeVar("D")
 
 Record = Mapping[str, Any]
 """Plain values, as JSON holds them."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows for people, under a title.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of str
-    rows : tuple of tuple
-        Cells: text, numbers, or None where there is nothing to say.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-
-
-@dataclass(frozen=True)
-class Line:
-    """One curve of a panel: a mean with a band, point by point."""
-
-    name: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """The data of one picture."""
-
-    title: str
-    x_label: str
-    y_label: str
-    lines: tuple[Line, ...]
-    log_x: bool = False
-    log_y: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 ::
 
     FOLDER/NAME/units/<identity>/<unit>.json   one file for each unit, written whole or not at all
-    FOLDER/NAME/result.json, result.md         what was found; the same bytes however often it was stopped
-    FOLDER/NAME/result.png                     its picture, where matplotlib is installed
+    FOLDER/NAME/result.json, .md, .html        what was found; the same bytes however often it was stopped
 
 The identity is a digest of everything a unit's result depends on (experiment, version, settings, digests of
 the user's files, versions of the libraries), so that results of other settings are never mixed.
@@ -24,8 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapter.plainfile import write_whole
-from labelgrove.experiments.documents import markdown
 from labelgrove.experiments.experiment import Experiment, Record, Summary
+from labelgrove.report.experiment import experiment_report
+from labelgrove.report.files import as_bytes
 from ontology.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -125,15 +125,10 @@ def run(
     summary = experiment.summarize(settings, list(zip(units, results, strict=True)))
     document = _document(experiment, identity, digest, command, units, results, summary)
     path = home / "result.json"
-    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    document = json.loads(text)
-    write(path, text)
-    write(home / "result.md", markdown(document))
-    if summary.panels and importlib.util.find_spec("matplotlib") is not None:
-        from labelgrove.plots import save
-        from labelgrove.plots.curves import curve_panels
-
-        save(curve_panels(summary.panels, title=experiment.name), home / "result.png")
+    document = json.loads(json.dumps(document))
+    report = experiment_report(document)
+    for form in (".md", ".html", ".json"):  # the last one is what a finished run is known by
+        write(path.with_suffix(form), as_bytes(report, path.with_suffix(form)).decode())
     return Result(document, path, len(missing), seconds)
 
 

@@ -116,6 +116,6 @@ def _fitted(found: CalibrationReport) -> str:
     fit = found.fit
     return (
         f"Temperature {fit.temperature:.4g} makes the {_MEASURES[fit.by]} smallest, {fit.value_before:.4g} "
-        f"to {fit.value:.4g}, over {fit.n_samples:,} samples, {fit.n_unobserved:,} of them with an unobserved "
-        "truth"
+        f"to {fit.value:.4g}, over {fit.n_samples:,} samples, {fit.n_unobserved:,} of them with a truth "
+        "that is not observed"
     )

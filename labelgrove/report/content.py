@@ -13,7 +13,7 @@ from typing import Any, Literal
 from adapter.evaluation.text import Table
 from labelgrove.report.picturedata import Picture
 
-__all__ = ["Block", "Folded", "Link", "Notes", "Origin", "Pictures", "Report", "Section", "Tone"]
+__all__ = ["Block", "Folded", "Judged", "Link", "Notes", "Origin", "Pictures", "Report", "Section", "Tone"]
 
 Tone = Literal["good", "mixed", "bad", "open"]
 """What a verdict is to its reader; a word and a sign say it beside the colour."""
@@ -25,6 +25,17 @@ class Link:
 
     text: str
     address: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A cell of a table that is a verdict."""
+
+    text: str
+    tone: Tone
 
     def __str__(self) -> str:
         return self.text

@@ -88,7 +88,7 @@ def evaluation_report(
         title="Does the Fréchet mean (Loki) help this model?",
         answer=found.verdict.answer,
         tone=_TONES[found.verdict.answer],
-        sentence=f"{found.verdict.reason[0].upper()}{found.verdict.reason[1:]}.",
+        sentence=f"{found.verdict.reason}.",
         facts=_facts(found),
         sections=tuple(sections),
         origin=Origin(origin.command, own | dict(origin.facts), origin.others),
@@ -125,7 +125,8 @@ def _comparison(found: Evaluation) -> Iterator[str | Table | Folded | Pictures]:
             Differences(
                 "What each rule has more than Loki",
                 "E[d²] minus that of Loki",
-                "Loki",
+                "Loki is better",
+                "Loki is worse",
                 tuple((r.rule, r.difference.mean, r.difference.low, r.difference.high) for r in others),
             ),
             Histogram(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 from xml.etree import ElementTree
 
 from adapter.evaluation.text import Span, Table, shown
-from labelgrove.report.content import Block, Folded, Link, Notes, Origin, Report
+from labelgrove.report.content import Block, Folded, Judged, Link, Notes, Origin, Report
 from labelgrove.report.picturedata import Picture
 from labelgrove.report.pictures import draw
 from labelgrove.report.svg import Element, clean, element
@@ -18,6 +19,7 @@ __all__ = ["to_html"]
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """What a browser may do with the page: show it. A defect in escaping would still run and load nothing."""
 
+_NUMBER = re.compile(r"[+−-]?[\d.,]+(e[+-]?\d+)?( ± [\d.,e+-]+)?( %)?")
 _SIGNS = {"good": "✓", "mixed": "◐", "bad": "✕", "open": "?"}
 
 
@@ -94,7 +96,7 @@ class _Page:
             element(
                 "li",
                 element(
-                    "svg", element("g", sign, class_=f"dot {class_}"), viewBox="0 0 18 14", aria_hidden="true"
+                    "svg", element("g", sign, class_=f"dot {class_}"), viewBox="0 0 26 14", aria_hidden="true"
                 ),
                 said,
             )
@@ -137,7 +139,7 @@ def _origin(origin: Origin) -> Element:
 
 
 def _table(table: Table) -> Element:
-    numeric = [any(_is_number(row[i]) for row in table.rows) for i in range(len(table.columns))]
+    numeric = [all(_is_number(row[i]) for row in table.rows) for i in range(len(table.columns))]
     classes = ["number" if n else None for n in numeric]
     head = (
         element("th", name, scope="col", class_=c) for name, c in zip(table.columns, classes, strict=True)
@@ -146,7 +148,10 @@ def _table(table: Table) -> Element:
         element(
             "tr",
             element("th", *_cell(row[0]), scope="row", class_=classes[0]),
-            *(element("td", *_cell(v), class_=c) for v, c in zip(row[1:], classes[1:], strict=True)),
+            *(
+                element("td", *_cell(v), class_=c if not _is_list(v) else f"{c} list")
+                for v, c in zip(row[1:], classes[1:], strict=True)
+            ),
         )
         for row in table.rows
     )
@@ -165,13 +170,22 @@ def _box(content: Element, title: str) -> Element:
 
 
 def _is_number(cell: Any) -> bool:
-    return isinstance(cell, int | float | Span | list | tuple) and not isinstance(cell, bool)
+    """Return whether a cell may stand in a column that is set to the right."""
+    if isinstance(cell, str):
+        return not cell or _NUMBER.fullmatch(cell) is not None
+    return cell is None or isinstance(cell, int | float | list | tuple)
+
+
+def _is_list(cell: Any) -> bool:
+    return isinstance(cell, list | tuple) and not isinstance(cell, Span)
 
 
 def _cell(cell: Any) -> Iterable[Element | str]:
     """Return what stands in a cell: numbers as people read them, with all their digits for programs."""
     if isinstance(cell, Link):
         return [element("a", cell.text, href=cell.address)]
+    if isinstance(cell, Judged):
+        return [element("span", f"{_SIGNS[cell.tone]} {cell.text}", class_=f"chip {cell.tone}")]
     if isinstance(cell, Span):
         return [*_cell(cell.low), " to ", *_cell(cell.high)]
     if isinstance(cell, list | tuple):

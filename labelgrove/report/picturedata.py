@@ -160,15 +160,16 @@ class Differences:
 
     Attributes
     ----------
-    title, x_label, after : str
-        The second rule is called `after`.
+    title, x_label, better, worse : str
+        What is said where the second rule is better, and where it is worse.
     rows : tuple of (str, float, float or None, float or None)
         Setting, mean, and ends of the interval; None where there is none.
     """
 
     title: str
     x_label: str
-    after: str
+    better: str
+    worse: str
     rows: tuple[tuple[str, float, float | None, float | None], ...]
 
     @property

@@ -194,7 +194,7 @@ class Drawing:
         self.text(x.stop, bottom + 35, label, anchor="end", class_="label")
 
     def explain(self, class_: str, said: str, sign: Element) -> None:
-        """Add a line to the legend: a sign of 18 by 14 units, and what it stands for."""
+        """Add a line to the legend: a sign of 26 by 14 units, and what it stands for."""
         self.legend.append((class_, said, sign))
 
     def axes(self, x: Scale, y: Scale, x_label: str, y_label: str, *, x_ticks: int = 6) -> None:

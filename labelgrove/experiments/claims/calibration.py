@@ -11,7 +11,7 @@ import numpy as np
 from adapter.calibration import expected_calibration_error
 from labelgrove.experiments.claims.inputs import OnZeroShotGlosses
 from labelgrove.experiments.contrast import Contrast, Finding, Verdict, judge, mean
-from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
+from labelgrove.experiments.experiment import Mark, Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import (
     argmax_columns,
     check_argmax,
@@ -125,6 +125,11 @@ class Calibration(OnZeroShotGlosses[Settings]):
             for i, t in enumerate(grid)
         ]
         heads = [f"{name} {what}" for name in spaces for what in ("E[d²]", "accuracy")]
+        marks = (
+            Mark("default", settings.default),
+            Mark("ECE-best", float(np.median(calibrated))),
+            Mark("Loki-best", float(np.median(suited[first]))),
+        )
         panels = (
             Panel(
                 "Calibration error",
@@ -132,6 +137,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
                 "ECE",
                 (band("ECE", {t: [r["ece"][i] for r in found] for i, t in enumerate(grid)}),),
                 log_x=True,
+                marks=marks,
             ),
             Panel(
                 "Error of Loki over that of argmax",
@@ -148,6 +154,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
                     for name in spaces
                 ),
                 log_x=True,
+                marks=marks,
             ),
         )
         return Summary(

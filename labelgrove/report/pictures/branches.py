@@ -38,7 +38,7 @@ def draw_branches(picture: Branches) -> Drawing:
         ("better", f"{picture.after} is nearer (+)"),
         ("worse", f"{picture.before} is nearer (−)"),
     ):
-        swatch = element("rect", x=3, y=3, width=12, height=8, class_=f"bar {side}")
+        swatch = element("rect", x=3, y=2, width=20, height=10, class_=f"bar {side}")
         drawing.explain(side, said, swatch)
     return drawing
 

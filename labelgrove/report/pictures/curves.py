@@ -10,6 +10,7 @@ __all__ = ["draw_panel", "marker"]
 _LEFT, _RIGHT, _BOTTOM = 52.0, 388.0, 216.0
 _MARK_ROW = 15.0
 _MOST_MARKERS = 13
+_N_DASHES = 5
 
 
 def draw_panel(panel: Panel) -> Drawing:
@@ -35,7 +36,8 @@ def draw_panel(panel: Panel) -> Drawing:
     for i, line in enumerate(panel.lines):
         series = series_class(line.name, names)
         _curve(drawing, line, x, y, series, i)
-        drawing.explain(series, line.name, marker(9, 7, i))
+        sample = element("line", x1=0, y1=7, x2=26, y2=7, class_=f"curve {series} d{i % _N_DASHES}")
+        drawing.explain(series, line.name, element("g", sample, element("g", marker(13, 7, i), class_="dot")))
     return drawing
 
 
@@ -50,7 +52,9 @@ def _curve(drawing: Drawing, line: Line, x: Scale, y: Scale, series: str, number
         around += [(x(line.x[i]), y(line.high[i])) for i in reversed(shown)]
         drawing.add("polygon", points=points(around), class_=f"band {series}")
     drawing.add(
-        "polyline", points=points((x(line.x[i]), y(line.y[i])) for i in shown), class_=f"curve {series}"
+        "polyline",
+        points=points((x(line.x[i]), y(line.y[i])) for i in shown),
+        class_=f"curve {series} d{number % _N_DASHES}",
     )
     every = -(-len(shown) // _MOST_MARKERS)
     for i in shown[::every]:

@@ -28,13 +28,13 @@ def draw_differences(picture: Differences) -> Drawing:
             drawing.line(x(low), y, x(high), y, f"whisker {side}")
         drawing.root.append(element("g", _point(x(mean), y, side), class_=f"dot {side}"))
     sides = {
-        "better": f"{picture.after} is better",
-        "worse": f"{picture.after} is worse",
+        "better": picture.better,
+        "worse": picture.worse,
         "untold": "the interval holds zero",
     }
     for side, said in sides.items():
         if any(_side(*row[1:]) == side for row in picture.rows):
-            drawing.explain(side, said, _point(9, 7, side))
+            drawing.explain(side, said, _point(13, 7, side))
     return drawing
 
 

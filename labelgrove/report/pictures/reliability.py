@@ -38,6 +38,6 @@ def draw_reliability(picture: ReliabilityDiagram) -> Drawing:
         ("gap s0", "more than the confidence"),
         ("gap s1", "less than the confidence"),
     ):
-        drawing.explain("", said, element("rect", x=3, y=3, width=12, height=8, class_=class_))
-    drawing.explain("", "perfect", element("line", x1=1, y1=7, x2=17, y2=7, class_="mark"))
+        drawing.explain("", said, element("rect", x=3, y=2, width=20, height=10, class_=class_))
+    drawing.explain("", "perfect", element("line", x1=1, y1=7, x2=25, y2=7, class_="mark"))
     return drawing

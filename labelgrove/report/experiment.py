@@ -1,0 +1,225 @@
+"""What an experiment found, as a report; and the page that leads to all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from adapter.evaluation.text import Span, Table
+from labelgrove.report.content import Folded, Judged, Link, Notes, Origin, Pictures, Report, Section, Tone
+from labelgrove.report.picturedata import Differences, Line, Mark, Panel
+
+__all__ = ["experiment_report", "overview_report"]
+
+_TONES: Mapping[str, Tone] = {
+    "holds": "good",
+    "holds in part": "mixed",
+    "does not hold": "open",
+    "reverses": "bad",
+}
+_MOST_ROWS = 40
+_READING = (
+    "Errors are E[d²], the mean squared distance from the answer to the truth; argmax is the model alone, "
+    "Loki the Fréchet mean. A setting counts as better or worse only where the 95 % interval of the paired "
+    "differences over its trials leaves out zero. A claim holds where all settings are better, holds in part "
+    "where some are, reverses where none is and at least one is worse, and does not hold where nothing can "
+    "be told."
+)
+_SEVERAL = {
+    "holds": "hold",
+    "holds in part": "hold in part",
+    "does not hold": "do not hold",
+    "reverses": "reverse",
+}
+
+
+def experiment_report(document: Mapping[str, Any]) -> Report:
+    """Return the report of an experiment; `document` is what its ``result.json`` holds."""
+    first, *others = document["findings"]
+    sections = [
+        Section("What was found", tuple(_found(document, others))),
+        Section("Setting by setting", tuple(_contrasts(document["findings"]))),
+        Section("Figures behind it", tuple(_figures(document))),
+    ]
+    return Report(
+        title=document["experiment"],
+        answer=document["verdict"],
+        tone=_TONES[first["verdict"]],
+        sentence=f"{first['because']}.",
+        lead={"Claim": f"{document['claim']} ({document['source']})", "Data": document["inputs"]},
+        sections=tuple(section for section in sections if section.blocks),
+        origin=_origin(document),
+        document=document,
+    )
+
+
+def overview_report(
+    documents: Sequence[Mapping[str, Any]],
+    seconds: Sequence[float],
+    address: Callable[[Mapping[str, Any]], str],
+) -> Report:
+    """Return the page of the verdicts of several experiments.
+
+    Parameters
+    ----------
+    documents : sequence of mapping
+        What each ``result.json`` holds.
+    seconds : sequence of float
+        Wall-clock seconds that the units of each took.
+    address : callable
+        Where the page of a document is.
+    """
+    held = [d["verdict"] for d in documents]
+    counted = {verdict: held.count(verdict) for verdict in _TONES if verdict in held}
+    checked = sum(d["rows_where_argmax_was_verified"] for d in documents)
+    rows = [
+        (Link(d["experiment"], address(d)), d["claim"], _judged(d["verdict"]), s)
+        for d, s in zip(documents, seconds, strict=True)
+    ]
+    return Report(
+        title="What the paper claims, and what we find",
+        answer=", ".join(f"{n} {v if n == 1 else _SEVERAL[v]}" for v, n in counted.items()),
+        tone="good" if set(held) == {"holds"} else "mixed" if "holds" in held else "bad",
+        sentence=(
+            f"Of {len(held)} claims. On the complete graph the Fréchet mean was argmax on all {checked:,} "
+            "rows of predictions; a single row that differed would have stopped the run."
+        ),
+        sections=(
+            Section(
+                "Claim by claim",
+                (
+                    _READING,
+                    Table("Verdicts", ("experiment", "claim", "verdict", "seconds"), tuple(rows)),
+                    f"All units together took {sum(seconds):,.0f} seconds of wall-clock time. Written by "
+                    "grove experiment all, which anyone can repeat.",
+                ),
+            ),
+        ),
+        origin=None,
+        document=list(documents),
+    )
+
+
+def _found(
+    document: Mapping[str, Any], others: Sequence[Mapping[str, Any]]
+) -> Iterator[Table | Pictures | Notes]:
+    if others:
+        rows = tuple((f["claim"], _judged(f["verdict"]), f["because"]) for f in others)
+        yield Table("What belongs beside it", ("finding", "verdict", "because"), rows)
+    if document["panels"]:
+        yield Pictures(tuple(_panel(panel) for panel in document["panels"]))
+    for table in document["tables"]:
+        yield Table(table["title"], tuple(table["columns"]), tuple(map(tuple, table["rows"])))
+    if document["notes"]:
+        yield Notes(tuple(document["notes"]))
+
+
+def _judged(verdict: str) -> Judged:
+    return Judged(verdict, _TONES[verdict])
+
+
+def _panel(panel: Mapping[str, Any]) -> Panel:
+    lines = tuple(
+        Line(line["name"], *(tuple(line[axis]) for axis in ("x", "y", "low", "high")))
+        for line in panel["lines"]
+    )
+    marks = tuple(Mark(mark["name"], mark["x"]) for mark in panel.get("marks", ()))
+    named = {name: panel[name] for name in ("title", "x_label", "y_label", "log_x", "log_y")}
+    return Panel(lines=lines, marks=marks, **named)
+
+
+def _contrasts(findings: Sequence[Mapping[str, Any]]) -> Iterator[Pictures | Folded]:
+    told = [finding for finding in findings if finding["contrasts"]]
+    pictures = [
+        Differences(
+            finding["claim"],
+            "share of the error that is saved, %",
+            "saves",
+            "costs",
+            tuple(_relative(contrast) for contrast in finding["contrasts"]),
+        )
+        for finding in told
+        if len(finding["contrasts"]) <= _MOST_ROWS
+    ]
+    if pictures:
+        yield Pictures(tuple(pictures))
+    columns = (
+        "setting",
+        "error before",
+        "error after",
+        "saved",
+        "95 % interval",
+        "± half its width",
+        "share saved",
+        "trials won",
+        "trials",
+        "sign",
+    )
+    for finding in told:
+        rows = tuple(
+            (
+                c["setting"],
+                c["before"],
+                c["after"],
+                c["difference"],
+                None
+                if c["half_width"] is None
+                else Span(c["difference"] - c["half_width"], c["difference"] + c["half_width"]),
+                c["half_width"],
+                c["relative"],
+                c["wins"],
+                c["trials"],
+                c["sign"],
+            )
+            for c in finding["contrasts"]
+        )
+        yield Folded(Table(finding["claim"], columns, rows))
+
+
+def _relative(contrast: Mapping[str, Any]) -> tuple[str, float, float | None, float | None]:
+    """Return the share that is saved in percent, with its interval."""
+    middle, width, before = 100 * contrast["relative"], contrast["half_width"], contrast["before"]
+    if width is None or before == 0:
+        return contrast["setting"], middle, None, None
+    half = 100 * width / before
+    return contrast["setting"], middle, middle - half, middle + half
+
+
+def _figures(document: Mapping[str, Any]) -> Iterator[Folded]:
+    for panel in document["panels"]:
+        rows = [
+            (line["name"], *values)
+            for line in panel["lines"]
+            for values in zip(line["x"], line["y"], line["low"], line["high"], strict=True)
+        ]
+        rows += [(mark["name"], mark["x"], None, None, None) for mark in panel.get("marks", ())]
+        title = f"{panel['title']}: {panel['y_label']} over {panel['x_label']}"
+        yield Folded(Table(title, ("curve", panel["x_label"], "mean", "least", "largest"), tuple(rows)))
+    units = [
+        {**unit["parameters"], **dict(_flat(unit["result"]))} for unit in document["units"]
+    ]  # a figure that a unit has not is a dash
+    columns = tuple(dict.fromkeys(name for unit in units for name in unit))
+    unit_rows = tuple(tuple(unit.get(name) for name in columns) for unit in units)
+    yield Folded(Table("Every unit that was computed", columns, unit_rows))
+
+
+def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the figures of a nested result under joined names."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{name} / ")
+        else:
+            yield f"{above}{name}", value
+
+
+def _origin(document: Mapping[str, Any]) -> Origin:
+    facts: dict[str, Any] = {f"setting {name}": value for name, value in document["settings"].items()}
+    facts["rows on which argmax was verified"] = document["rows_where_argmax_was_verified"]
+    facts |= {
+        f"file {name}" if len(v) < 64 else f"sha256 of {name}": v for name, v in document["files"].items()
+    }
+    facts |= {"version of the experiment": document["version"], "identity": document["identity"]}
+    facts |= {**document["libraries"], "python": document["python"]}
+    said = "The paper's own table needs inputs that are not public here; with your files:"
+    others = {said: document["own_files_command"]} if document["own_files_command"] else {}
+    return Origin(document["command"], facts, others)
