@@ -54,9 +54,9 @@ class CalibrationReport:
 
     def render(self) -> str:
         """Return the report as text."""
-        tables = [self.trade_off.table(), self.error_table(), bin_table(self.trade_off.reliability)]
+        bins = bin_table(self.trade_off.reliability, "default temperature")
         lines = [self.summary()]
-        for table in (*tables, self.betas.table()):
+        for table in (self.trade_off.table(), self.error_table(), bins, self.betas.table()):
             lines += [f"{table.title}:", *table.text()]
         return "\n".join([*lines, *self.notes])
 
@@ -134,12 +134,12 @@ def calibrate(
     )
 
 
-def bin_table(found: Reliability, temperature: str = "default") -> Table:
-    """Return the bins of a reliability diagram that hold samples."""
+def bin_table(found: Reliability, where: str) -> Table:
+    """Return the bins of a reliability diagram that hold samples; `where` ends the title."""
     rows = tuple(
         (Span(found.edges[i], found.edges[i + 1]), count, found.confidence[i], found.accuracy[i])
         for i, count in enumerate(found.counts)
         if count
     )
     columns = ("confidence", "samples", "mean confidence", "accuracy")
-    return Table(f"Reliability at the {temperature} temperature", columns, rows)
+    return Table(f"Reliability, {where}", columns, rows)

@@ -7,6 +7,7 @@ from typing import Any
 
 from adapter.calibration.report import CalibrationReport, bin_table
 from adapter.calibration.tradeoff import TradeOff
+from adapter.evaluation.text import Table
 from labelgrove.report.content import Folded, Notes, Origin, Pictures, Report, Section
 from labelgrove.report.picturedata import Line, Mark, Panel, ReliabilityDiagram
 
@@ -59,7 +60,12 @@ def calibration_sections(found: CalibrationReport) -> Iterator[Section]:
     panels.append(_path(curve, "accuracy", "accuracy", curve.accuracy))
     yield Section(
         "What a temperature buys and costs",
-        (f"{_fitted(found)}.", Pictures(tuple(panels)), Folded(found.trade_off.table())),
+        (
+            f"{_fitted(found)}.",
+            Pictures(tuple(panels)),
+            Folded(_fit_table(found)),
+            Folded(found.trade_off.table()),
+        ),
     )
     diagrams = {"default": curve.reliability, "fitted": found.fitted}
     shown = {name: bins for name, bins in diagrams.items() if bins.n}
@@ -72,7 +78,8 @@ def calibration_sections(found: CalibrationReport) -> Iterator[Section]:
                 else ()
             ),
             found.error_table(),
-            *(Folded(bin_table(bins, name)) for name, bins in diagrams.items()),
+            *(Folded(bin_table(bins, f"{name} temperature")) for name, bins in diagrams.items()),
+            Folded(bin_table(found.equal_mass, "default temperature, bins of equal mass")),
         ),
     )
     yield Section(
@@ -110,6 +117,13 @@ def _path(curve: TradeOff, what: str, label: str, values: tuple[float | None, ..
     places = {"default": curve.default, "Loki-best": curve.loki_best, "ECE-best": curve.ece_best}
     marks = tuple(Mark(n, v) for n, i in places.items() if i is not None and (v := values[i]) is not None)
     return Panel(f"E[d²] against {what}", label, "E[d²]", (line,), marks=marks)
+
+
+def _fit_table(found: CalibrationReport) -> Table:
+    fit = found.fit
+    columns = ("measure", "fitted temperature", "before", "after", "samples", "truth not observed")
+    row = (_MEASURES[fit.by], fit.temperature, fit.value_before, fit.value, fit.n_samples, fit.n_unobserved)
+    return Table("What the fitted temperature changes", columns, (row,))
 
 
 def _fitted(found: CalibrationReport) -> str:

@@ -162,7 +162,7 @@ def _confidence(found: Evaluation) -> Iterator[str | Pictures | Folded]:
     columns = ("samples", "mean confidence", "accuracy", "ECE", "largest gap")
     row = (bins.n, bins.mean_confidence, bins.mean_accuracy, bins.ece, bins.largest_gap)
     yield Folded(Table("Calibration error of argmax", columns, (row,)))
-    yield Folded(bin_table(bins))
+    yield Folded(bin_table(bins, "bins of equal width"))
 
 
 def _hierarchy(found: Evaluation) -> Iterator[Section]:

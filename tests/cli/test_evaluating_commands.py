@@ -1,6 +1,8 @@
 """``grove evaluate`` and ``grove calibrate`` from file to report, and every wrong use with its exit code."""
 
+import hashlib
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -42,18 +44,33 @@ def call(tmp_path, monkeypatch):
 MODEL = ("--columns", "bundle")
 
 
-def test_evaluate_prints_json_and_writes_markdown(call):
-    found = call(
-        "evaluate", "plants.safetensors", "p.npy", "truth.txt", *MODEL, "--json", "--markdown", "r.md"
-    )
+def test_evaluate_prints_json_and_writes_reports(call, monkeypatch):
+    reports = [word for name in ("r.md", "r.html", "r.json") for word in ("--report", name)]
+    arguments = ("evaluate", "plants.safetensors", "p.npy", "truth.txt", *MODEL)
+    monkeypatch.setattr(sys, "argv", ["grove", *arguments])
+    found = call(*arguments, "--train-truth", "seen.txt", "--json", *reports)
     result = json.loads(found.stdout)
     assert set(result["verdict"]) == {"answer", "reason", "temperature"}
     assert result["n_samples"] == 40
     assert result["rules"]["loki"]["all"]["hierarchical_f"] > 0
-    page = Path("r.md").read_text(encoding="utf-8")
-    assert f"**{result['verdict']['answer']}**" in page
+    page, text, data = (Path(name).read_text(encoding="utf-8") for name in ("r.html", "r.md", "r.json"))
+    assert f"**Verdict: {result['verdict']['answer']}.**" in text
+    assert f"<h1>{result['verdict']['answer']}</h1>" in page
+    document = json.loads(data)
+    assert document | {"origin": 0} == result | {"origin": 0}
+    assert (
+        document["origin"]["command"] == "grove evaluate plants.safetensors p.npy truth.txt --columns bundle"
+    )
+    for name, file in (("outputs", "p.npy"), ("truth", "truth.txt"), ("training truth", "seen.txt")):
+        digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        assert document["origin"][f"sha256 of the {name}"] == digest
+        assert digest in page
+        assert digest in text
+    assert "Answers over the triangle of three classes" in page  # three labels are observed
+    for written in (page, text, data):
+        assert str(Path.cwd()) not in written
     assert "wrote the report to r.md" in found.stderr
-    text = call("evaluate", "plants.safetensors", "p.npy", "truth.txt", *MODEL).stdout
+    text = call(*arguments).stdout
     assert "verdict: " in text.splitlines()[-1]
 
 
@@ -96,14 +113,25 @@ def test_options_reach_the_evaluation(call):
 
 def test_calibrate_prints_the_temperature_and_what_surrounds_it(call):
     arguments = ("calibrate", "plants.safetensors", "logits.npy", "seen.txt", *MODEL, "--emits", "logits")
-    result = json.loads(call(*arguments, "--json", "--markdown", "c.md").stdout)
+    result = json.loads(call(*arguments, "--json", "--report", "c.md").stdout)
     assert result["fit"]["by"] == "nll"
     assert result["fit"]["value"] <= result["fit"]["value_before"]
     assert "not calibration for unobserved" in result["notes"][0]
-    assert Path("c.md").read_text(encoding="utf-8").startswith("# Calibration\n")
+    page = Path("c.md").read_text(encoding="utf-8")
+    assert page.startswith("# Which temperature suits this model?: temperature ")
+    assert "not calibration for unobserved" in page
     text = call(*arguments, "--measure", "squared_distance", "--bins", "5").stdout
     assert "by squared_distance" in text
-    assert "loki-best" in text
+    assert "Loki-best" in text
+
+
+def test_evaluate_adds_a_calibration_to_its_report(call):
+    arguments = ("evaluate", "plants.safetensors", "logits.npy", "truth.txt", *MODEL, "--emits", "logits")
+    call(*arguments, "--calibrate", "--report", "r.html", "--report", "r.json")
+    assert "E[d²] against calibration error" in Path("r.html").read_text(encoding="utf-8")
+    fit = json.loads(Path("r.json").read_bytes())["calibrated"]["fit"]
+    assert fit["n_samples"] == 40
+    assert "name its file with --report" in call(*arguments, "--calibrate", code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -114,7 +142,8 @@ def test_calibrate_prints_the_temperature_and_what_surrounds_it(call):
         (("nothing.npy", "truth.txt", *MODEL), 4, "no such file"),
         (("logits.npy", "truth.txt", *MODEL), 2, "--emits logits"),
         (("p.npy", "truth.txt", *MODEL, "--temperature", "2"), 2, "temperature: 2.0"),
-        (("p.npy", "truth.txt", *MODEL, "--markdown", "no/folder.md"), 2, "cannot be written"),
+        (("p.npy", "truth.txt", *MODEL, "--report", "no/folder.md"), 2, "cannot be written"),
+        (("p.npy", "truth.txt", *MODEL, "--report", "page.pdf"), 2, "end the name in .html, .md, .json"),
         (("p.npy", "few.txt", *MODEL), 2, "1 labels for 40 rows"),
         (("p.npy", "foreign.txt", *MODEL), 4, "row 0 'fern'"),
     ],

@@ -43,6 +43,7 @@ def test_one_experiment_prints_its_verdict_and_leaves_its_files(call):
     assert "complete-graph  holds" in result.stdout
     assert "4 units computed" in result.stderr
     assert sorted(p.name for p in Path("found/complete-graph").iterdir()) == [
+        "result.html",
         "result.json",
         "result.md",
         "units",

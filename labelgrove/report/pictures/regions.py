@@ -18,6 +18,7 @@ _CORNERS = (
 )
 _HUES = ((86, 180, 233), (230, 159, 0), (0, 158, 115))
 _SMALLEST_NAMED = 0.012
+_LETTERS = 22
 
 
 def draw_regions(picture: Regions) -> Drawing:
@@ -35,8 +36,10 @@ def draw_regions(picture: Regions) -> Drawing:
         if region.share >= _SMALLEST_NAMED and free:
             taken.append((x, y, half))
             drawing.text(x, y + 4, name, anchor="middle", class_="on strong" if region.observed else "on")
-    for (x, y), name, below in zip(_CORNERS, picture.names, (True, True, False), strict=True):
-        drawing.text(x, y + (20 if below else -9), short(name, 22), anchor="middle", class_="strong")
+    left, right, upper = (short(name, _LETTERS) for name in picture.names)
+    drawing.text(4, _BOTTOM + 20, left, class_="strong")
+    drawing.text(396, _BOTTOM + 20, right, anchor="end", class_="strong")
+    drawing.text(_CORNERS[2][0], _CORNERS[2][1] - 9, upper, anchor="middle", class_="strong")
     return drawing
 
 

@@ -143,8 +143,9 @@ def test_report_as_json_and_as_text():
     assert lines[0].startswith(
         "5 samples (3 with an observed truth, 2 without), 5 labels, 3 observed, diameter 3"
     )
-    assert lines[2].split() == ["loki", "2.6", "0.2889", "1.4", "0.2", "3", "2"]
-    assert [line.split()[0] for line in lines[2:8]] == list(RULES)
+    assert lines[1] == "Errors:"
+    assert lines[3].split() == ["loki", "2.6", "0.2889", "1.4", "0.2", "3", "2"]
+    assert [line.split()[0] for line in lines[3:9]] == list(RULES)
     assert "constant: 'a', the Fréchet mean of the training labels" in lines
     with pytest.raises(InputError, match="not among loki"):
         result["best"]
@@ -154,7 +155,7 @@ def test_parts_without_samples_have_no_means():
     result = evaluate(Adapter.from_graph(HAND, OBSERVED), P[:1], TRUTH[:1])
     assert result["loki"].observed.n == 0
     assert result["loki"].observed.mean_squared_distance is None
-    assert " -" in result.render()
+    assert " –" in result.render()
     json.dumps(result.to_dict(), allow_nan=False)
 
 

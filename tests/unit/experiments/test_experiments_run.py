@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib")
 from labelgrove.cli import grove
 from labelgrove.experiments import NAMES, load, select
 from labelgrove.experiments.contrast import Verdict
-from labelgrove.experiments.documents import page, read_result
+from labelgrove.experiments.documents import pages, read_result
 from labelgrove.experiments.running import run
 from labelgrove.experiments.settings import changed
 from ontology.errors import InputError, NotFoundError
@@ -41,7 +41,10 @@ def test_an_experiment_runs_quickly_and_says_what_it_found(results, folder, name
     written = (folder / name / "result.md").read_text(encoding="utf-8")
     assert written.startswith(f"# {name}: {document['verdict']}\n")
     assert document["claim"] in written
-    assert (folder / name / "result.png").is_file() == bool(document["panels"])
+    page = (folder / name / "result.html").read_text(encoding="utf-8")
+    assert page.count("<figure") == len(document["panels"]) + sum(
+        bool(f["contrasts"]) for f in document["findings"]
+    )
     if name != "active-locus":  # the one that predicts nothing
         assert document["rows_where_argmax_was_verified"] > 100
 
@@ -90,7 +93,7 @@ def test_gloss_classification_improves_as_in_the_evidence(results):
 
 
 def test_the_page_names_every_experiment_and_all_rows_checked(results, folder):
-    text = page(folder, NAMES)
+    text, linked = (pages(folder, NAMES)[name] for name in ("results.md", "results.html"))
     total = sum(d["rows_where_argmax_was_verified"] for d in results.values())
     assert f"argmax on all {total:,} rows" in text
     for name, document in results.items():
@@ -98,13 +101,15 @@ def test_the_page_names_every_experiment_and_all_rows_checked(results, folder):
         assert f"[{name}](#{name}-{document['verdict'].replace(' ', '-')})" in text
         assert all(len(needed) for needed in load(name).own_files) or not load(name).command
         assert load(name).command in text
+        assert f'href="{name}/result.html"' in linked
 
 
 def test_all_computes_what_is_missing_and_writes_the_page(results, folder):
     said = CliRunner().invoke(grove, ["experiment", "all", "--quick", "--out", str(folder)])
     assert said.exit_code == 0, said.output
     assert said.stderr.count("(0 units computed") == len(NAMES)
-    assert (folder / "results.md").read_text(encoding="utf-8") == page(folder, NAMES)
+    for file, text in pages(folder, NAMES).items():
+        assert (folder / file).read_text(encoding="utf-8") == text
 
 
 class Stopped(Exception):
@@ -132,7 +137,7 @@ def test_a_stopped_run_computes_the_rest_only_and_ends_in_the_same_bytes(tmp_pat
     whole = run(experiment, tmp_path / "b", settings=settings)
     assert asked == ["K=12,seed=1", "K=12,seed=2"]
     assert (resumed.computed, whole.computed) == (2, 6)
-    for name in ("result.json", "result.md", "result.png"):
+    for name in ("result.json", "result.md", "result.html"):
         one, other = (tmp_path / side / "diabetes-path" / name for side in "ab")
         assert one.read_bytes() == other.read_bytes()
     again = run(experiment, tmp_path / "a", settings=settings)
@@ -173,7 +178,7 @@ def test_names_and_settings_that_are_not_there_are_refused(tmp_path):
         with pytest.raises(InputError, match=said):
             changed(settings, [change])
     with pytest.raises(NotFoundError, match="holds no result"):
-        page(tmp_path, NAMES)
+        pages(tmp_path, NAMES)
     (tmp_path / "result.json").write_text("{")
     with pytest.raises(InputError, match="is no result"):
         read_result(tmp_path / "result.json")
