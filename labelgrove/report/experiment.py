@@ -18,6 +18,7 @@ _TONES: Mapping[str, Tone] = {
     "reverses": "bad",
 }
 _MOST_ROWS = 40
+_MOST_COLUMNS, _UNITS_BESIDE = 12, 8
 _READING = (
     "Errors are E[d²], the mean squared distance from the answer to the truth; argmax is the model alone, "
     "Loki the Fréchet mean. A setting counts as better or worse only where the 95 % interval of the paired "
@@ -198,9 +199,18 @@ def _figures(document: Mapping[str, Any]) -> Iterator[Folded]:
     units = [
         {**unit["parameters"], **dict(_flat(unit["result"]))} for unit in document["units"]
     ]  # a figure that a unit has not is a dash
-    columns = tuple(dict.fromkeys(name for unit in units for name in unit))
-    unit_rows = tuple(tuple(unit.get(name) for name in columns) for unit in units)
-    yield Folded(Table("Every unit that was computed", columns, unit_rows))
+    names = tuple(dict.fromkeys(name for unit in units for name in unit))
+    title = "Every unit that was computed"
+    if len(names) <= _MOST_COLUMNS:
+        yield Folded(Table(title, names, tuple(tuple(unit.get(name) for name in names) for unit in units)))
+        return
+    for start in range(0, len(units), _UNITS_BESIDE):
+        part = units[start : start + _UNITS_BESIDE]
+        columns = ("figure", *(f"unit {start + i}" for i in range(1, len(part) + 1)))
+        part_rows = tuple((name, *(unit.get(name) for unit in part)) for name in names)
+        yield Folded(
+            Table(f"{title}, {start + 1} to {start + len(part)} of {len(units)}", columns, part_rows)
+        )
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -139,8 +139,9 @@ def _origin(origin: Origin) -> Element:
 
 
 def _table(table: Table) -> Element:
-    numeric = [all(_is_number(row[i]) for row in table.rows) for i in range(len(table.columns))]
-    classes = ["number" if n else None for n in numeric]
+    classes = [
+        "number" if _numeric(row[i] for row in table.rows) else None for i in range(len(table.columns))
+    ]
     head = (
         element("th", name, scope="col", class_=c) for name, c in zip(table.columns, classes, strict=True)
     )
@@ -149,7 +150,7 @@ def _table(table: Table) -> Element:
             "tr",
             element("th", *_cell(row[0]), scope="row", class_=classes[0]),
             *(
-                element("td", *_cell(v), class_=c if not _is_list(v) else f"{c} list")
+                element("td", *_cell(v), class_=f"{c or ''} list" if _is_list(v) else c)
                 for v, c in zip(row[1:], classes[1:], strict=True)
             ),
         )
@@ -169,11 +170,16 @@ def _box(content: Element, title: str) -> Element:
     return element("div", content, class_="scroll", role="region", aria_label=title, tabindex=0)
 
 
+def _numeric(cells: Iterable[Any]) -> bool:
+    """Return whether most cells of a column are numbers: it is set to the right."""
+    said = [cell for cell in cells if cell is not None and cell != ""]
+    return 2 * sum(map(_is_number, said)) > len(said)
+
+
 def _is_number(cell: Any) -> bool:
-    """Return whether a cell may stand in a column that is set to the right."""
     if isinstance(cell, str):
-        return not cell or _NUMBER.fullmatch(cell) is not None
-    return cell is None or isinstance(cell, int | float | list | tuple)
+        return _NUMBER.fullmatch(cell) is not None
+    return isinstance(cell, int | float | list | tuple) and not isinstance(cell, bool)
 
 
 def _is_list(cell: Any) -> bool:

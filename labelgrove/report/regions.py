@@ -10,7 +10,7 @@ from labelgrove.report.picturedata import Region, Regions
 
 __all__ = ["regions_of"]
 
-_MOST_LABELS = 100_000
+_MOST_DISTINCT = 1_000  # exact polygons take the square of it
 
 
 def regions_of(adapter: Adapter) -> Regions | None:
@@ -19,15 +19,18 @@ def regions_of(adapter: Adapter) -> Regions | None:
     Returns
     -------
     regions : Regions or None
-        None where not three labels are observed, for an exponent other than 2, and for more than 100,000
-        labels. Of labels that tie all over a region the first is named, with the number of the others; labels
-        that only tie on lines and points are left out.
+        None where not three labels are observed, for an exponent other than 2, and where labels have more
+        than 1,000 distinct distances to the three. Of labels that tie all over a region the first is named,
+        with the number of the others; labels that only tie on lines and points are left out.
     """
-    if adapter.n_observed != 3 or adapter.beta != 2 or adapter.n_labels > _MOST_LABELS:
+    if adapter.n_observed != 3 or adapter.beta != 2:
+        return None
+    distances = adapter.distances(np.arange(adapter.n_labels))
+    if len(np.unique(distances, axis=0)) > _MOST_DISTINCT:
         return None
     observed = adapter.bundle.observed_keys
     found = []
-    for region in exact_regions(adapter.distances(np.arange(adapter.n_labels))):
+    for region in exact_regions(distances):
         if not region.area:
             continue
         first, others = adapter.keys[region.labels[0]], len(region.labels) - 1
