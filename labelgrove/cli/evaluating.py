@@ -167,8 +167,8 @@ def calibrate(
 ) -> None:
     """Fit a temperature to OUTPUTS and their TRUTH, samples that the model was not trained on.
 
-    The report shows E[d^2], calibration error and accuracy over temperatures, with the default, the best for
-    E[d^2] and the best for the calibration error marked; the bins of the reliability diagram; and E[d^2] for
+    The report shows E[d²], calibration error and accuracy over temperatures, with the default, the best for
+    E[d²] and the best for the calibration error marked; the bins of the reliability diagram; and E[d²] for
     other exponents of the distances.
     """
     from adapter.calibration.report import calibrate as fitted

@@ -99,6 +99,20 @@ if loaded.space is not None:
 PAIRS = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
 
 
+def test_a_report_with_every_picture_of_an_evaluation_needs_numpy_alone():
+    code = f"""
+        from adapter import Adapter, evaluate
+        from labelgrove.report import Origin, evaluation_report, to_html, to_json, to_markdown
+        from labelgrove.report.regions import regions_of
+        from ontology import LabelGraph
+        model = Adapter.from_graph(LabelGraph.from_edges({PAIRS}), ["oak", "elm", "moss"])
+        found = evaluate(model, [[0.4, 0.3, 0.3], [0.1, 0.1, 0.8]] * 20, ["tree", "moss"] * 20)
+        report = evaluation_report(found, Origin("here", {{}}), regions=regions_of(model))
+        print(to_html(report).count("<figure>"), len(to_markdown(report)) > 1000, to_json(report)[0])
+    """
+    assert fresh(code, DRIVERS + OPTIONAL).split() == ["5", "True", "{"]
+
+
 @pytest.mark.parametrize("kind", ["tree", "leaves", "block", "complete"])
 def test_loading_and_scoring_need_numpy_alone(kind, tmp_path):
     graph = LabelGraph.from_edges(PAIRS)

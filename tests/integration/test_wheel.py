@@ -55,6 +55,19 @@ def test_an_installed_wheel_runs_a_job_on_the_embedded_default(installed, tmp_pa
     assert done.stdout.strip() == "done", done.stderr
 
 
+def test_a_report_is_written_by_an_installed_wheel(installed, tmp_path):
+    assert (installed / "labelgrove" / "report" / "page.css").exists()
+    code = (
+        "from labelgrove import Adapter, LabelGraph, evaluate\n"
+        "from labelgrove.report import Origin, evaluation_report, to_html\n"
+        "graph = LabelGraph.from_edges([('oak', 'tree'), ('elm', 'tree')])\n"
+        "found = evaluate(Adapter.from_graph(graph, ['oak', 'elm']), [[0.5, 0.5]], ['tree'])\n"
+        "print('.verdict' in to_html(evaluation_report(found, Origin('here', {}))))\n"
+    )
+    done = run(installed, code, tmp_path)
+    assert done.stdout.strip() == "True", done.stderr
+
+
 def test_py_typed_and_queries_are_shipped(installed):
     for package in ("labelgrove", "ontology", "workers", "adapter"):
         assert (installed / package / "py.typed").exists()

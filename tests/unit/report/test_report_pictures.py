@@ -172,6 +172,13 @@ def test_regions_fill_the_triangle_and_are_named_by_what_is_answered():
     areas = [area(places(polygon)) for polygon in polygons]
     assert [a / sum(areas) for a in areas] == pytest.approx([r.share for r in found.regions], abs=1e-3)
     assert {"oak", "elm", "moss", "tree", "plant"} <= set(texts(found))
+    at = {region.name: places(polygon) for region, polygon in zip(found.regions, polygons, strict=True)}
+    left, right, upper = found.names
+    assert min(x for x, _ in at[left]) == min(x for outline in at.values() for x, _ in outline)
+    assert max(x for x, _ in at[right]) == max(x for outline in at.values() for x, _ in outline)
+    assert min(y for _, y in at[upper]) == min(y for outline in at.values() for _, y in outline)
+    written = {"".join(e.itertext()): e for e in draw(found).root.iter("text") if e.get("y") == "332"}
+    assert [written[name].get("text-anchor") for name in (left, right)] == ["start", "end"]
     assert regions_of(Adapter.from_graph(graph, ["oak", "elm"])) is None
     assert regions_of(Adapter.from_graph(graph, ["oak", "elm", "moss"], beta=1)) is None
 
