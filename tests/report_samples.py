@@ -68,7 +68,7 @@ def experiment_document(verdict: str = "holds in part") -> dict[str, object]:
             "before": 10.25 + k,
             "after": 8.5 + k,
             "difference": 1.75,
-            "half_width": None if k == 4 else k / 8,
+            "half_width": None if k == 4 else 0.3 + k / 7,
             "relative": 1.75 / (10.25 + k),
             "wins": k,
             "trials": 16,
@@ -117,7 +117,7 @@ def experiment_document(verdict: str = "holds in part") -> dict[str, object]:
             {
                 "parameters": {"K": k, "seed": 0},
                 "result": {
-                    "rules": {"loki": {"squared": k + 1 / 3}},
+                    "rules": {"loki": {"squared": k + 1 / 3}, "argmax": {"squared": k + 1 / 9}},
                     "curve": [k / 7, 2.0],
                     "checked_rows": 9,
                 },

@@ -6,12 +6,18 @@ import re
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
+from adapter import Adapter, evaluate
+from adapter.bundle import build_bundle
 from adapter.evaluation.text import shown
-from labelgrove.report import as_bytes, to_html, to_json, to_markdown
+from labelgrove.report import Origin, as_bytes, evaluation_report, to_html, to_json, to_markdown
 from labelgrove.report.files import check_ending, digests
+from labelgrove.report.regions import regions_of
 from ontology.errors import InputError, NotFoundError
+from ontology.geometry import CompleteSpace, metric_space
+from ontology.labelgraph import LabelGraph
 from tests.report_samples import HOSTILE, SAMPLES, evaluation, experiment_document, overview
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "col", "wbr"}
@@ -236,3 +242,36 @@ def test_the_ending_of_a_file_says_the_form(reports, tmp_path):
         digests({"truth": tmp_path / "nothing"})
     with pytest.raises(InputError, match="cannot be read"):
         digests({"truth": tmp_path})
+
+
+PAIRS = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+FORK = LabelGraph.from_edges(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("space", "observed", "truth"),
+    [
+        (metric_space(FORK), ["oak"], ["oak"]),
+        (metric_space(FORK), ["oak", "moss"], ["elm"]),
+        (metric_space(FORK), ["oak", "elm", "moss"], ["tree"] * 40),
+        (
+            metric_space(LabelGraph.from_edges(PAIRS, weights=[0.3, 0.7, 1.1, 1.3])),
+            ["oak", "elm", "moss"],
+            ["tree", "oak"],
+        ),
+        (metric_space(FORK, "graph"), ["oak", "elm", "moss"], ["oak", "tree"]),
+        (CompleteSpace(["a"]), ["a"], ["a"]),
+        (CompleteSpace(["a", "b", "c", "d"]), ["a", "b", "c"], ["d", "a"]),
+    ],
+    ids=["one observed", "one sample", "three observed", "weights", "graph", "one label", "complete"],
+)
+def test_the_smallest_and_oddest_evaluations_have_a_report(space, observed, truth):
+    P = np.random.default_rng(0).dirichlet(np.ones(len(observed)), len(truth))
+    found = evaluate(space, P, truth, observed=observed, resamples=10)
+    regions = regions_of(Adapter(build_bundle(space, observed)))
+    report = evaluation_report(found, Origin("here", {}), regions=regions)
+    page = Page(to_html(report))
+    assert found.verdict.answer in " ".join(page.words)
+    wanted = set(figures(without_empty_bins(json.loads(to_json(report)))))
+    assert sorted(wanted - {float(value) for value in page.values}) == []
+    assert to_markdown(report)
