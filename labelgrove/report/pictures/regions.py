@@ -32,8 +32,10 @@ def draw_regions(picture: Regions) -> Drawing:
         name = short(region.name, 14)
         x, y = _place(_centre(region))
         half = 3.3 * len(name)
+        ends = [_place(weights)[0] for weights in region.corners]
+        wide = 2 * half <= max(ends) - min(ends)
         free = all(abs(x - a) > half + b or abs(y - c) > 13 for a, c, b in taken)
-        if region.share >= _SMALLEST_NAMED and free:
+        if region.share >= _SMALLEST_NAMED and wide and free:
             taken.append((x, y, half))
             drawing.text(x, y + 4, name, anchor="middle", class_="on strong" if region.observed else "on")
     left, right, upper = (short(name, _LETTERS) for name in picture.names)
