@@ -142,14 +142,14 @@ def typed() -> str:
 
 
 def write_file(path: Path, data: bytes, what: str) -> None:
-    """Write the file that ``--out`` names, and say so on stderr."""
+    """Write the file that an option names, and say so on stderr."""
     from ontology.errors import InputError
 
     try:
         path.write_bytes(data)
     except OSError as error:
         raise InputError(
-            f"--out {path}: cannot be written ({error.strerror}); name a file in a folder that you may write"
+            f"{path}: cannot be written ({error.strerror}); name a file in a folder that you may write"
         ) from error
     note(f"wrote {what} to {path}")
 

@@ -198,10 +198,11 @@ def _checked(reports: tuple[Path, ...]) -> None:
 
 def _origin(inputs: dict[str, Path], **facts: Any) -> Origin:
     """Return where a report comes from: the command, digests of what it read, versions."""
+    from labelgrove.digests import sha256_of
     from labelgrove.report.content import Origin
-    from labelgrove.report.files import digests, versions
+    from labelgrove.report.files import versions
 
-    found = {f"sha256 of the {name}": digest for name, digest in digests(inputs).items()}
+    found = {f"sha256 of the {name}": sha256_of(path) for name, path in inputs.items()}
     return Origin(typed(), facts | found | versions())
 
 

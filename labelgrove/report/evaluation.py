@@ -145,8 +145,8 @@ def _comparison(found: Evaluation) -> Iterator[str | Table | Folded | Pictures]:
     for said, part in parts.items():
         rows = (((r.rule,), getattr(r, part)) for r in found.rules)
         yield Folded(measures_table(found, f"Every measure, {said}", rows, ("rule",)))
-    rows = tuple((rule, said) for rule, said in _RULES.items() if any(r.rule == rule for r in found.rules))
-    yield Folded(Table("What the rules answer", ("rule", "answer"), rows))
+    told = tuple((r.rule, _RULES[r.rule]) for r in found.rules)
+    yield Folded(Table("What the rules answer", ("rule", "answer"), told))
 
 
 def _confidence(found: Evaluation) -> Iterator[str | Pictures | Folded]:
@@ -189,8 +189,9 @@ def _branch_pictures(found: Evaluation) -> tuple[Picture, ...]:
     rows = [(loki[i][0], loki[i][1], argmax[i][2], loki[i][2]) for i in order]
     rest = rows[_MOST_BRANCHES:]
     if len(rest) > 1:
-        n = sum(row[1] for row in rest)
-        before, after = (sum(row[1] * row[at] for row in rest) / n for at in (2, 3))
+        n = sum(count for _, count, _, _ in rest)
+        before = sum(count * error for _, count, error, _ in rest) / n
+        after = sum(count * error for _, count, _, error in rest) / n
         rows = [*rows[:_MOST_BRANCHES], (f"{len(rest)} more branches", n, before, after)]
     title = f"Wins and losses by branch (level {found.branch_level})"
     return (Branches(title, "argmax", "Loki", tuple(rows)),) if rows else ()

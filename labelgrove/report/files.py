@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from collections.abc import Callable, Iterable, Mapping
@@ -12,9 +11,9 @@ from pathlib import Path
 from labelgrove.report.content import Report
 from labelgrove.report.html import to_html
 from labelgrove.report.markdown import to_markdown
-from ontology.errors import InputError, NotFoundError
+from ontology.errors import InputError
 
-__all__ = ["as_bytes", "check_ending", "digests", "to_json", "versions"]
+__all__ = ["as_bytes", "check_ending", "to_json", "versions"]
 
 
 def to_json(report: Report) -> str:
@@ -46,17 +45,3 @@ def as_bytes(report: Report, path: Path) -> bytes:
 def versions(names: Iterable[str] = ("labelgrove", "numpy")) -> dict[str, str]:
     """Return the versions of packages, and that of Python."""
     return {name: version(name) for name in names} | {"python": platform.python_version()}
-
-
-def digests(paths: Mapping[str, Path]) -> dict[str, str]:
-    """Return the sha256 of each file, by what it is: a report tells contents, and no path of a machine."""
-    found = {}
-    for name, path in paths.items():
-        try:
-            with path.open("rb") as file:
-                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
-        except FileNotFoundError:
-            raise NotFoundError(f"{path}: there is no such file; check the path") from None
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -12,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.digests import sha256_of
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.quickstart.predicted import Predicted
 from labelgrove.tables import read_outputs, read_truth
@@ -23,7 +23,6 @@ from ontology.readers import read
 
 __all__ = ["Files", "read_features", "read_votes"]
 
-_BLOCK = 1 << 20
 _SPLIT_STREAM = 13
 
 
@@ -70,7 +69,7 @@ class Files:
 
     def digests(self) -> dict[str, str]:
         """Return the sha256 of each file given, and how distances are taken; a folder by its files."""
-        found = {name: _sha256(getattr(self, name.replace("-", "_"))) for name in sorted(self.given())}
+        found = {name: sha256_of(getattr(self, name.replace("-", "_"))) for name in sorted(self.given())}
         return found | {"metric": self.metric, "answers": self.answers}
 
     # ---- spaces --------------------------------------------------------------------------------------
@@ -204,18 +203,3 @@ def _refuse_unknown(name: str, keys: list[str], space: MetricSpace) -> None:
             f"--{name}: {len(rows)} of {len(keys)} keys are no allowed labels: {shown}; name labels as the "
             "hierarchy does, or allow more with --answers all"
         )
-
-
-def _sha256(path: Path) -> str:
-    hashed = hashlib.sha256()
-    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
-    for file in files:
-        try:
-            with file.open("rb") as opened:
-                while block := opened.read(_BLOCK):
-                    hashed.update(block)
-        except FileNotFoundError:
-            raise NotFoundError(f"{file}: there is no such file; check the path") from None
-        except OSError as error:
-            raise InputError(f"{file}: cannot be read ({error.strerror})") from error
-    return hashed.hexdigest()

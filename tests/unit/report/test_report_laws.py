@@ -13,9 +13,9 @@ from adapter import Adapter, evaluate
 from adapter.bundle import build_bundle
 from adapter.evaluation.text import shown
 from labelgrove.report import Origin, as_bytes, evaluation_report, to_html, to_json, to_markdown
-from labelgrove.report.files import check_ending, digests
+from labelgrove.report.files import check_ending
 from labelgrove.report.regions import regions_of
-from ontology.errors import InputError, NotFoundError
+from ontology.errors import InputError
 from ontology.geometry import CompleteSpace, metric_space
 from ontology.labelgraph import LabelGraph
 from tests.report_samples import HOSTILE, SAMPLES, evaluation, experiment_document, overview
@@ -238,10 +238,6 @@ def test_the_ending_of_a_file_says_the_form(reports, tmp_path):
     assert as_bytes(report, tmp_path / "a.html").decode() == to_html(report)
     with pytest.raises(InputError, match=r"a\.pdf: its ending says no form; end the name in \.html, \.md"):
         check_ending(tmp_path / "a.pdf")
-    with pytest.raises(NotFoundError, match="no such file"):
-        digests({"truth": tmp_path / "nothing"})
-    with pytest.raises(InputError, match="cannot be read"):
-        digests({"truth": tmp_path})
 
 
 PAIRS = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]

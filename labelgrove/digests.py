@@ -1,0 +1,37 @@
+"""What did a run read? The sha256 of files, which tells contents and no path of a machine."""
+
+from __future__ import annotations
+
+import hashlib
+from os.path import isdir
+from pathlib import Path
+
+from ontology.errors import InputError, NotFoundError
+
+__all__ = ["sha256_of"]
+
+_BLOCK = 1 << 20
+
+
+def sha256_of(path: Path) -> str:
+    """Return the sha256 of a file, or that of all files of a folder, one after another by name.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such file.
+    InputError
+        If it cannot be read.
+    """
+    hashed = hashlib.sha256()
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if isdir(path) else [path]
+    for file in files:
+        try:
+            with file.open("rb") as opened:
+                while block := opened.read(_BLOCK):
+                    hashed.update(block)
+        except FileNotFoundError:
+            raise NotFoundError(f"{file}: there is no such file; check the path") from None
+        except OSError as error:
+            raise InputError(f"{file}: cannot be read ({error.strerror})") from error
+    return hashed.hexdigest()
