@@ -145,14 +145,17 @@ def severity_table(found: Evaluation) -> Table:
     return Table("Samples by distance", ("distance", *(r.rule for r in found.rules)), tuple(rows))
 
 
-def branch_table(found: Evaluation, *, most: int) -> Table:
-    """Return E[d²] of each rule in the largest branches, at most `most` of them, one for each row."""
+def branch_table(found: Evaluation, *, most: int, names: Sequence[str] | None = None) -> Table:
+    """Return E[d²] of each rule in the largest branches, at most `most` of them, one for each row.
+
+    `names` says what to write for each branch, in their order; the key by default.
+    """
     first: Sequence[tuple[int, int]] = sorted(
         ((-b.scores.n, i) for i, b in enumerate(found.rules[0].branches))
     )[:most]
     rows: list[tuple[Any, ...]] = [
         (
-            found.rules[0].branches[i].key,
+            found.rules[0].branches[i].key if names is None else names[i],
             -n,
             *(r.branches[i].scores.mean_squared_distance for r in found.rules),
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, typed, write_file
+from labelgrove.cli.common import Progress, emit, json_option, note, typed, write_file
 from labelgrove.cli.scoring import load_model, model_options
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.argument("truth", type=click.Path(path_type=Path)),
         click.option(
             "--ontology",
-            help="The ontology of a bundle on a graph metric, unless BUNDLE names it (trees need none).",
+            help="The ontology of the bundle, unless BUNDLE names it: needed on a graph metric, and for the "
+            "names of labels in a report.",
         ),
         click.option(
             "--report",
@@ -109,6 +110,7 @@ def evaluate(
         raise click.UsageError("--calibrate adds to a report; name its file with --report FILE")
     adapter, file = load_model(bundle, outputs, **model)
     space, tree = _spaces(bundle, ontology, adapter, hierarchy)
+    named = _names(bundle, ontology, adapter) if reports else str
     truths = read_truth(truth)
     training = None if train_truth is None else read_truth(train_truth)
     with Progress(f"evaluate {len(truths):,} rows").shown():
@@ -137,9 +139,11 @@ def evaluate(
 
         inputs = {"outputs": outputs, "truth": truth}
         inputs |= {} if train_truth is None else {"training truth": train_truth}
-        origin = _origin(inputs)
-        page = evaluation_report(result, origin, calibration=fitted, regions=regions_of(adapter))
-        _write(page, reports)
+        regions = regions_of(adapter, named)
+        _write(
+            evaluation_report(result, _origin(inputs), calibration=fitted, regions=regions, named=named),
+            reports,
+        )
     emit(result.to_dict(), as_json, result.render)
 
 
@@ -189,11 +193,14 @@ def calibrate(
 
 
 def _checked(reports: tuple[Path, ...]) -> None:
-    """Refuse a report of no known form before anything is computed."""
+    """Refuse a report of no known form, or in no folder, before anything is computed."""
     from labelgrove.report.files import check_ending
+    from ontology.errors import InputError
 
     for path in reports:
         check_ending(path)
+        if not path.parent.is_dir():
+            raise InputError(f"--report {path}: cannot be written, there is no such folder; make it first")
 
 
 def _origin(inputs: dict[str, Path], **facts: Any) -> Origin:
@@ -217,8 +224,7 @@ def _spaces(
     bundle: str, ontology: str | None, adapter: Adapter, hierarchy: bool
 ) -> tuple[MetricSpace | None, TreeSpace | None]:
     """Return what measures between the labels of a block, and its tree where that is asked for."""
-    if ontology is None and "/" in bundle and not Path(bundle).exists():
-        ontology = bundle.partition("/")[0]
+    ontology = _ontology(bundle, ontology)
     if ontology is None or adapter.space is not None:
         return None, None
     from ontology.geometry import metric_space
@@ -228,3 +234,32 @@ def _spaces(
         graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
     space = metric_space(graph, cast("Any", adapter.bundle.metric), list(adapter.keys))
     return space, cast("TreeSpace", metric_space(graph, "tree")) if hierarchy else None
+
+
+def _ontology(bundle: str, ontology: str | None) -> str | None:
+    """Return the name of the ontology: what was asked for, or what BUNDLE names."""
+    if ontology is None and "/" in bundle and not Path(bundle).exists():
+        return bundle.partition("/")[0]
+    return ontology
+
+
+def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str], str]:
+    """Return what a report writes for a key: name and key where an ontology is named, else the key."""
+    from ontology.errors import NotFoundError
+    from ontology.workspace import Workspace
+
+    ontology = _ontology(bundle, ontology)
+    if ontology is None:
+        return str
+    try:
+        with Workspace.open() as workspace:
+            graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
+    except NotFoundError as error:  # a bundle can be at hand where its ontology is not
+        note(f"the report shows keys, not names: {error}")
+        return str
+
+    def named(key: str) -> str:
+        name = graph.names[graph.keys.index(key)]
+        return key if name == key else f"{name} ({key})"
+
+    return named

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from adapter.calibration.report import CalibrationReport, bin_table
@@ -52,6 +52,7 @@ def evaluation_report(
     *,
     calibration: CalibrationReport | None = None,
     regions: Regions | None = None,
+    named: Callable[[str], str] = str,
 ) -> Report:
     """Return the report of an evaluation.
 
@@ -64,10 +65,12 @@ def evaluation_report(
         Of the same model on the same samples: its pictures and figures follow.
     regions : Regions, optional
         Which label answers each probability vector, where three labels are observed.
+    named : callable, default=str
+        Turns the key of a branch into what is written for it.
     """
     sections = [
         Section("Rule beside rule", tuple(_comparison(found))),
-        *_hierarchy(found),
+        *_hierarchy(found, named),
         *_regions(regions),
         Section("How sure the model is", tuple(_confidence(found))),
         *(() if calibration is None else calibration_sections(calibration)),
@@ -165,28 +168,28 @@ def _confidence(found: Evaluation) -> Iterator[str | Pictures | Folded]:
     yield Folded(bin_table(bins, "bins of equal width"))
 
 
-def _hierarchy(found: Evaluation) -> Iterator[Section]:
+def _hierarchy(found: Evaluation, named: Callable[[str], str]) -> Iterator[Section]:
     if found.branch_level is None:
         return
-    pictures = _branch_pictures(found)
-    n = len(found.rules[0].branches)
-    rows = (((b.key, r.rule), b.scores) for i in range(n) for r in found.rules for b in (r.branches[i],))
+    names = [named(branch.key) for branch in found.rules[0].branches]
+    pictures = _branch_pictures(found, names)
+    rows = (((name, r.rule), r.branches[i].scores) for i, name in enumerate(names) for r in found.rules)
     yield Section(
         "Where in the hierarchy",
         (
             "Samples by the branch that their truth is in.",
             *((Pictures(pictures),) if pictures else ()),
-            branch_table(found, most=_MOST_BRANCHES),
+            branch_table(found, most=_MOST_BRANCHES, names=names),
             Folded(measures_table(found, "Every measure of every branch", rows, ("branch", "rule"))),
         ),
     )
 
 
-def _branch_pictures(found: Evaluation) -> tuple[Picture, ...]:
+def _branch_pictures(found: Evaluation, names: list[str]) -> tuple[Picture, ...]:
     """Return the largest branches against argmax, the rest of them as one."""
     loki, argmax = (_errors(found[rule]) for rule in ("loki", "argmax"))
-    order = sorted(range(len(loki)), key=lambda i: (-loki[i][1], i))
-    rows = [(loki[i][0], loki[i][1], argmax[i][2], loki[i][2]) for i in order]
+    order = sorted(range(len(loki)), key=lambda i: (-loki[i][0], i))
+    rows = [(names[i], loki[i][0], argmax[i][1], loki[i][1]) for i in order]
     rest = rows[_MOST_BRANCHES:]
     if len(rest) > 1:
         n = sum(count for _, count, _, _ in rest)
@@ -197,8 +200,8 @@ def _branch_pictures(found: Evaluation) -> tuple[Picture, ...]:
     return (Branches(title, "argmax", "Loki", tuple(rows)),) if rows else ()
 
 
-def _errors(result: RuleResult) -> list[tuple[str, int, float]]:
-    return [(b.key, b.scores.n, float(b.scores.mean_squared_distance or 0.0)) for b in result.branches]
+def _errors(result: RuleResult) -> list[tuple[int, float]]:
+    return [(b.scores.n, float(b.scores.mean_squared_distance or 0.0)) for b in result.branches]
 
 
 def _regions(regions: Regions | None) -> Iterator[Section]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from adapter.scorer import Adapter
@@ -13,8 +15,14 @@ __all__ = ["regions_of"]
 _MOST_DISTINCT = 1_000  # exact polygons take the square of it
 
 
-def regions_of(adapter: Adapter) -> Regions | None:
+def regions_of(adapter: Adapter, named: Callable[[str], str] = str) -> Regions | None:
     """Return the exact regions of an adapter, the largest first.
+
+    Parameters
+    ----------
+    adapter : Adapter
+    named : callable, default=str
+        Turns a key into what is written for it.
 
     Returns
     -------
@@ -35,8 +43,8 @@ def regions_of(adapter: Adapter) -> Regions | None:
             continue
         first, others = adapter.keys[region.labels[0]], len(region.labels) - 1
         corners = tuple((float(a), float(b), float(c)) for a, b, c in region.corners)
-        name = f"{first} +{others}" if others else first
+        name = f"{named(first)} +{others}" if others else named(first)
         found.append(Region(name, corners, float(region.area), first in observed))
     found.sort(key=lambda region: -region.share)
-    a, b, c = observed
+    a, b, c = map(named, observed)
     return Regions("Answers over the triangle of three classes", (a, b, c), tuple(found))

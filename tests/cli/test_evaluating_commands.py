@@ -14,7 +14,9 @@ from click.testing import CliRunner
 
 from adapter.bundle import build_bundle
 from labelgrove.cli import grove
+from ontology.ingest import register
 from ontology.labelgraph import LabelGraph
+from ontology.workspace import Workspace
 
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
 COLUMNS = ["oak", "elm", "moss"]
@@ -100,6 +102,22 @@ def test_sparse_outputs_calibrate_as_dense_ones_do(call):
         for name in ("p.npy", "sparse.npz")
     )
     assert sparse == dense
+
+
+def test_a_report_names_labels_where_their_ontology_is_at_hand(call):
+    edges = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+    with Workspace.open() as workspace:
+        register(workspace, "garden", LabelGraph.from_edges(edges, names={"oak": "Quercus", "tree": "Arbor"}))
+    call("bundle", "build", "garden", "mine", "--observed", "oak,elm,moss")
+    words = ("p.npy", "truth.txt", *MODEL, "--report", "r.html")
+    call("evaluate", "garden/mine", *words)
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert "Quercus (oak)" in page
+    assert "Arbor (tree) (" in page  # the branch and its samples
+    call("evaluate", "plants.safetensors", *words)
+    assert "Quercus" not in Path("r.html").read_text(encoding="utf-8")
+    said = call("evaluate", "plants.safetensors", *words, "--ontology", "nothing").stderr
+    assert "the report shows keys, not names: " in said
 
 
 def test_options_reach_the_evaluation(call):
