@@ -207,5 +207,5 @@ class Drawing:
             self.line(x(value), bottom, x(value), bottom + 4, "axis")
             self.text(x(value), bottom + 17, shown(value), anchor="middle", class_="tick")
         self.line(left, bottom, right, bottom, "axis")
-        self.text(0, top - 10, y_label, class_="label")
+        self.text(0, top - 10, y_label, class_="over label")
         self.text(right, bottom + 34, x_label, anchor="end", class_="label")

@@ -24,7 +24,6 @@ def draw_panel(panel: Panel) -> Drawing:
     ys = [v for line in panel.lines for v in (*line.low, *line.high)]
     x = Scale.over(xs, _LEFT, _RIGHT, log=panel.log_x)
     y = Scale.over(ys, _BOTTOM, top, log=panel.log_y, zero=True)
-    drawing.axes(x, y, panel.x_label, panel.y_label)
     for i, at in enumerate(sorted(places)):
         row = 10.0 + _MARK_ROW * i
         drawing.line(x(at), row - 4, x(at), _BOTTOM, "mark")
@@ -32,6 +31,7 @@ def draw_panel(panel: Panel) -> Drawing:
         drawing.text(
             x(at) + (-4 if late else 4), row + 4, ", ".join(places[at]), anchor="end" if late else "start"
         )
+    drawing.axes(x, y, panel.x_label, panel.y_label)
     names = [line.name for line in panel.lines]
     for i, line in enumerate(panel.lines):
         series = series_class(line.name, names)
