@@ -135,6 +135,8 @@ class NumpyBatch:
     def __init__(self, observed: Observed, given: NDArray[Any], first: int) -> None:
         self._observed = observed
         self._columns = given.T.astype(np.float64, order="C")
+        given_weight = self._columns.any(axis=1)
+        self._listed = slice(None) if given_weight.all() else np.flatnonzero(given_weight)
         self._running = RunningMoments(self._columns[observed.by_preorder], observed.factors)
         refuse_bad_rows(given, self._running.total.real, first)
 
@@ -145,8 +147,11 @@ class NumpyBatch:
     def sums(
         self, hanging: Hanging, sample: NDArray[np.int64], group: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the plain sum of each (sample, group) pair; reads each group's distances once."""
-        tree, at = self._observed.tree, self._observed.at
+        """Return the plain sum of each (sample, group) pair; reads each group's distances once.
+
+        Columns without weight in the whole batch add nothing, whatever the order, and are not read.
+        """
+        tree, at, columns = self._observed.tree, self._observed.at[self._listed], self._columns[self._listed]
         total = np.empty(len(group))
         by = np.argsort(group, kind="stable")
         step = max(1, _BLOCK_ENTRIES // len(at))
@@ -154,7 +159,7 @@ class NumpyBatch:
             part = by[start : start + step]
             distinct, which = np.unique(group[part], return_inverse=True)
             powered = powers(tree.distances(at, hanging.position[distinct]), 2)
-            total[part] = plain_sums(self._columns.take(sample[part], axis=1), powered, which)
+            total[part] = plain_sums(columns.take(sample[part], axis=1), powered, which)
         return total
 
 
