@@ -38,7 +38,7 @@ def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], ma
     tree = needed_tree(state, "back_off")
     margin = nonnegative_number("margin", margin)
     n_rows, n_labels = len(weights), among.n_labels
-    at = tree.position[state.bundle.allowed]
+    at = tree.positions(state.bundle.allowed)
     low, high = np.full(n_rows, len(tree)), np.full(n_rows, -1)
     best, n_within = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
     waiting, k = np.arange(n_rows), min(4, n_labels)
@@ -58,7 +58,7 @@ def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], ma
         if k == n_labels:
             break
         waiting, k = np.concatenate(beyond), min(2 * k, n_labels)
-    points = tree.order[common_ancestors(tree, low, high)]
+    points = tree.points(common_ancestors(tree, low, high))
     return BackedOff(state.bundle.points.take(points), points, best, n_within)
 
 
@@ -67,9 +67,10 @@ def common_ancestors(tree: RootedTree, low: NDArray[np.int64], high: NDArray[np.
 
     What holds the first and the last of some vertices in preorder holds them all. O(depth) time.
     """
+    parent, end = tree.parent, tree.end
     ancestor = low.copy()
-    outside = np.flatnonzero(tree.end[ancestor] <= high)
+    outside = np.flatnonzero(end[ancestor] <= high)
     while len(outside):
-        ancestor[outside] = tree.parent[ancestor[outside]]
-        outside = outside[tree.end[ancestor[outside]] <= high[outside]]
+        ancestor[outside] = parent[ancestor[outside]]
+        outside = outside[end[ancestor[outside]] <= high[outside]]
     return ancestor

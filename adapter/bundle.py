@@ -49,8 +49,8 @@ class Bundle:
         In canonical order: every label of a tree; else the allowed labels and the observed ones.
     names : Texts, length n_points
         Display names of the points; their keys where the ontology has no names.
-    allowed : ndarray of shape (n_labels,), dtype=int64
-        Points that may be answered, ascending.
+    is_allowed : ndarray of shape (n_points,), dtype=bool, or None
+        Which points may be answered; None where all may.
     observed : ndarray of shape (n_observed,), dtype=int64
         Points of the observed labels, in the order in which they were given: the order of a model's columns.
     metric : str
@@ -72,7 +72,7 @@ class Bundle:
     kind: str
     points: Keys
     names: Texts
-    allowed: NDArray[np.int64]
+    is_allowed: NDArray[np.bool_] | None
     observed: NDArray[np.int64]
     metric: str
     labels: str
@@ -90,10 +90,15 @@ class Bundle:
         """Number of labels held, allowed or not."""
         return len(self.points)
 
-    @property
+    @cached_property
     def n_labels(self) -> int:
         """Number of allowed labels."""
-        return len(self.allowed)
+        return self.n_points if self.is_allowed is None else int(np.count_nonzero(self.is_allowed))
+
+    @property
+    def allowed(self) -> NDArray[np.int64]:
+        """Points that may be answered, ascending; made when they are asked for."""
+        return np.arange(self.n_points) if self.is_allowed is None else np.flatnonzero(self.is_allowed)
 
     @property
     def n_observed(self) -> int:
@@ -120,14 +125,13 @@ class Bundle:
 
     def space(self) -> TreeSpace | MatrixSpace | CompleteSpace:
         """Return the metric space of the bundle; blocks know the distances to observed labels only."""
-        restricted = self.allowed if self.n_labels < self.n_points else None
         if self.distances is not None:
-            keys = self.points if restricted is None else self.points.subset(restricted)
+            keys = self.points if self.is_allowed is None else self.points.subset(self.allowed)
             return MatrixSpace(self.distances, keys, points=Keys.from_strings(self.observed_keys))
         if self.parent is None:
-            return CompleteSpace(self.points, restricted)
+            return CompleteSpace(self.points, self.is_allowed)
         try:
-            return TreeSpace.from_arrays(self.points, self.parent, self.length, restricted)
+            return TreeSpace.from_arrays(self.points, self.parent, self.length, self.is_allowed)
         except SpaceError as error:
             raise BundleError(f"bundle {self.digest[:12]}: its arrays are no tree ({error})") from error
 
@@ -163,10 +167,8 @@ class Bundle:
         }
         if self.names != self.points:
             arrays |= {"names.blob": self.names.blob, "names.offsets": self.names.offsets}
-        if self.n_labels < self.n_points:
-            mask = np.zeros(self.n_points, dtype=np.uint8)
-            mask[self.allowed] = 1
-            arrays["labels.allowed"] = mask
+        if self.is_allowed is not None:
+            arrays["labels.allowed"] = self.is_allowed.view(np.uint8)
         for name, array in (
             ("tree.parent", self.parent),
             ("tree.length", self.length),
@@ -213,12 +215,13 @@ class Bundle:
         """
         check = BundleChecker(name, arrays, metadata, checked=checked)
         points = check.points()
-        allowed, observed = check.allowed(len(points)), check.observed(len(points))
+        is_allowed, observed = check.is_allowed(len(points)), check.observed(len(points))
+        n_labels = len(points) if is_allowed is None else int(np.count_nonzero(is_allowed))
         made = cls(
             kind=check.kind,
             points=points,
             names=check.names(points),
-            allowed=allowed,
+            is_allowed=is_allowed,
             observed=observed,
             metric=check.text("metric"),
             labels=check.rule(),
@@ -227,7 +230,7 @@ class Bundle:
             ontology_digest=check.ontology_digest(),
             parent=check.parent(len(points)) if check.kind == "tree" else None,
             length=check.length(len(points)) if check.kind == "tree" else None,
-            distances=check.distances(len(allowed), len(observed)) if check.kind == "block" else None,
+            distances=check.distances(n_labels, len(observed)) if check.kind == "block" else None,
         )
         if digest is not None:
             made.__dict__["digest"] = digest
@@ -355,7 +358,7 @@ def build_bundle(
         )
     columns = _observed(observed)
     as_tree = isinstance(space, TreeSpace) and form != "block"
-    points, allowed, observed_points = _points(space, columns, every=as_tree)
+    points, is_allowed, observed_points = _points(space, columns, every=as_tree)
     arrays: dict[str, Any] = {"kind": "block"}
     if isinstance(space, TreeSpace) and as_tree:
         arrays = {"kind": "tree", "parent": space.parent, "length": space.length}
@@ -370,7 +373,7 @@ def build_bundle(
         else names
         if len(names) == len(points)
         else _taken(names, space, points),
-        allowed=allowed,
+        is_allowed=is_allowed,
         observed=observed_points,
         metric=space.kind,
         labels=rule,
@@ -383,8 +386,8 @@ def build_bundle(
 
 def _points(
     space: MetricSpace, columns: list[str], *, every: bool
-) -> tuple[Keys, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the labels that the bundle holds, and which of them are allowed and observed.
+) -> tuple[Keys, NDArray[np.bool_] | None, NDArray[np.int64]]:
+    """Return the labels that the bundle holds, whether each is allowed (None: all), and the observed ones.
 
     A tree keeps every point, for paths run over them; the other kinds keep what is allowed or observed. A
     matrix has no order for observed labels that are not allowed: they follow in the order given.
@@ -392,14 +395,17 @@ def _points(
     if isinstance(space, MatrixSpace):
         space.point_index(columns)
         points = Keys.from_strings([*space.keys, *(key for key in columns if key not in space.keys)])
-        return points, np.arange(space.n_labels), points.indices(columns)
-    allowed = np.arange(space.n_points) if space.allowed is None else space.allowed
-    observed = space.point_index(columns)
-    if every:
-        return space.points, allowed, observed
-    held = np.union1d(allowed, observed)
+        within = np.arange(len(points)) < space.n_labels
+        return points, None if within.all() else within, points.indices(columns)
+    observed, is_allowed = space.point_index(columns), space.is_allowed
+    if every or is_allowed is None:
+        return space.points, is_allowed, observed
+    is_held = is_allowed.copy()
+    is_held[observed] = True
+    held = np.flatnonzero(is_held)
     points = space.points if len(held) == space.n_points else Keys.from_strings(space.points.take(held))
-    return points, np.searchsorted(held, allowed), np.searchsorted(held, observed)
+    within = is_allowed[held]
+    return points, None if within.all() else within, np.searchsorted(held, observed)
 
 
 def _observed(observed: Iterable[str]) -> list[str]:

@@ -135,20 +135,18 @@ class BundleChecker:
             raise self._fault(f"names: {len(names)} names for {len(points)} keys")
         return names
 
-    def allowed(self, n_points: int) -> NDArray[np.int64]:
-        """Return the points that may be answered."""
+    def is_allowed(self, n_points: int) -> NDArray[np.bool_] | None:
+        """Return which points may be answered; None where all may."""
         if "labels.allowed" not in self._arrays:
-            allowed = np.arange(n_points)
-        else:
-            mask = self._array("labels.allowed", np.uint8, (n_points,))
-            self._check_range("labels.allowed", mask, 0, 2)
-            allowed = np.flatnonzero(mask)
-            if not 0 < len(allowed) < n_points:
-                raise self._fault(
-                    f"labels.allowed marks {len(allowed)} of {n_points} points, expected some, not all"
-                )
-        self._check_count("n_labels", len(allowed))
-        return allowed
+            self._check_count("n_labels", n_points)
+            return None
+        mask = self._array("labels.allowed", np.uint8, (n_points,))
+        self._check_range("labels.allowed", mask, 0, 2)
+        n_labels = int(np.count_nonzero(mask))
+        if not 0 < n_labels < n_points:
+            raise self._fault(f"labels.allowed marks {n_labels} of {n_points} points, expected some, not all")
+        self._check_count("n_labels", n_labels)
+        return mask.view(np.bool_)
 
     def observed(self, n_points: int) -> NDArray[np.int64]:
         """Return the points of the observed labels."""

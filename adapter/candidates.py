@@ -199,8 +199,8 @@ def _below(chosen: Subtree, bundle: Bundle, space: TreeSpace) -> NDArray[np.int6
     if point < 0:
         raise UnknownLabelError(f"candidates: Subtree({chosen.key!r}): no label of the tree has this key")
     tree = space.tree
-    first = tree.position[point]
-    at = tree.position[bundle.allowed]
+    first = tree.positions(point)
+    at = tree.positions(bundle.allowed)
     return np.flatnonzero((at >= first) & (at < tree.end[first]))
 
 

@@ -157,13 +157,13 @@ def _at_argmax(
 ) -> tuple[NDArray[np.float64] | None, float | None]:
     """Return each observed label's share of the variance at one observed label, and the variance."""
     bundle = state.bundle
-    point = bundle.observed[column]
     if state.tree is not None:
-        at = state.tree.tree.position
-        distances = state.tree.tree.distances(at[[point]], at[bundle.observed])
+        at = state.tree.tree.positions(bundle.observed)
+        distances = state.tree.tree.distances(at[[column]], at)
     else:
-        label = int(np.searchsorted(bundle.allowed, point))
-        if label == bundle.n_labels or bundle.allowed[label] != point:
+        point, allowed = bundle.observed[column], bundle.allowed
+        label = int(np.searchsorted(allowed, point))
+        if label == len(allowed) or allowed[label] != point:
             return None, None
         distances = state.distances[np.array([label])]
     powered = powers(distances, state.beta)
@@ -175,13 +175,14 @@ def _path(state: State, start: int, end: int) -> list[int]:
     if state.tree is None:
         return []
     tree = state.tree.tree
-    a, b = int(tree.position[start]), int(tree.position[end])
+    parent = tree.parent
+    a, b = tree.positions(start), tree.positions(end)
     meet = int(common_ancestors(tree, np.array([min(a, b)]), np.array([max(a, b)]))[0])
     sides = []
     for vertex in (a, b):
         side = []
         while vertex != meet:
             side.append(vertex)
-            vertex = int(tree.parent[vertex])
+            vertex = int(parent[vertex])
         sides.append(side)
-    return [int(tree.order[vertex]) for vertex in (*sides[0], meet, *reversed(sides[1]))]
+    return [tree.points(vertex) for vertex in (*sides[0], meet, *reversed(sides[1]))]

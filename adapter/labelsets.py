@@ -73,7 +73,7 @@ def _between(state: State, columns: NDArray[np.int64]) -> NDArray[Any]:
     bundle, space = state.bundle, state.space
     points = bundle.observed[columns]
     if isinstance(space, TreeSpace):
-        at = space.tree.position[points]
+        at = space.tree.positions(points)
         return space.tree.distances(at, at)
     if space is not None:
         return np.not_equal.outer(points, points).astype(np.uint8)

@@ -151,7 +151,7 @@ class TreeTable:
             height=hanging.height[wins],
             spread=(reach + hanging.height[wins]) ** 2,
             label=hanging.label[hanging.first[wins]],
-            point_depth=tree.depth[hanging.position[wins]],
+            point_depth=tree.depth_at(hanging.position[wins]),
             meet=hanging.meet[wins],
             observed_depth=known.label_depth,
             lowest=lowest,
@@ -320,12 +320,12 @@ def table_of(adapter: Adapter) -> Table:
         return DenseTable(order, bundle.distances)
     observed = bundle.points.indices(adapter.observed)
     if isinstance(adapter.space, TreeSpace):
-        position = adapter.space.tree.position
-        return TreeTable.of(adapter.space.tree, position[observed], position[bundle.allowed])
+        tree = adapter.space.tree
+        return TreeTable.of(tree, tree.positions(observed), tree.positions(bundle.allowed))
     star = RootedTree(
         np.append(-1, np.zeros(bundle.n_points, dtype=np.int64)), np.full(bundle.n_points + 1, 0.5)
     )
-    return TreeTable.of(star, star.position[observed + 1], star.position[bundle.allowed + 1])
+    return TreeTable.of(star, star.positions(observed + 1), star.positions(bundle.allowed + 1))
 
 
 def arrays_of(table: Table) -> dict[str, Any]:

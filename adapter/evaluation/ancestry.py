@@ -50,7 +50,7 @@ class Ancestry:
     >>> tree = Ancestry(space, space.keys)
     >>> oak, elm = space.index(["oak", "elm"])
     >>> meet = tree.meet(tree.position[[oak]], tree.position[[elm]])
-    >>> space.keys[int(space.tree.order[meet[0]])], tree.level[meet].tolist(), tree.height[meet].tolist()
+    >>> space.keys[space.tree.points(int(meet[0]))], tree.level[meet].tolist(), tree.height[meet].tolist()
     ('tree', [1], [1])
     """
 
@@ -64,7 +64,7 @@ class Ancestry:
             ) from None
         tree = space.tree
         self.space, self._tree = space, tree
-        self.position = tree.position[point]
+        self.position = tree.positions(point)
         n = len(tree)
         levels, heights, parents = [0] * n, [0] * n, tree.parent.tolist()
         for v in range(1, n):
@@ -94,8 +94,8 @@ class Ancestry:
         self, a: NDArray[np.int64], b: NDArray[np.int64], meet: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the distance of each pair from where it meets: the very number of the space itself."""
-        depth = self._tree.depth
-        return (depth[a] - depth[meet]) + (depth[b] - depth[meet])
+        turn = self._tree.depth_at(meet)
+        return (self._tree.depth_at(a) - turn) + (self._tree.depth_at(b) - turn)
 
     def branch(self, level: int) -> NDArray[np.int64]:
         """Return the ancestor of each position at `level`; a vertex above that level is its own branch.
@@ -119,4 +119,4 @@ class Ancestry:
 
     def key(self, position: int) -> str:
         """Return the key of a position."""
-        return self.space.points[int(self._tree.order[position])]
+        return self.space.points[self._tree.points(position)]

@@ -79,7 +79,7 @@ def forest_of(graph: LabelGraph) -> Forest:
     else:
         space = metric_space(graph, "tree")
         assert isinstance(space, TreeSpace)  # what metric="tree" returns
-        order, parent = space.tree.order, space.tree.parent.copy()
+        order, parent = space.tree.points(np.arange(graph.n_labels)), space.tree.parent
         parent[0] = -1
     n = len(order)
     above, depth, size = parent.tolist(), [0] * n, [1] * n

@@ -73,8 +73,9 @@ def allowed_points(space: MetricSpace) -> NDArray[np.int64]:
     [0, 2]
     """
     refuse_other_than(MetricSpace, "space", space, "build one with metric_space(graph)")
-    if space.allowed is not None:
-        return space.allowed
+    allowed = space.allowed
+    if allowed is not None:
+        return allowed
     if space.keys is space.points:
         return np.arange(space.n_points)
     points = np.array([space.points.find(key) for key in space.keys], dtype=np.int64)

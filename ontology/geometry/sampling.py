@@ -141,13 +141,14 @@ def _centre(space: MetricSpace, points: NDArray[np.int64]) -> int:
 
 
 def _tree_centre(tree: RootedTree, points: NDArray[np.int64]) -> int:
-    at = tree.position[points]
-    reach = 2 * float(tree.depth.max())
-    if (tree.depth == np.floor(tree.depth)).all() and len(points) * max(reach, 1) ** 2 < _LARGEST_EXACT:
-        whole = _squared_sums(tree, tree.length.astype(np.int64), tree.depth.astype(np.int64), at)
+    at = tree.positions(points)
+    depth = tree.depth
+    reach = 2 * float(depth.max())
+    if (depth == np.floor(depth)).all() and len(points) * max(reach, 1) ** 2 < _LARGEST_EXACT:
+        whole = _squared_sums(tree, tree.length.astype(np.int64), depth.astype(np.int64), at)
         return int(tied(whole.astype(np.float64))[0])
     # every step of the sums below rounds numbers no larger than this
-    sums = _squared_sums(tree, tree.length, tree.depth, at)
+    sums = _squared_sums(tree, tree.length, depth, at)
     slack = 32 * (len(tree) + 8) * 2.0**-53 * len(points) * reach**2
     finalists = np.flatnonzero(sums <= sums.min() * (1 + 1e-11) + 2 * slack)
     plain = np.empty(len(finalists))
@@ -171,15 +172,15 @@ def _squared_sums(
     sum of the steps down to a vertex is a running sum too, each step taken back where its subtree ends.
     Whole numbers stay exact, also where a running sum wraps around 2^63: the differences come back.
     """
-    n = len(at)
+    n, parent, end = len(at), tree.parent, tree.end
     here = np.bincount(at, minlength=len(tree)).astype(depth.dtype)
     number = _running(here)
     moment = _running(here * depth)
-    below = number[tree.end] - number[:-1]
-    pull = moment[tree.end] - moment[:-1] - below * depth[tree.parent]
+    below = number[end] - number[:-1]
+    pull = moment[end] - moment[:-1] - below * depth[parent]
     first = (here * depth).sum() + _along_paths(tree, length * (n - 2 * below))
     second = (here * depth * depth).sum() + _along_paths(
-        tree, 2 * length * (first[tree.parent] - 2 * pull) + length * length * n
+        tree, 2 * length * (first[parent] - 2 * pull) + length * length * n
     )
     return np.asarray(second[at])
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ontology.errors import InputError, SpaceError
 from ontology.geometry.arguments import given_array, index_array, key_table, listed, refuse_other_than
-from ontology.geometry.rootedtree import RootedTree
+from ontology.geometry.rootedtree import RootedTree, kept
 from ontology.geometry.shortestpaths import ShortestPaths, exact_diameter
 from ontology.keys import Keys
 from ontology.labelgraph import LabelGraph
@@ -35,8 +35,8 @@ class MetricSpace(ABC):
     ----------
     points : Keys
         All labels in canonical order.
-    allowed : array_like of int, optional
-        Indices of the labels that may be an answer, each once; all by default.
+    allowed : array_like of int or bool, optional
+        Indices of the labels that may be an answer, each once, or one boolean for each point; all by default.
 
     Attributes
     ----------
@@ -44,36 +44,36 @@ class MetricSpace(ABC):
         ``"tree"``, ``"graph"``, ``"complete"``, ``"matrix"`` or ``"euclidean"``.
     points : Keys
         All labels in canonical order.
-    allowed : ndarray of int64 or None
-        Ascending indices of the allowed labels among the points; None where all are allowed.
+    is_allowed : ndarray of shape (n_points,), dtype=bool, or None
+        Which points are allowed labels; None where all are. What was given as booleans is kept as it is.
+    n_labels : int
+        Number of allowed labels.
     """
 
     kind: ClassVar[str]
 
     def __init__(self, points: Keys, allowed: ArrayLike | None = None) -> None:
         self.points = points
-        self.allowed: NDArray[np.int64] | None = None
+        self.is_allowed: NDArray[np.bool_] | None = None
+        self.n_labels = len(points)
         if allowed is not None:
-            listed = np.sort(index_array("allowed", allowed, len(points)))
-            if not len(listed):
+            marked = _marked(points, allowed)
+            self.n_labels = int(np.count_nonzero(marked))
+            if not self.n_labels:
                 raise SpaceError("labels: none is allowed; a space needs one to answer with")
-            again = np.flatnonzero(listed[1:] == listed[:-1])
-            if len(again):
-                raise InputError(
-                    f"labels: {points[int(listed[again[0]])]!r} stands twice; name each label once"
-                )
-            if len(listed) < len(points):
-                self.allowed = listed
+            if self.n_labels < len(points):
+                self.is_allowed = marked
+
+    @property
+    def allowed(self) -> NDArray[np.int64] | None:
+        """Ascending indices of the allowed labels, made when they are asked for; None where all are allowed."""
+        return None if self.is_allowed is None else np.flatnonzero(self.is_allowed)
 
     @cached_property
     def keys(self) -> Keys:
         """The allowed labels in canonical order."""
-        return self.points if self.allowed is None else self.points.subset(self.allowed)
-
-    @property
-    def n_labels(self) -> int:
-        """Number of allowed labels."""
-        return len(self.points) if self.allowed is None else len(self.allowed)
+        allowed = self.allowed
+        return self.points if allowed is None else self.points.subset(allowed)
 
     @property
     def n_points(self) -> int:
@@ -114,7 +114,8 @@ class MetricSpace(ABC):
         """
         row = np.arange(self.n_labels) if rows is None else index_array("rows", rows, self.n_labels)
         col = np.arange(self.n_points) if cols is None else index_array("cols", cols, self.n_points)
-        row = row if self.allowed is None else self.allowed[row]
+        allowed = self.allowed
+        row = row if allowed is None else allowed[row]
         if out is None:
             return self._distances(row, col)
         refuse_other_than(np.ndarray, "out", out, "leave it out for a new one")
@@ -162,8 +163,8 @@ class TreeSpace(MetricSpace):
         All labels in canonical order.
     tree : RootedTree
         The tree over them.
-    allowed : array_like of int, optional
-        Indices of the labels that may be an answer; all by default.
+    allowed : array_like of int or bool, optional
+        Labels that may be an answer, as for `MetricSpace`; all by default.
 
     Examples
     --------
@@ -199,8 +200,8 @@ class TreeSpace(MetricSpace):
             Index of each label's parent, -1 for the one root.
         length : array_like of float, shape (n_points,), optional
             Length of the edge to the parent; 1 by default. The root's entry is ignored.
-        allowed : array_like of int, optional
-            Indices of the allowed labels; all by default.
+        allowed : array_like of int or bool, optional
+            Labels that may be an answer, as for `MetricSpace`; all by default.
 
         Raises
         ------
@@ -212,19 +213,13 @@ class TreeSpace(MetricSpace):
 
     @property
     def parent(self) -> NDArray[np.int32]:
-        """Canonical index of each point's parent, -1 for the root; what `from_arrays` takes."""
-        tree = self.tree
-        parent = np.empty(len(tree), dtype=np.int32)
-        parent[tree.order] = tree.order[tree.parent]
-        parent[tree.order[0]] = -1
-        return parent
+        """Canonical index of each point's parent, -1 for the root; what `from_arrays` takes. Read-only."""
+        return self.tree.by_point()[0]
 
     @property
     def length(self) -> NDArray[np.float64] | None:
         """Length of the edge to each point's parent (0 for the root); None where every edge is 1 long."""
-        if (self.tree.length[1:] == 1.0).all():
-            return None
-        return self.tree.length[self.tree.position]
+        return self.tree.by_point()[1]
 
     @property
     def distance_dtype(self) -> np.dtype[Any]:
@@ -233,13 +228,14 @@ class TreeSpace(MetricSpace):
 
     def diameter(self) -> float:
         """Return the largest distance between two allowed labels, exactly; O(n_points)."""
-        return self.tree.diameter(None if self.allowed is None else self.tree.position[self.allowed])
+        allowed = self.allowed
+        return self.tree.diameter(None if allowed is None else self.tree.positions(allowed))
 
     def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
-        return self.tree.distances(self.tree.position[rows], self.tree.position[cols])
+        return self.tree.distances(self.tree.positions(rows), self.tree.positions(cols))
 
     def _fill(self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any]) -> None:
-        self.tree.fill(self.tree.position[rows], self.tree.position[cols], out)
+        self.tree.fill(self.tree.positions(rows), self.tree.positions(cols), out)
 
 
 class GraphSpace(MetricSpace):
@@ -253,8 +249,8 @@ class GraphSpace(MetricSpace):
     ----------
     graph : LabelGraph
         A connected graph.
-    allowed : array_like of int, optional
-        Indices of the labels that may be an answer; all by default. Paths may run over the others.
+    allowed : array_like of int or bool, optional
+        Labels that may be an answer, as for `MetricSpace`; all by default. Paths may run over the others.
 
     Attributes
     ----------
@@ -288,7 +284,8 @@ class GraphSpace(MetricSpace):
 
     def diameter(self) -> float:
         """Return the largest distance between two allowed labels, exactly (see `exact_diameter`)."""
-        among = np.arange(self.n_points) if self.allowed is None else self.allowed
+        allowed = self.allowed
+        among = np.arange(self.n_points) if allowed is None else allowed
         return exact_diameter(self.paths.from_point, among)
 
     def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
@@ -305,8 +302,8 @@ class CompleteSpace(MetricSpace):
     ----------
     keys : Keys or iterable of str
         All labels in canonical order.
-    allowed : array_like of int, optional
-        Indices of the labels that may be an answer; all by default.
+    allowed : array_like of int or bool, optional
+        Labels that may be an answer, as for `MetricSpace`; all by default.
 
     Examples
     --------
@@ -370,6 +367,7 @@ class MatrixSpace(MetricSpace):
         columns = rows if points is None else key_table("points", points)
         super().__init__(columns)
         self.__dict__["keys"] = rows
+        self.n_labels = len(rows)
         self._matrix = given_array("distances", distances, SpaceError)
         if self._matrix.dtype not in (np.uint8, np.uint16, np.float32, np.float64):
             raise SpaceError(f"distances: dtype {self._matrix.dtype}; give uint8, uint16, float32 or float64")
@@ -405,11 +403,6 @@ class MatrixSpace(MetricSpace):
                 )
 
     @property
-    def n_labels(self) -> int:
-        """Number of allowed labels."""
-        return len(self.keys)
-
-    @property
     def distance_dtype(self) -> np.dtype[Any]:
         """The dtype of `distances`."""
         return self._matrix.dtype
@@ -426,6 +419,24 @@ class MatrixSpace(MetricSpace):
 
     def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
         return np.asarray(self._matrix[np.ix_(rows, cols)])
+
+
+def _marked(points: Keys, allowed: ArrayLike) -> NDArray[np.bool_]:
+    """Return whether each point is allowed."""
+    given = given_array("allowed", allowed)
+    if given.dtype == np.bool_:
+        if given.shape != (len(points),):
+            raise InputError(
+                f"allowed: booleans of shape {given.shape} for {len(points)} points; give one for each point"
+            )
+        return kept(given, np.bool_)
+    index = index_array("allowed", given, len(points))
+    count = np.bincount(index, minlength=len(points))
+    if len(index) and count.max() > 1:
+        raise InputError(f"labels: {points[int(count.argmax())]!r} stands twice; name each label once")
+    marked = count > 0
+    marked.flags.writeable = False
+    return marked
 
 
 def refuse_parts(graph: LabelGraph) -> None:

@@ -199,7 +199,7 @@ def far_hanging(space: TreeSpace) -> NDArray[np.int64]:
     """
     tree = space.tree
     is_allowed = np.zeros(len(tree), dtype=bool)
-    is_allowed[tree.position[allowed_points(space)]] = True
+    is_allowed[tree.positions(allowed_points(space))] = True
     within = np.concatenate([[0], np.cumsum(is_allowed)])
     alone = within[tree.end] - within[:-1] == 1  # one allowed label in the subtree
 
@@ -215,5 +215,5 @@ def far_hanging(space: TreeSpace) -> NDArray[np.int64]:
 
     labels = np.flatnonzero(is_allowed & alone)
     x = np.array(foot)[labels]
-    far = np.array(nearest)[x] * (1 + TIE_RELATIVE) < tree.depth[labels] - tree.depth[x]
-    return np.sort(tree.order[labels[far]])
+    far = np.array(nearest)[x] * (1 + TIE_RELATIVE) < tree.depth_at(labels) - tree.depth_at(x)
+    return np.sort(tree.points(labels[far]))

@@ -52,7 +52,7 @@ def hull(tree: RootedTree, observed: NDArray[np.int64]) -> NDArray[np.int64]:
     is_observed[observed] = True
     ascending = np.flatnonzero(is_observed)
     first, last = int(ascending[0]), int(ascending[-1])
-    top = first if first == last else int(tree.parent[first + 1 : last + 1].min())
+    top = tree.meeting(first, last)
     next_observed = np.repeat(ascending, np.diff(ascending, prepend=top - 1))
     return np.flatnonzero(next_observed < tree.end[top : last + 1]) + top
 
@@ -82,12 +82,20 @@ class HullWitnesses(Sequence[tuple[int, ...]]):
         self._tree, self._points, self._members = tree, points, members
 
     @cached_property
+    def _ways_up(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        return self._tree.parent, self._tree.length
+
+    @cached_property
+    def _end(self) -> NDArray[np.int64]:
+        return self._tree.end
+
+    @cached_property
     def _column(self) -> NDArray[np.int64]:
-        return np.argsort(self._tree.position[self._points])
+        return np.argsort(self._tree.positions(self._points))
 
     @cached_property
     def _ascending(self) -> NDArray[np.int64]:
-        return self._tree.position[self._points[self._column]]
+        return self._tree.positions(self._points[self._column])
 
     def __len__(self) -> int:
         return len(self._members)
@@ -100,7 +108,7 @@ class HullWitnesses(Sequence[tuple[int, ...]]):
         if isinstance(i, slice):
             return tuple(self[j] for j in range(*i.indices(len(self))))
         weights = [0] * len(self._points)
-        vertex = int(self._tree.position[self._members[i]])
+        vertex = self._tree.positions(int(self._members[i]))
         below, other = self._two_sides(vertex)
         if int(self._ascending[below]) == vertex:
             weights[self._column[below]] = 1
@@ -112,7 +120,7 @@ class HullWitnesses(Sequence[tuple[int, ...]]):
 
     def _two_sides(self, vertex: int) -> tuple[int, int]:
         """Return two observed labels, by preorder: the first at or below `vertex`, and one across it."""
-        below, beyond = np.searchsorted(self._ascending, [vertex, int(self._tree.end[vertex])]).tolist()
+        below, beyond = np.searchsorted(self._ascending, [vertex, int(self._end[vertex])]).tolist()
         if below > 0:
             return below, below - 1
         # where nothing lies outside, the vertex is the meeting point of all, the last one on another branch
@@ -120,7 +128,7 @@ class HullWitnesses(Sequence[tuple[int, ...]]):
 
     def _distance(self, vertex: int, observed: int) -> Fraction:
         """Return the exact distance; of two vertices the later in preorder is never above the other."""
-        parent, length = self._tree.parent, self._tree.length
+        parent, length = self._ways_up
         first, second = sorted((vertex, int(self._ascending[observed])))
         total = Fraction(0)
         while first != second:

@@ -223,7 +223,7 @@ def locus_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
 def _hull_locus(space: TreeSpace, points: NDArray[np.int64]) -> Locus:
     tree = space.tree
-    index = tree.order[hull(tree, tree.position[points])]
+    index = tree.points(hull(tree, tree.positions(points)))
     if (index[1:] < index[:-1]).any():  # canonical order is a preorder of most trees, and then this one
         index.sort()
     return Locus(space, points, index, index, "exact", HullWitnesses(tree, points, index))

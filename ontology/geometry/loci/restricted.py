@@ -80,10 +80,10 @@ def nearest_at_hull(space: TreeSpace, points: NDArray[np.int64]) -> NDArray[np.i
         raise MissingExtraError.of("numba", "service", "the locus on a tree with restricted labels") from None
     tree = space.tree
     allowed = np.arange(len(tree)) if space.allowed is None else space.allowed
-    at = tree.position[allowed]
+    at = tree.positions(allowed)
     marked = np.zeros(len(tree), dtype=bool)
     marked[at] = True
-    foot, height = hanging_heights(tree.parent, tree.length, hull(tree, tree.position[points]))
+    foot, height = hanging_heights(tree.parent, tree.length, hull(tree, tree.positions(points)))
     nearest = nearest_marked(tree.parent, tree.length, marked)
     slack = 0.0 if tree.dtype != np.float64 else 1e-10 * float(tree.depth.max())
     return np.flatnonzero(height[at] <= nearest[foot[at]] + slack)

@@ -82,7 +82,7 @@ class HullScorer(DenseScorer):
         if self._space.allowed is not None:
             return None
         tree = self._space.tree
-        positions = hull(tree, tree.position[self._points])
+        positions = hull(tree, tree.positions(self._points))
         if len(positions) == len(tree):
             return None
         # R is at most the diameter of the hull, twice the greatest depth below its first vertex
@@ -93,7 +93,7 @@ class HullScorer(DenseScorer):
         factor = self.beta * np.log1p(shortest / 2 / reach) if reach else np.inf
         if factor <= 4 * TIE_RELATIVE + 16 * (self.n_observed + 64) * 2.0**-53:
             return None
-        labels = np.sort(tree.order[positions])
+        labels = np.sort(tree.points(positions))
         rows = RowsOnDemand(TreeSpace(self._space.points, tree, labels), self._points)
         stored = len(labels) * self.n_observed <= _STORED_ENTRIES
         return labels, DenseScorer(rows[slice(None)] if stored else rows, beta=self.beta)

@@ -74,7 +74,7 @@ class RestrictedTreeScorer:
         self._points = index_array("observed", observed, space.n_points)
         if not len(self._points):
             raise InputError("observed: empty; name at least one observed label")
-        self._observed = Observed.of(space.tree, space.tree.position[self._points])
+        self._observed = Observed.of(space.tree, space.tree.positions(self._points))
         self._compilation = Compilation("ontology.geometry.scoring.compiledsearch", compiled)
 
     @property
@@ -131,7 +131,7 @@ class RestrictedTreeScorer:
     def _hang(self, labels: NDArray[np.int64]) -> Hanging:
         space = self._space
         points = labels if space.allowed is None else space.allowed[labels]
-        return Hanging.of(space.tree, self._observed.hull, space.tree.position[points], labels)
+        return Hanging.of(space.tree, self._observed.hull, space.tree.positions(points), labels)
 
     def _decided(self, given: NDArray[Any], hanging: Hanging, top: int) -> Iterator[tuple[slice, Finalists]]:
         """Yield the finalists of one batch after another."""

@@ -86,8 +86,8 @@ class TreeScorer:
         self._points = index_array("observed", observed, space.n_points)
         if not len(self._points):
             raise InputError("observed: empty; name at least one observed label")
-        self._observed = Observed.of(space.tree, space.tree.position[self._points])
-        self._label = space.tree.order[self._observed.skeleton.chain]
+        self._observed = Observed.of(space.tree, space.tree.positions(self._points))
+        self._label = space.tree.points(self._observed.skeleton.chain)
         self._search: Any = None
         self._compilation = Compilation("ontology.geometry.scoring.treecompiled", compiled)
 
@@ -157,7 +157,7 @@ class TreeScorer:
         batch, (place, rival, crowded) = self._searched(given, 0)
         if crowded[0]:
             found, total = self._neighbourhood(given[0], int(place[0]))
-            return np.sort(self._space.tree.order[found[tied(total)]])
+            return np.sort(self._space.tree.points(found[tied(total)]))
         found = np.concatenate([place, rival[rival >= 0]])
         total = batch.sums(found, np.zeros(len(found), dtype=np.int64))
         return np.sort(self._label[found[tied(total)]])
@@ -185,7 +185,7 @@ class TreeScorer:
         for s in np.flatnonzero(crowded).tolist():
             found, total = self._neighbourhood(given[of.start + s], int(place[s]))
             among = tied(total)
-            label = self._space.tree.order[found[among]]
+            label = self._space.tree.points(found[among])
             best = np.argmin(label)
             index[s], value[s], n_tied[s] = label[best], total[among[best]], len(among)
         result.index[of], result.value[of], result.n_tied[of] = index, value, n_tied

@@ -64,15 +64,16 @@ class HungTree:
 
     def __init__(self, space: TreeSpace, first: int) -> None:
         given = space.tree
-        above, towards = given.parent, hung_from(given, int(given.position[first]))
+        above, towards = given.parent, hung_from(given, given.positions(first))
         length = np.where(towards == above, given.length, given.length[towards])
         parent_of, length_of = np.empty(len(given), dtype=np.int64), np.empty(len(given))
-        parent_of[given.order], length_of[given.order] = given.order[towards], length
+        order = given.points(np.arange(len(given)))
+        parent_of[order], length_of[order] = order[towards], length
         parent_of[first] = -1
         self.space = space
         self.tree = tree = RootedTree(parent_of, length_of)
         self.allowed = np.zeros(len(tree), dtype=bool)
-        self.allowed[tree.position[allowed_points(space)]] = True
+        self.allowed[tree.positions(allowed_points(space))] = True
         kind = np.column_stack([tree.parent, tree.length, self.allowed, np.zeros(len(tree))])
         inner = tree.end - np.arange(len(tree)) > 1
         kind[inner, 3] = np.flatnonzero(inner) + 1.0
@@ -123,8 +124,8 @@ class AttachmentBounds:
         pool: NDArray[np.int64],
     ) -> None:
         self._hung, self._tree = hung, hung.tree
-        self._at, self._observed = self._tree.position[pool], self._tree.position[points]
-        kept = self._tree.position[allowed_points(hung.space)[nearest_at_hull(hung.space, points)]]
+        self._at, self._observed = self._tree.positions(pool), self._tree.positions(points)
+        kept = self._tree.positions(allowed_points(hung.space)[nearest_at_hull(hung.space, points)])
         rows, which = np.unique(self._tree.distances(kept, self._observed), axis=0, return_index=True)
         self._rivals, self._rows = kept[which], np.square(rows, dtype=np.float64)
         self._refined = np.zeros(len(pool), dtype=bool)
@@ -138,18 +139,17 @@ class AttachmentBounds:
     def _counted(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
         """Gather the classes at the hull; return what hangs at the ways and in the classes open to each."""
         kernels, tree = _kernels(), self._tree
+        parent, length, end = tree.parent, tree.length, tree.end
         missing = self._hung.allowed.copy()
-        missing[tree.position[members]] = False
+        missing[tree.positions(members)] = False
         inside = np.zeros(len(tree), dtype=bool)
         inside[hull(tree, self._observed)] = True
-        down, up, n_down, n_up = kernels.nearest_by_side(
-            tree.parent, tree.length, self._hung.allowed, missing
-        )
-        values = kernels.counts_along_ways(tree.parent, tree.length, inside, down, up, n_down, n_up)[self._at]
+        down, up, n_down, n_up = kernels.nearest_by_side(parent, length, self._hung.allowed, missing)
+        values = kernels.counts_along_ways(parent, length, inside, down, up, n_down, n_up)[self._at]
         near = np.minimum(down, up)
         child = np.arange(1, len(tree))
-        foot = tree.parent[child]
-        as_near = inside[foot] & (down[child] + tree.length[child] == near[foot])
+        foot = parent[child]
+        as_near = inside[foot] & (down[child] + length[child] == near[foot])
         child, foot = child[as_near], foot[as_near]
         size = np.bincount(foot, n_down[child] * ~inside[child], minlength=len(tree)).astype(np.int64)
         by_foot = np.argsort(foot, kind="stable")
@@ -158,10 +158,10 @@ class AttachmentBounds:
         for f in np.flatnonzero(size).tolist():
             is_open = np.ones(len(tree), dtype=bool)
             if up[f] == near[f]:
-                is_open[:f], is_open[tree.end[f] :] = False, False
+                is_open[:f], is_open[end[f] :] = False, False
             first, last = np.searchsorted(foot, [f, f + 1])
             for branch in child[first:last].tolist():
-                is_open[branch : tree.end[branch]] = False
+                is_open[branch : end[branch]] = False
             face = is_open[self._observed]
             if face.any():  # else only with all weight on what is observed next, which `values` counts
                 self._classes.append(_Class(f, float(near[f]), int(size[f]), face))

@@ -44,14 +44,14 @@ class GrowingHull:
         self._inside = np.zeros(len(self._tree), dtype=bool)
         self.size = 0
         if len(points):
-            reached = hull(self._tree, self._tree.position[points])
+            reached = hull(self._tree, self._tree.positions(points))
             self._towards = hung_from(self._tree, int(reached[0]))
             self._inside[reached] = True
             self.size = len(reached)
 
     def holds(self, point: int) -> bool:
         """Return whether a label is in the hull."""
-        return bool(self._inside[self._tree.position[point]])
+        return bool(self._inside[self._tree.positions(point)])
 
     def gain(self, point: int) -> int:
         """Return by how many labels the hull would grow with `point`; O(that number)."""
@@ -68,7 +68,7 @@ class GrowingHull:
         return len(way)
 
     def _way(self, point: int) -> list[int]:
-        v = int(self._tree.position[point])
+        v = self._tree.positions(point)
         if not self._points:
             return [v]
         way = []

@@ -45,28 +45,29 @@ def greedy_order(
     """
     tree, kernels = space.tree, _kernels()
     candidate = np.zeros(len(tree), dtype=bool)
-    candidate[tree.position[pool]] = True
+    candidate[tree.positions(pool)] = True
     first = points[:0]
     if not len(points):
         if not len(pool):
             return pool, pool
         first = _end_of_longest_path(tree, pool)
-        candidate[tree.position[first]] = False
-    reached = hull(tree, tree.position[np.concatenate([points, first])])
+        candidate[tree.positions(first)] = False
+    reached = hull(tree, tree.positions(np.concatenate([points, first])))
     inside = np.zeros(len(tree), dtype=bool)
     inside[reached] = True
-    ends, gains = kernels.long_paths(tree.parent, tree.order, inside, int(reached[0]), candidate)
+    order = tree.points(np.arange(len(tree)))
+    ends, gains = kernels.long_paths(tree.parent, order, inside, int(reached[0]), candidate)
     return np.concatenate([first, ends]), np.concatenate([np.ones(len(first), dtype=np.int64), gains])
 
 
 def _end_of_longest_path(tree: RootedTree, pool: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return, as an array of one, the lowest of `pool` from which some other is as far as any two are."""
-    hops = _kernels().hop_distances
-    at = tree.position[pool]
-    one_end = at[np.argmax(hops(tree.parent, at[0])[at])]
-    from_one = hops(tree.parent, one_end)[at]
+    hops, parent = _kernels().hop_distances, tree.parent
+    at = tree.positions(pool)
+    one_end = at[np.argmax(hops(parent, at[0])[at])]
+    from_one = hops(parent, one_end)[at]
     other_end = at[np.argmax(from_one)]
-    farthest = np.maximum(from_one, hops(tree.parent, other_end)[at])
+    farthest = np.maximum(from_one, hops(parent, other_end)[at])
     return pool[[np.argmax(farthest)]]
 
 
@@ -96,26 +97,27 @@ def best_purchase(
     O(n_points * budget) time and 8 bytes for each.
     """
     tree = space.tree
-    reached = hull(tree, tree.position[points])
+    reached = hull(tree, tree.positions(points))
     top = int(reached[0])
     parent = np.empty(len(tree), dtype=np.int64)
-    parent[tree.order] = tree.order[hung_from(tree, top)]
-    parent[tree.order[top]] = -1
+    parent[tree.points(np.arange(len(tree)))] = tree.points(hung_from(tree, top))
+    parent[tree.points(top)] = -1
     hung = RootedTree(parent)
     inside = np.zeros(len(tree), dtype=bool)
-    inside[hung.position[tree.order[reached]]] = True
-    bought = _kernels().tree_knapsack(hung.parent, hung.end, inside, cost[hung.order], budget)
-    return np.sort(hung.order[bought])
+    inside[hung.positions(tree.points(reached))] = True
+    bought = _kernels().tree_knapsack(hung.parent, hung.end, inside, cost[hung.points(np.arange(len(hung)))], budget)
+    return np.sort(hung.points(bought))
 
 
 def hung_from(tree: RootedTree, top: int) -> NDArray[np.int64]:
     """Return the parent of each position where the tree hangs from position `top`, which has itself."""
-    parent = tree.parent.copy()
-    above, v = top, int(tree.parent[top])
+    upwards = tree.parent
+    parent = upwards.copy()
+    above, v = top, int(upwards[top])
     parent[top] = top
     while v != above:
         parent[v] = above
-        above, v = v, int(tree.parent[v])
+        above, v = v, int(upwards[v])
     return parent
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ontology.geometry import rootedtree
 from ontology.geometry.rootedtree import RootedTree
 
-FIELDS = ("order", "position", "parent", "length", "depth", "end")
+FIELDS = ("parent", "length", "depth", "end")
 
 
 def drawn_parent(data, n):
@@ -17,7 +17,7 @@ def drawn_parent(data, n):
 
 def renumbered(parent, tree):
     """The same tree with its vertices numbered in preorder."""
-    found = tree.position[parent[tree.order]]
+    found = tree.positions(parent[tree.points(np.arange(len(tree)))])
     found[0] = -1
     return found
 
@@ -27,18 +27,26 @@ def test_a_tree_in_preorder_is_the_tree_that_any_numbering_gives(data, n, weight
     parent = drawn_parent(data, n)
     length = np.array([data.draw(st.sampled_from([1.0, 2.0, 0.1, 300.0])) for _ in range(n)])
     given_tree = RootedTree(parent, length if weighted else None)
-    inner = renumbered(parent, given_tree)
-    by_levels = RootedTree(inner, length[given_tree.order] if weighted else None)
-    assert by_levels.order is by_levels.position  # it was found to be in preorder
+    inner, lengths = renumbered(parent, given_tree), None
+    if weighted:
+        lengths = length[given_tree.points(np.arange(n))]
+    by_levels = RootedTree(inner, lengths)
+    assert by_levels.in_preorder
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rootedtree, "_MOST_LEVELS", -1)
-        by_loop = RootedTree(inner, length[given_tree.order] if weighted else None)
-    assert by_loop.order is not by_loop.position
+        by_loop = RootedTree(inner, lengths)
+    assert by_loop.in_preorder
     for field in FIELDS:
-        for one in (by_loop, given_tree) if field not in ("order", "position") else (by_loop,):
+        for one in (by_loop, given_tree):
             np.testing.assert_array_equal(getattr(by_levels, field), getattr(one, field), err_msg=field)
     assert by_levels.dtype == by_loop.dtype == given_tree.dtype
     every = np.arange(n)
+    for tree in (by_levels, by_loop, given_tree):
+        np.testing.assert_array_equal(tree.points(tree.positions(every)), every)
+        np.testing.assert_array_equal(tree.depth_at(every), tree.depth)
+        again = RootedTree(*tree.by_point())
+        np.testing.assert_array_equal(again.positions(every), tree.positions(every))
+        np.testing.assert_array_equal(again.depth, tree.depth)
     np.testing.assert_array_equal(by_levels.distances(every, every), given_tree.distances(every, every))
 
 
@@ -64,4 +72,21 @@ def test_lengths_of_one_are_no_lengths_at_all():
     for field in FIELDS:
         np.testing.assert_array_equal(getattr(plain, field), getattr(given_ones, field))
     assert plain.dtype == given_ones.dtype == np.uint8
-    assert "length" not in vars(RootedTree(parent))  # made when it is asked for
+    assert given_ones.by_point()[1] is None
+
+
+def test_what_is_held_is_narrow_and_nobody_elses_to_change():
+    n = 20_000
+    parent = np.array([-1, *(np.arange(n - 1) // 2)])  # numbered by level
+    tree = RootedTree(parent)
+    given_parent, _ = RootedTree(renumbered(parent, tree)).by_point()
+    again = RootedTree(given_parent)
+    arrays = {name: value for name, value in vars(again).items() if isinstance(value, np.ndarray)}
+    assert arrays["_parent"] is given_parent
+    assert sum(array.nbytes for array in arrays.values()) / n <= 4 + 4 + 1 + 1
+    with pytest.raises(ValueError, match="read-only"):
+        given_parent[1] = 5
+    mutable = np.array([-1, 0, 1])
+    copied = RootedTree(mutable)
+    mutable[2] = 0
+    assert copied.parent.tolist() == [0, 0, 1]
