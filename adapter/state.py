@@ -24,8 +24,8 @@ from ontology.geometry import (
     TreeSpace,
 )
 from ontology.geometry.frechet import point_scorer
+from ontology.geometry.scoring.compilation import Decision
 from ontology.geometry.scoring.densescorer import Rows, RowsOnDemand
-from ontology.geometry.scoring.treescorer import Decision
 from ontology.geometry.ties import check_beta
 from ontology.keys import Keys, Texts
 
@@ -147,7 +147,7 @@ class State:
     @property
     def decision(self) -> Decision | None:
         """What decides on rows of the model as they are, over all labels; None where nothing is compiled."""
-        if self._decision is None and isinstance(self.scorer, TreeScorer):
+        if self._decision is None and isinstance(self.scorer, TreeScorer | RestrictedTreeScorer):
             self._decision = self.scorer.decision(self.order)
         return self._decision
 

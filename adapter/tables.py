@@ -150,7 +150,7 @@ class TreeTable:
             offset=offset[wins],
             height=hanging.height[wins],
             spread=(reach + hanging.height[wins]) ** 2,
-            label=hanging.label[hanging.first[wins]],
+            label=hanging.label[hanging.first[wins]].astype(np.int64),
             point_depth=tree.depth_at(hanging.position[wins]),
             meet=hanging.meet[wins],
             observed_depth=known.label_depth,

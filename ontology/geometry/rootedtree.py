@@ -197,7 +197,7 @@ class RootedTree:
         length = None if self._length is None else self._length[self._position]
         return kept(parent, np.int32), None if length is None else kept(length, np.float64)
 
-    def depth_at(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+    def depth_at(self, positions: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return ``depth[positions]`` without making the depths of all."""
         return self._depth[positions].astype(np.float64)
 

@@ -66,7 +66,7 @@ class MetricSpace(ABC):
 
     @property
     def allowed(self) -> NDArray[np.int64] | None:
-        """Ascending indices of the allowed labels, made when they are asked for; None where all are allowed."""
+        """Ascending indices of the allowed labels, made when they are asked for; None where all are."""
         return None if self.is_allowed is None else np.flatnonzero(self.is_allowed)
 
     @cached_property

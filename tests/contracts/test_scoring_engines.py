@@ -148,13 +148,14 @@ def numba_search(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], An
 
 
 def numba_tree(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]:
-    """The compiled search over all labels of a tree: every row by itself, columns as the model has them."""
+    """The compiled decisions over labels of a tree: every row by itself, columns as the model has them."""
     space = adapter.space
-    if not isinstance(space, TreeSpace) or space.allowed is not None:
+    if not isinstance(space, TreeSpace):
         return adapter.predict_indices
     points = space.point_index(adapter.bundle.observed_keys)
     order = np.array([adapter.observed.index(key) for key in adapter.bundle.observed_keys])
-    decide = TreeScorer(space, points, compiled=True).decision(order)
+    scorer = TreeScorer if space.allowed is None else RestrictedTreeScorer
+    decide = scorer(space, points, compiled=True).decision(order)
     assert decide is not None
     return lambda rows: np.concatenate([decide(row[None]) for row in rows.astype(np.float64)])
 

@@ -21,6 +21,7 @@ __all__ = [
     "Emitter",
     "add",
     "any_negative",
+    "fetch",
     "gather",
     "lesser",
     "load",
@@ -128,6 +129,21 @@ def _store(_: Any, array: Any, at: Any, value: Any) -> Emitter:
     return types.void(array, types.int64, value), emit
 
 
+def _fetch(_: Any, array: Any, at: Any) -> Emitter:
+    """Have ``array[at]`` brought near; it may lie behind the end."""
+
+    def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        place = address(context, builder, signature.args[0], given[0], given[1])
+        place = builder.bitcast(place, ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+        builder.call(fetch, [place, *(ir.Constant(number, i) for i in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, at), emit
+
+
 def _add(_: Any, one: Any, other: Any) -> Emitter:
     """Add lane by lane."""
     return DOUBLES(one, other), lambda _, builder, __, given: builder.fadd(*given)
@@ -162,6 +178,7 @@ zeros: Any = intrinsic(_zeros)
 load: Any = intrinsic(_load)
 gather: Any = intrinsic(_gather)
 store: Any = intrinsic(_store)
+fetch: Any = intrinsic(_fetch)
 add: Any = intrinsic(_add)
 multiply: Any = intrinsic(_multiply)
 lesser: Any = intrinsic(_lesser)

@@ -14,6 +14,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from ontology.geometry.kernels.heap import pop, push
 from ontology.geometry.kernels.jit import compiled
 from ontology.geometry.kernels.lanes import SINGLES, Emitter, places, read
 
@@ -89,42 +90,6 @@ def _value(share: NDArray[np.float32], items: NDArray[Any], start: int, n_observ
 
 
 @compiled
-def _push(keys: Floats, held: Integers, size: int, key: float, item: int) -> None:
-    # into a binary heap, smallest key first
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if keys[up] <= key:
-            break
-        keys[at] = keys[up]
-        held[at] = held[up]
-        at = up
-    keys[at] = key
-    held[at] = item
-
-
-@compiled
-def _pop(keys: Floats, held: Integers, size: int) -> None:
-    # takes the first of `size` entries away
-    key = keys[size - 1]
-    item = held[size - 1]
-    at = 0
-    while True:
-        down = 2 * at + 1
-        if down >= size - 1:
-            break
-        if down + 1 < size - 1 and keys[down + 1] < keys[down]:
-            down += 1
-        if keys[down] >= key:
-            break
-        keys[at] = keys[down]
-        held[at] = held[down]
-        at = down
-    keys[at] = key
-    held[at] = item
-
-
-@compiled
 def find_rows(
     shares: NDArray[np.float32],
     items: NDArray[Any],
@@ -168,7 +133,7 @@ def find_rows(
                 if low > limit:
                     continue
                 if item < n_groups:
-                    _push(keys, held, n_open, low, item)
+                    push(keys, held, n_open, low, item)
                     n_open += 1
                     continue
                 found[n_found] = item - n_groups
@@ -188,7 +153,7 @@ def find_rows(
                 return WIDE
             first = begin[held[0]]
             last = begin[held[0] + 1]
-            _pop(keys, held, n_open)
+            pop(keys, held, n_open)
             n_open -= 1
         for at in range(n_found):
             if least[at] <= limit:

@@ -11,8 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ontology.geometry.kernels.heap import pop, push
 from ontology.geometry.kernels.jit import compiled
-from ontology.geometry.kernels.lanes import add, any_negative, gather, lesser, load, multiply, store, zeros
+from ontology.geometry.kernels.lanes import (
+    add,
+    any_negative,
+    fetch,
+    gather,
+    lesser,
+    load,
+    multiply,
+    store,
+    zeros,
+)
 
 __all__ = [
     "EDGE",
@@ -31,6 +42,7 @@ Integers = NDArray[np.int64]
 Records = NDArray[np.void]
 
 STRANDS = 16
+_AHEAD = 2  # rows between the one that is read and the one that is fetched
 SMALLEST_TOTAL, LARGEST_TOTAL = 1e-150, 1e150  # other rows are refused by the caller
 
 
@@ -73,7 +85,7 @@ class Tables(NamedTuple):
     vertex: Records
     edge: Records
     height: Floats
-    first: Integers
+    first: NDArray[np.int32]
 
 
 @compiled
@@ -189,42 +201,6 @@ def _descend(
 
 
 @compiled
-def _push(keys: Floats, items: Integers, size: int, key: float, item: int) -> None:
-    # into a binary heap, smallest key first
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if keys[up] <= key:
-            break
-        keys[at] = keys[up]
-        items[at] = items[up]
-        at = up
-    keys[at] = key
-    items[at] = item
-
-
-@compiled
-def _pop(keys: Floats, items: Integers, size: int) -> None:
-    # takes the first of `size` entries away
-    key = keys[size - 1]
-    item = items[size - 1]
-    at = 0
-    while True:
-        down = 2 * at + 1
-        if down >= size - 1:
-            break
-        if down + 1 < size - 1 and keys[down + 1] < keys[down]:
-            down += 1
-        if keys[down] >= key:
-            break
-        keys[at] = keys[down]
-        items[at] = items[down]
-        at = down
-    keys[at] = key
-    items[at] = item
-
-
-@compiled
 def find_finalists(
     rows: NDArray[Any],
     tables: Tables,
@@ -253,7 +229,11 @@ def find_finalists(
     pool = np.empty(top + 2)  # a heap of minus the upper bounds of the lowest groups, enough for `top` labels
     pool_count = np.empty(top + 2, np.int64)
     n_pairs = 0
+    n_observed = rows.shape[1]
+    flat = rows.reshape(-1)
     for sample in range(len(rows)):
+        for i in range(0, n_observed, 16):  # columns stand in any order: no processor foresees which
+            fetch(flat, (sample + _AHEAD) * n_observed + i)
         negative = _run(
             rows[sample], tables.order, tables.label_depth, weight, moment, weight_before, moment_before
         )
@@ -279,7 +259,7 @@ def find_finalists(
         bound = np.inf  # the `top` best labels are no higher
         while n_open > 0 and keys[0] <= bound:
             item = items[0]
-            _pop(keys, items, n_open)
+            pop(keys, items, n_open)
             n_open -= 1
             visited[n_visited] = item
             n_visited += 1
@@ -296,12 +276,12 @@ def find_finalists(
                     upper = f + h * (2 * s + h * (1 + margin)) + room
                     if upper >= bound:
                         break
-                    _push(pool, pool_count, n_pool, -upper, tables.first[g + 1] - tables.first[g])
+                    push(pool, pool_count, n_pool, -upper, tables.first[g + 1] - tables.first[g])
                     n_held += tables.first[g + 1] - tables.first[g]
                     n_pool += 1
                     while n_held - pool_count[0] >= top:
                         n_held -= pool_count[0]
-                        _pop(pool, pool_count, n_pool)
+                        pop(pool, pool_count, n_pool)
                         n_pool -= 1
                     if n_held >= top:
                         bound = -pool[0]
@@ -324,7 +304,7 @@ def find_finalists(
                     before[n_pushed] = v
                     value[n_pushed] = f_up
                     mean[n_pushed] = s_up
-                    _push(keys, items, n_open, key, n_pushed)
+                    push(keys, items, n_open, key, n_pushed)
                     n_pushed += 1
                     n_open += 1
             for e in range(here.begin, here.end):
@@ -347,7 +327,7 @@ def find_finalists(
                     before[n_pushed] = v
                     value[n_pushed] = f_down
                     mean[n_pushed] = s_down
-                    _push(keys, items, n_open, key, n_pushed)
+                    push(keys, items, n_open, key, n_pushed)
                     n_pushed += 1
                     n_open += 1
         for i in range(n_visited):

@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from ontology.geometry.kernels.jit import compiled
-from ontology.geometry.kernels.lanes import DOUBLES, Emitter, places
+from ontology.geometry.kernels.lanes import DOUBLES, Emitter, fetch, places
 
 __all__ = ["CLEAR", "CROWDED", "REFUSED", "STRIDE", "find_lowest"]
 
@@ -184,21 +184,6 @@ def _gather(_: Any, out: Any, to: Any, weights: Any, start: Any, columns: Any, a
     return types.void(out, to, weights, start, columns, at), emit
 
 
-def _fetch(_: Any, array: Any, at: Any) -> Emitter:
-    """Have ``array[at]`` brought near; it may lie behind the end."""
-
-    def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        place = builder.gep(_data(context, builder, signature.args[0], given[0]), [given[1]])
-        place = builder.bitcast(place, ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
-        fetch = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
-        builder.call(fetch, [place, *(ir.Constant(number, i) for i in (0, 3, 1))])
-        return context.get_dummy_value()
-
-    return types.void(array, at), emit
-
-
 def _store_running(_: Any, out: Any, index: Any, sums: Any, before: Any) -> Emitter:
     """Write what lies before each of 8 blocks, `before` the first of them, and return what lies behind."""
 
@@ -254,7 +239,6 @@ def _copy(_: Any, out: Any, at: Any, weights: Any, start: Any, count: Any) -> Em
 block_sums: Any = intrinsic(_block_sums)
 before: Any = intrinsic(_before)
 copy: Any = intrinsic(_copy)
-fetch: Any = intrinsic(_fetch)
 gather: Any = intrinsic(_gather)
 store_running: Any = intrinsic(_store_running)
 no_signs: Any = intrinsic(_no_signs)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ontology.errors import MissingExtraError
 
-__all__ = ["Compilation"]
+__all__ = ["Compilation", "Decision"]
+
+Decision = Callable[[NDArray[Any]], NDArray[np.int64] | None]
+"""Takes rows as a model emits them and returns the label of each, or None for rows that are to be scored.
+
+Rows are float32 or float64 of shape (n_samples, n_observed), C-contiguous, aligned and writable: every other
+kind of array would be compiled for once more. None is said of rows that may break a rule."""
 
 _WORTH_COMPILING = 1 << 14
 

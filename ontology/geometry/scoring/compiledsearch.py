@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +13,50 @@ from ontology.geometry.kernels import scoring
 from ontology.geometry.kernels.plainsums import sums_of_groups
 from ontology.geometry.scoring.hanging import Hanging
 from ontology.geometry.scoring.treesearch import MOST_PAIRS, Observed, Pairs, search_margin
-from ontology.geometry.ties import refuse_bad_rows
+from ontology.geometry.ties import FrechetResult, refuse_bad_rows
 
-__all__ = ["CompiledBatch"]
+__all__ = ["CompiledBatch", "SearchDecision"]
 
 _SPARE_PAIRS = 1 << 13
+_BATCH_ENTRIES = 1 << 20
 
-_Measures = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
-"""Depth in the tree, turn, and low and high of the vertex of each group."""
 
-_TABLES: WeakKeyDictionary[Hanging, scoring.Tables] = WeakKeyDictionary()
-_MEASURES: WeakKeyDictionary[Hanging, _Measures] = WeakKeyDictionary()
+@dataclass(frozen=True)
+class _Prepared:
+    """What is made once of observed labels and what hangs around them.
+
+    Attributes
+    ----------
+    tables : Tables
+    depth : ndarray of shape (n_groups,)
+        Depth of each group in the tree.
+    low, high : ndarray of shape (n_groups,), dtype=int32
+        Of the vertex on which it hangs.
+    column : ndarray of shape (n_observed,), dtype=uint32
+        Of each observed label in preorder.
+    """
+
+    tables: scoring.Tables
+    depth: NDArray[np.float64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    column: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, observed: Observed, hanging: Hanging) -> _Prepared:
+        """Return it, made on first use."""
+        known: _Prepared | None = hanging.prepared.get("compiled")
+        if known is None:
+            hull = observed.hull
+            on = np.repeat(np.arange(len(hull.vertex)), np.diff(hanging.begin))
+            known = hanging.prepared["compiled"] = cls(
+                _tables(observed, hanging),
+                observed.tree.depth_at(hanging.position),
+                hull.low[on].astype(np.int32),
+                hull.high[on].astype(np.int32),
+                observed.by_preorder.astype(np.uint32),
+            )
+        return known
 
 
 class CompiledBatch:
@@ -50,67 +84,116 @@ class CompiledBatch:
         WeightError
             For rows that break the rule of `check_weights`.
         """
-        skeleton, n_samples = self._observed.skeleton, len(self._rows)
-        margin = search_margin(self._observed.hull, len(self._observed.at))
-        most = n_samples + _SPARE_PAIRS
-        total = np.empty(n_samples)
-        while True:
-            sample, group = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-            found = scoring.find_finalists(
-                self._rows,
-                _tables(self._observed, hanging),
-                margin,
-                margin * skeleton.reach**2,
-                top,
-                total,
-                sample,
-                group,
-            )
-            if found >= 0:
-                if not (total.min() >= scoring.SMALLEST_TOTAL and total.max() <= scoring.LARGEST_TOTAL):
-                    refuse_bad_rows(self._given, total, self._first)
-                return sample[:found], group[:found]
-            if n_samples > 1 and most > MOST_PAIRS:
-                return None
-            most *= 8
+        found, total = _searched(
+            self._rows, self._observed, _Prepared.of(self._observed, hanging).tables, top
+        )
+        if found is not None and not _fair(total):
+            refuse_bad_rows(self._given, total, self._first)
+        return found
 
     def sums(
         self, hanging: Hanging, sample: NDArray[np.int64], group: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the plain sum of each (sample, group) pair; measures each group's distances once."""
         observed, total = self._observed, np.empty(len(group))
+        known = _Prepared.of(observed, hanging)
         sums_of_groups(
             self._rows,
             sample,
             group,
             np.argsort(group, kind="stable"),
-            *_measures(observed, hanging),
+            known.depth,
+            hanging.meet,
+            known.low,
+            known.high,
             observed.label_depth,
             observed.gap,
-            observed.by_preorder.astype(np.uint32),
+            known.column,
             total,
         )
         return total
 
 
+class SearchDecision:
+    """Takes decisions on rows as a model emits them.
+
+    Most rows have one finalist, a group of labels with the same distances: its first label answers, and no
+    distance is measured. Rows with several finalists are scored.
+
+    Parameters
+    ----------
+    observed : Observed
+    hanging : Hanging
+        All labels that may answer.
+    order : ndarray of shape (n_observed,), dtype=int64, or None
+        Column of the model for each observed label; None where they are in order.
+    score : callable
+        Scores rows whose columns are in order.
+    """
+
+    def __init__(
+        self,
+        observed: Observed,
+        hanging: Hanging,
+        order: NDArray[np.int64] | None,
+        score: Callable[[NDArray[Any]], FrechetResult],
+    ) -> None:
+        self._observed, self._order, self._score = observed, order, score
+        self._tables = _Prepared.of(observed, hanging).tables
+        if order is not None:
+            self._tables = self._tables._replace(order=order.astype(np.uint32)[self._tables.order])
+        self._label = hanging.label[hanging.first[:-1]].astype(np.int64)
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
+        """Return the label of each row that `RestrictedTreeScorer.score` returns; see `Decision`."""
+        index = np.empty(len(rows), dtype=np.int64)
+        step = max(1, _BATCH_ENTRIES // rows.shape[1])
+        for start in range(0, len(rows), step):
+            part = rows[start : start + step]
+            found, total = _searched(part, self._observed, self._tables, 1)
+            if found is None or not _fair(total):
+                return None
+            index[start : start + step] = self._decided(part, *found)
+        return index
+
+    def _decided(
+        self, rows: NDArray[Any], sample: NDArray[np.int64], group: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        if len(sample) == len(rows):  # each row has one at least
+            return self._label.take(group)
+        index = np.empty(len(rows), dtype=np.int64)
+        index[sample] = self._label.take(group)
+        several = np.flatnonzero(np.bincount(sample) > 1)
+        if len(several):
+            some = rows[several] if self._order is None else rows[several[:, None], self._order]
+            index[several] = self._score(some).index
+        return index
+
+
+def _searched(
+    rows: NDArray[Any], observed: Observed, tables: scoring.Tables, top: int
+) -> tuple[Pairs | None, NDArray[np.float64]]:
+    """Return the finalists of rows, None where they are too many to hold, and the total of each row."""
+    margin = search_margin(observed.hull, len(observed.at))
+    most, total = len(rows) + _SPARE_PAIRS, np.empty(len(rows))
+    while True:
+        sample, group = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+        found = scoring.find_finalists(
+            rows, tables, margin, margin * observed.skeleton.reach**2, top, total, sample, group
+        )
+        if found >= 0:
+            return (sample[:found], group[:found]), total
+        if len(rows) > 1 and most > MOST_PAIRS:
+            return None, total
+        most *= 8
+
+
+def _fair(total: NDArray[np.float64]) -> bool:
+    """Whether every row that has these totals was searched."""
+    return bool(total.min() >= scoring.SMALLEST_TOTAL and total.max() <= scoring.LARGEST_TOTAL)
+
+
 def _tables(observed: Observed, hanging: Hanging) -> scoring.Tables:
-    tables = _TABLES.get(hanging)
-    if tables is None:
-        tables = _TABLES[hanging] = _made(observed, hanging)
-    return tables
-
-
-def _measures(observed: Observed, hanging: Hanging) -> _Measures:
-    """Return what is measured of each group."""
-    measures = _MEASURES.get(hanging)
-    if measures is None:
-        on = np.repeat(np.arange(len(hanging.nearest)), np.diff(hanging.begin))
-        depth = observed.tree.depth[hanging.position]
-        measures = _MEASURES[hanging] = depth, hanging.meet, observed.hull.low[on], observed.hull.high[on]
-    return measures
-
-
-def _made(observed: Observed, hanging: Hanging) -> scoring.Tables:
     skeleton, hull = observed.skeleton, observed.hull
     n_observed = len(observed.at)
     length = n_observed // scoring.STRANDS + 1

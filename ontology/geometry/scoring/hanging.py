@@ -8,7 +8,8 @@ once, however many labels it holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,28 +81,31 @@ class Hanging:
         The groups on vertex v are ``begin[v], ..., begin[v + 1] - 1``, by height.
     height : ndarray of shape (n_groups,)
         Distance of a group's labels from the hull.
-    position : ndarray of shape (n_groups,), dtype=int64
+    position : ndarray of shape (n_groups,), dtype=int32
         Where one of the group's labels stands in the tree.
     meet : ndarray of shape (n_groups,)
         Depth in the tree of the vertex where the way from a group's labels to the hull turns downwards.
-    first : ndarray of shape (n_groups + 1,), dtype=int64
+    first : ndarray of shape (n_groups + 1,), dtype=int32
         The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
-    label : ndarray of shape (n_labels,), dtype=int64
+    label : ndarray of shape (n_labels,), dtype=int32
         The caller's numbers of the labels.
     nearest, below, above : ndarray of shape (n_hull,)
         Distance from a vertex to the nearest allowed label, and to the nearest that hangs below it or on it;
         and from its parent to the nearest that does not. Infinite where there is none.
+    prepared : dict
+        What a compiled search makes of it, once.
     """
 
     begin: NDArray[np.int64]
     height: NDArray[np.float64]
-    position: NDArray[np.int64]
+    position: NDArray[np.int32]
     meet: NDArray[np.float64]
-    first: NDArray[np.int64]
-    label: NDArray[np.int64]
+    first: NDArray[np.int32]
+    label: NDArray[np.int32]
     nearest: NDArray[np.float64]
     below: NDArray[np.float64]
     above: NDArray[np.float64]
+    prepared: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -115,8 +119,8 @@ class Hanging:
         """
         on, meet = _projection(tree, hull)
         on, meet = on[positions], meet[positions]
-        depth = tree.depth[positions]
-        height = (depth - meet) + (tree.depth[hull.vertex[on]] - meet)
+        depth = tree.depth_at(positions)
+        height = (depth - meet) + (tree.depth_at(hull.vertex[on]) - meet)
         by = np.lexsort((numbers, meet, depth, height, on))
         on, meet, depth, height = on[by], meet[by], depth[by], height[by]
         new = np.ones(len(by), dtype=bool)
@@ -126,15 +130,15 @@ class Hanging:
         return cls(
             begin,
             height[leads],
-            positions[by][leads],
+            positions[by][leads].astype(np.int32),
             meet[leads],
-            np.append(leads, len(by)),
-            numbers[by],
+            np.append(leads, len(by)).astype(np.int32),
+            numbers[by].astype(np.int32),
             *_nearest(hull, begin, height[leads]),
         )
 
     @property
-    def count(self) -> NDArray[np.int64]:
+    def count(self) -> NDArray[np.int32]:
         """Number of labels of each group."""
         return np.diff(self.first)
 
@@ -145,16 +149,16 @@ def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArra
     In preorder, what hangs below a vertex of the hull stands behind the child through which it hangs, without
     a vertex of the hull between: the last of these marks before a position is its own.
     """
-    top = int(hull.vertex[0])
+    depth, parent, top = tree.depth, tree.parent, int(hull.vertex[0])
     end = int(tree.end[top])
     on_hull = np.full(len(tree), -1, dtype=np.int64)
     on_hull[hull.vertex] = np.arange(len(hull.vertex))
-    on = np.where(on_hull >= 0, on_hull, on_hull[tree.parent])  # known for the marks, -1 behind them
+    on = np.where(on_hull >= 0, on_hull, on_hull[parent])  # known for the marks, -1 behind them
     last = np.maximum.accumulate(np.where(on[top:end] >= 0, np.arange(top, end), -1))
     on[top:end] = on[last]
     on[:top] = on[end:] = 0
-    meet = tree.depth[hull.vertex[on]]
-    above = tree.depth[tree.parent]
+    meet = depth[hull.vertex[on]]
+    above = depth[parent]
     # outside, the way turns at the meeting point with vertex 0: the least depth of a parent on the way
     meet[:top] = np.minimum.accumulate(above[1 : top + 1][::-1])[::-1]
     if end < len(tree):

@@ -86,9 +86,10 @@ class HullScorer(DenseScorer):
         if len(positions) == len(tree):
             return None
         # R is at most the diameter of the hull, twice the greatest depth below its first vertex
-        reach = 2 * float((tree.depth[positions] - tree.depth[positions[0]]).max())
-        shortest = float((tree.depth - tree.depth[tree.parent])[1:].min())  # as distances have it
-        if shortest <= _DISTINCT * float(tree.depth.max()) or self.beta * np.log(shortest) < _SMALLEST_LOG:
+        depth = tree.depth
+        reach = 2 * float((depth[positions] - depth[positions[0]]).max())
+        shortest = float((depth - depth[tree.parent])[1:].min())  # as distances have it
+        if shortest <= _DISTINCT * float(depth.max()) or self.beta * np.log(shortest) < _SMALLEST_LOG:
             return None
         factor = self.beta * np.log1p(shortest / 2 / reach) if reach else np.inf
         if factor <= 4 * TIE_RELATIVE + 16 * (self.n_observed + 64) * 2.0**-53:

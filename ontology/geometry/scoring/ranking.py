@@ -108,15 +108,15 @@ def ranked(
 
 
 def ranked_groups(
-    first: NDArray[np.int64], label: NDArray[np.int64], finalists: Finalists, top: int
+    first: NDArray[np.integer], label: NDArray[np.integer], finalists: Finalists, top: int
 ) -> Ranked:
     """Return what `ranked` does for finalists that are groups of labels with one plain sum.
 
     Parameters
     ----------
-    first : ndarray of shape (n_groups + 1,), dtype=int64
+    first : ndarray of shape (n_groups + 1,), dtype=int32 or int64
         The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
-    label : ndarray of int64
+    label : ndarray of int32 or int64
     finalists : Finalists
         Groups, in any order, which hold at least `top` labels for every sample.
     top : int
@@ -125,9 +125,9 @@ def ranked_groups(
     sample, group, total = finalists
     count = first[group + 1] - first[group]
     if top == 1 and (sample == np.arange(len(sample))).all():  # one finalist each: nothing to compare
-        return label[first[group]][:, None], total[:, None], count
+        return label[first[group]].astype(np.int64)[:, None], total[:, None], count
     shown = np.minimum(count, top)  # labels of one group have one value: they rank one after the other
-    listed = label[spans(first[group], shown)]
+    listed = label[spans(first[group], shown)].astype(np.int64)
     counted = np.zeros(len(listed), dtype=np.int64)
     counted[np.cumsum(shown) - shown] = count
     sample, total = np.repeat(sample, shown), np.repeat(total, shown)
@@ -135,7 +135,7 @@ def ranked_groups(
     return ranked(sample[by], listed[by], total[by], top, counted[by])
 
 
-def spans(begin: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
+def spans(begin: NDArray[np.integer], count: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return ``begin[0], ..., begin[0] + count[0] - 1, begin[1], ...``, one span after the other.
 
     >>> spans(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist()

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ontology.errors import InputError
 from ontology.geometry.arguments import index_array, refuse_other_than
-from ontology.geometry.scoring.compilation import Compilation
+from ontology.geometry.scoring.compilation import Compilation, Decision
 from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
 from ontology.geometry.scoring.hanging import Hanging
 from ontology.geometry.scoring.ranking import (
@@ -54,10 +54,10 @@ class RestrictedTreeScorer:
 
     Notes
     -----
-    Preparation is O(n_points + n_labels log n_labels) time; memory is at most 64 bytes for each label, 8
-    where many hang on one vertex at one depth, and 200 for each vertex between observed labels. A sample
-    visits a handful of vertices; where thousands of distances are too near for float64 to tell apart it
-    visits them all, and is still exact.
+    Preparation is O(n_points + n_labels log n_labels) time; memory is 4 bytes for each label, 48 for each
+    group of labels that hang on one vertex at one depth, and 300 for each vertex between observed labels. A
+    sample visits a handful of vertices; where thousands of distances are too near for float64 to tell apart
+    it visits them all, and is still exact.
 
     Examples
     --------
@@ -111,6 +111,25 @@ class RestrictedTreeScorer:
         batches = self._decided(given, hanging, top)
         return gathered(len(given), top, ((of, _ranked(hanging, *found, top)) for of, found in batches))
 
+    def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
+        """Return what takes the decisions of `score` on rows as they are; None where nothing is compiled yet.
+
+        Parameters
+        ----------
+        order : ndarray of shape (n_observed,), dtype=int64, optional
+            Column of those rows for each observed label; the same as for `score` by default.
+
+        Returns
+        -------
+        decision : callable, or None
+            See `ontology.geometry.scoring.compiledsearch.SearchDecision`.
+        """
+        module = self._compilation.module(0)
+        if module is None:
+            return None
+        decision: Decision = module.SearchDecision(self._observed, self._hanging, order, self.score)
+        return decision
+
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
         given = shaped_weights(weights, self.n_observed)
@@ -118,7 +137,7 @@ class RestrictedTreeScorer:
         hanging = self._hanging
         ((_, (_, group, total)),) = self._decided(given, hanging, 1)
         among = group[tied(total)]
-        return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])])
+        return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])]).astype(np.int64)
 
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the Fréchet variance of every allowed label, from distance rows made on the fly."""
@@ -130,7 +149,8 @@ class RestrictedTreeScorer:
 
     def _hang(self, labels: NDArray[np.int64]) -> Hanging:
         space = self._space
-        points = labels if space.allowed is None else space.allowed[labels]
+        allowed = space.allowed
+        points = labels if allowed is None else allowed[labels]
         return Hanging.of(space.tree, self._observed.hull, space.tree.positions(points), labels)
 
     def _decided(self, given: NDArray[Any], hanging: Hanging, top: int) -> Iterator[tuple[slice, Finalists]]:

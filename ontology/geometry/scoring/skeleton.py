@@ -18,6 +18,8 @@ __all__ = ["Factors", "RunningMoments", "Skeleton"]
 _BLOCK_BITS = 3
 _BLOCK = 1 << _BLOCK_BITS
 _WITHIN = np.arange(_BLOCK)[:, None]
+_BEFORE = (np.arange(_BLOCK) > _WITHIN).astype(np.float64)
+"""Column k: 1 for the first k labels of a block."""
 
 
 @dataclass(frozen=True)
@@ -28,24 +30,21 @@ class Factors:
     ----------
     block : ndarray of shape (n_blocks, 2, _BLOCK)
         One (weight) and depth (moment) of each label of a block, in preorder; the last block is padded.
-    weight, moment : ndarray of shape (_BLOCK, n_observed + 1)
-        Column k: the same for the labels of the block that holds k, 0 from label k on.
+    depth : ndarray of shape (n_blocks * _BLOCK,)
+        Depth of each label.
     """
 
     block: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    moment: NDArray[np.float64]
+    depth: NDArray[np.float64]
 
     @classmethod
     def of(cls, depth: NDArray[np.float64]) -> Factors:
         """Build the factors of labels at `depth`, in preorder."""
-        position = np.arange(len(depth) + 1)
         block = np.ones((len(depth) // _BLOCK + 1, 2, _BLOCK))
         padded = np.zeros(len(block) * _BLOCK)
         padded[: len(depth)] = depth
         block[:, 1] = padded.reshape(-1, _BLOCK)
-        weight = (position % _BLOCK > _WITHIN).astype(np.float64)
-        return cls(block, weight, weight * block[position // _BLOCK, 1].T)
+        return cls(block, padded)
 
 
 class RunningMoments:
@@ -88,11 +87,12 @@ class RunningMoments:
         """Return weight and moment of the labels before `position`, each for one sample."""
         block = position >> _BLOCK_BITS
         found: NDArray[np.complex128] = self._blocks.take(sample * self._n_blocks + block)
-        first = (block << _BLOCK_BITS) * self._n_samples + sample
+        start = block << _BLOCK_BITS
+        first = start * self._n_samples + sample
         weight = self._columns.take(first + self._within, mode="clip")  # past the last label: factor 0
-        moment = self._factors.moment.take(position, axis=1)
+        weight *= _BEFORE.take(position - start, axis=1)
+        moment = self._factors.depth.take(start + _WITHIN)
         moment *= weight
-        weight *= self._factors.weight.take(position, axis=1)
         found.real += weight.sum(axis=0)
         found.imag += moment.sum(axis=0)
         return found
@@ -144,15 +144,15 @@ class Skeleton:
         nodes = np.unique(np.concatenate([nodes, _meeting(tree, nodes)]))
         parent = np.searchsorted(nodes, _meeting(tree, nodes))  # of every node but the first
         n_nodes = len(nodes)
-        depth = tree.depth[nodes] - tree.depth[nodes[0]]
+        top, tree_end, node_depth = int(nodes[0]), tree.end, tree.depth_at(nodes)
         length = np.zeros(n_nodes)
-        length[1:] = tree.depth[nodes[1:]] - tree.depth[nodes[parent]]
+        length[1:] = node_depth[1:] - node_depth[parent]
         by_parent = np.argsort(parent, kind="stable")
 
         n_before = np.zeros(len(tree) + 1, dtype=np.int64)
         np.cumsum(np.bincount(labels, minlength=len(tree)), out=n_before[1:])
-        top, end = int(nodes[0]), int(tree.end[nodes[0]])
-        inside = n_before[tree.end[top:end]] > n_before[top:end]
+        end = int(tree_end[top])
+        inside = n_before[tree_end[top:end]] > n_before[top:end]
         chain = np.flatnonzero(inside) + top
         chain_last = np.searchsorted(chain, nodes)
         # what lies between a node and its parent node stands before it without a gap: the way down is the
@@ -163,18 +163,18 @@ class Skeleton:
         hangs_on_node[0] = True
         starts = np.flatnonzero(hangs_on_node)
         return cls(
-            depth=depth,
+            depth=node_depth - node_depth[0],
             length=length,
             low=n_before[nodes],
-            high=n_before[tree.end[nodes]],
+            high=n_before[tree_end[nodes]],
             begin=np.searchsorted(parent[by_parent], np.arange(n_nodes + 1)),
             child=by_parent + 1,
             chain=chain,
             chain_first=starts[np.searchsorted(starts, chain_last, side="right") - 1],
             chain_last=chain_last,
-            chain_depth=tree.depth[chain] - tree.depth[top],
-            label_depth=tree.depth[labels] - tree.depth[top],
-            reach=2 * float(depth.max()),
+            chain_depth=tree.depth_at(chain) - node_depth[0],
+            label_depth=tree.depth_at(labels) - node_depth[0],
+            reach=2 * float((node_depth - node_depth[0]).max()),
         )
 
     def descend(

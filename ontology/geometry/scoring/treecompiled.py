@@ -139,7 +139,7 @@ class CompiledTreeBatch:
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Return the plain sum of each sample at its place."""
         observed, total = self._observed, np.empty(len(place))
-        depth = observed.tree.depth[observed.skeleton.chain]  # on the hull, where the ways to all labels turn
+        depth = observed.tree.depth_at(observed.skeleton.chain)  # where the ways to all labels turn
         sums_of_groups(
             self._rows,
             np.arange(len(place)) if sample is None else sample,
@@ -147,8 +147,8 @@ class CompiledTreeBatch:
             np.argsort(place, kind="stable"),
             depth,
             depth,
-            observed.hull.low,
-            observed.hull.high,
+            observed.hull.low.astype(np.int32),
+            observed.hull.high.astype(np.int32),
             observed.label_depth,
             observed.gap,
             observed.by_preorder.astype(np.uint32),

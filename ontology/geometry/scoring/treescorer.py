@@ -18,7 +18,6 @@ bound, and decided by the plain sum (see `ontology.geometry.ties`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ontology.errors import InputError
 from ontology.geometry.arguments import index_array, refuse_other_than
-from ontology.geometry.scoring.compilation import Compilation
+from ontology.geometry.scoring.compilation import Compilation, Decision
 from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
 from ontology.geometry.scoring.ranking import check_choice, check_one_row
 from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
@@ -43,10 +42,7 @@ from ontology.geometry.ties import (
     tied,
 )
 
-__all__ = ["Decision", "TreeScorer"]
-
-Decision = Callable[[NDArray[Any]], NDArray[np.int64] | None]
-"""Takes rows and returns the label of each, or None for rows that `TreeScorer.score` is to look at."""
+__all__ = ["TreeScorer"]
 
 _BATCH_ENTRIES = 1 << 20
 _ROWS_OF_A_CALL = 50  # rows that take as long as a call without any, in numpy
@@ -206,14 +202,14 @@ class TreeScorer:
     @cached_property
     def _nearest(self) -> NDArray[np.float64]:
         """Length of the shortest edge at each vertex of the chain, or less where none is too short."""
-        tree, chain = self._space.tree, self._observed.skeleton.chain
-        length = tree.depth - tree.depth[tree.parent]  # as distances have it: far from the root, perhaps 0
+        chain, parent, depth = self._observed.skeleton.chain, self._space.tree.parent, self._space.tree.depth
+        length = depth - depth[parent]  # as distances have it: far from the root, perhaps 0
         length[0] = np.inf
         least = float(length.min())
         if least * least > tie_slack(self._observed):
             return np.full(len(chain), least)
         nearest = length.copy()
-        np.minimum.at(nearest, tree.parent[1:], length[1:])
+        np.minimum.at(nearest, parent[1:], length[1:])
         return nearest[chain]
 
     def _neighbourhood(self, row: NDArray[Any], place: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -242,12 +238,13 @@ class TreeScorer:
         return found, total
 
     def _neighbours(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
-        begin, children = self._children
+        parent, begin, children = self._links
         below = [children[begin[v] : begin[v + 1]] for v in vertices.tolist()]
-        return np.concatenate([self._space.tree.parent[vertices], *below])
+        return np.concatenate([parent[vertices], *below])
 
     @cached_property
-    def _children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _links(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Parents, and children one after the other: made where edges are so short that labels crowd."""
         parent = self._space.tree.parent
         by_parent = np.argsort(parent[1:], kind="stable") + 1
-        return np.searchsorted(parent[by_parent], np.arange(len(parent) + 1)), by_parent
+        return parent, np.searchsorted(parent[by_parent], np.arange(len(parent) + 1)), by_parent

@@ -88,7 +88,7 @@ class Observed:
     @cached_property
     def label_depth(self) -> NDArray[np.float64]:
         """Depth in the tree of each label, in preorder; shape (n_observed,)."""
-        return self.tree.depth[self.ascending]
+        return self.tree.depth_at(self.ascending)
 
     @cached_property
     def gap(self) -> NDArray[np.float64]:
@@ -158,7 +158,7 @@ class NumpyBatch:
         for start in range(0, len(by), step):
             part = by[start : start + step]
             distinct, which = np.unique(group[part], return_inverse=True)
-            powered = powers(tree.distances(at, hanging.position[distinct]), 2)
+            powered = powers(tree.distances(at, hanging.position[distinct].astype(np.int64)), 2)
             total[part] = plain_sums(columns.take(sample[part], axis=1), powered, which)
         return total
 

@@ -105,7 +105,8 @@ def best_purchase(
     hung = RootedTree(parent)
     inside = np.zeros(len(tree), dtype=bool)
     inside[hung.positions(tree.points(reached))] = True
-    bought = _kernels().tree_knapsack(hung.parent, hung.end, inside, cost[hung.points(np.arange(len(hung)))], budget)
+    costs = cost[hung.points(np.arange(len(hung)))]
+    bought = _kernels().tree_knapsack(hung.parent, hung.end, inside, costs, budget)
     return np.sort(hung.points(bought))
 
 
