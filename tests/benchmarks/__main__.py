@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.bench_overhead import CHILDREN
-from tests.benchmarks.pages import MEASURED, PAGE, PARTS, render
+from tests.benchmarks.pages import MEASURED, PAGE, PARTS, curvepicture, render
+from tests.benchmarks.pages import measured as kept
 from tests.services import Neo4jServer, PostgresServer, RedisServer
 
 PINNED = "OPENBLAS_CORETYPE"
@@ -124,7 +125,7 @@ def main() -> None:
         runs = measure(part)
         (MEASURED / f"{part}.json").write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(render(), encoding="utf-8")
-    print(f"wrote {PAGE}")
+    print(f"wrote {PAGE} and {curvepicture.draw(kept('scoring_curves'))}")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
     python -m tests.benchmarks.bench_restricted_scoring [--samples 1024] [--observed 1000]
 
 Graph, rows of probabilities and the fused dense path are those of `bench_tree_scoring`; only leaves may be
-answers. Compiled and numpy-only search are timed; both are checked against `DenseScorer` before that, index,
-value and number of ties. Prints one JSON document.
+answers. Timed are decisions (index and ties) compiled, and scores (those and the values at them) compiled
+and in numpy alone; all are checked against `DenseScorer` before that, scores in index, value and number of
+ties. Prints one JSON document.
 """
 
 from __future__ import annotations
@@ -46,6 +47,12 @@ def measure(space: TreeSpace, n_observed: int, n_samples: int, kind: str) -> dic
             assert (a.n_tied == b.n_tied).all()
         taken[name] = statistics.median(seconds(lambda s=scorer: s.score(weights), 15))
         top = statistics.median(seconds(lambda s=scorer: s.score(weights, TOP), 5))
+        if compiled:
+            decide = scorer.decision()
+            assert decide is not None
+            assert (decide(weights) == scorer.score(weights).index).all()
+            taken["decisions"] = statistics.median(seconds(lambda d=decide: d(weights), 40))
+            document["decisions_ms"] = round(1e3 * taken["decisions"], 2)
         document[f"{name}_ms"] = round(1e3 * taken[name], 2)
         document[f"{name}_top_{TOP}_ms"] = round(1e3 * top, 2)
     whole = scorer.score(weights)
@@ -54,6 +61,7 @@ def measure(space: TreeSpace, n_observed: int, n_samples: int, kind: str) -> dic
     return document | {
         "dense_ms": round(1e3 * baseline, 1),
         "dense_gflops": round(2.0 * distances.size * n_samples / baseline / 1e9, 1),
+        "ratio_decisions": round(baseline / taken["decisions"], 1),
         "ratio_compiled": round(baseline / taken["compiled"], 1),
         "ratio_numpy": round(baseline / taken["numpy"], 1),
         "distinct_answers": len(np.unique(whole.index)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.benchmarks import (
     bench_tree_scoring,
 )
 from tests.benchmarks.graphs import category_graph, taxonomy_tree
-from tests.benchmarks.pages import curves, scoring
+from tests.benchmarks.pages import curvepicture, curves, scoring
 from tests.benchmarks.pages.section import Run, Section
 
 SMALL = ["--samples", "40", "--observed", "60"]
@@ -57,6 +58,24 @@ def test_a_small_run_fills_its_page(
     assert "| goal | wanted |" in text or bench is bench_tree_scoring
     for n_labels in {point["n_labels"] for point in document.get("points", [])}:
         assert f"| {n_labels} | " in text
+
+
+def test_the_picture_has_a_line_for_each_way_that_was_measured(tmp_path: Path) -> None:
+    def drawn(ways: tuple[str, ...]) -> str:
+        points = [
+            {"n_labels": 900, "n_observed": 40, "n_samples": b}
+            | dict.fromkeys(curves.WAYS + curves.BESIDE)
+            | {way: 0.1 * b for way in ways}
+            for b in (20, 1)
+        ]
+        points += [points[0] | {"n_labels": 300}, points[0] | {"n_observed": 7}]
+        run = {"document": {"points": points}}
+        return curvepicture.draw([run], tmp_path / "curves.svg").read_text(encoding="utf-8")
+
+    picture = drawn(("tree", "naive"))
+    assert [picture.count(f">{way}</text>") for way in ("tree", "naive", "torch")] == [3, 3, 0]
+    assert picture == drawn(("tree", "naive"))
+    assert picture != drawn(("tree", "leaves"))
 
 
 def test_what_an_adapter_holds_is_counted_once_and_without_keys() -> None:

@@ -258,10 +258,10 @@ class _Sieve:
         above = (smallest.astype(np.float64) + absolute) / (1 - relative)
         self._best = _smallest(np.concatenate([self._best, above]), self._top)
         limit = self.bound() * (1 + relative) + absolute
-        hot = np.flatnonzero(smallest.min(axis=0) <= limit)
-        at, which = np.nonzero(approximate[:, hot] <= limit[hot])
-        least = (approximate[at, hot[which]].astype(np.float64) - absolute) / (1 + relative)
-        self._pairs.append((hot[which], rows[at], least))
+        within = np.flatnonzero(approximate <= _rounded_down(limit, approximate.dtype))
+        at, sample = np.divmod(within, len(limit))
+        least = (approximate.reshape(-1)[within].astype(np.float64) - absolute) / (1 + relative)
+        self._pairs.append((sample, rows[at], least))
         self._n_pairs += len(at)
 
     def _single(self, distances: NDArray[Any], beta: float) -> NDArray[np.float32]:
@@ -302,6 +302,12 @@ class _Sieve:
         kept = least <= self.bound()[sample]
         self._pairs = [(sample[kept], row[kept], least[kept])]
         self._n_pairs = int(kept.sum())
+
+
+def _rounded_down(limit: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return the largest numbers of `dtype` up to `limit`: what is compared with them need not be widened."""
+    nearest = limit.astype(dtype)
+    return np.where(nearest > limit, np.nextafter(nearest, dtype.type(0)), nearest)
 
 
 def _smallest(values: NDArray[Any], top: int) -> NDArray[Any]:

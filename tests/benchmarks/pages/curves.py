@@ -29,7 +29,6 @@ def section(runs: list[Run]) -> Section:
     (run,) = runs
     document = run["document"]
     points, memory, gemm = document["points"], document["memory"], document["gemm"]
-    usual = points[0]
     goals = [
         Goal("the dense path, of the rate of sgemm", DENSE_SHARE, gemm["share"], "x"),
         Goal(
@@ -38,14 +37,9 @@ def section(runs: list[Run]) -> Section:
         Goal("the same, leaves alone allowed", STATE_BYTES, memory["leaves_bytes_per_label"], "bytes"),
     ]
     body = ["; ".join(graph_line(graph) for graph in document["graphs"]) + "."]
+    body.append("![Microseconds for each row over N, K and B](pictures/scoring_curves.svg)")
     for field, name in (("n_labels", "N"), ("n_observed", "K"), ("n_samples", "B")):
-        others = [other for other in ("n_labels", "n_observed", "n_samples") if other != field]
-        if field == "n_labels":  # K follows N where there are few labels
-            others.remove("n_observed")
-        curve = [point for point in points if all(point[other] == usual[other] for other in others)]
-        if field == "n_labels":
-            curve = [point for point in curve if point["n_labels"] != usual["n_labels"] or point is usual]
-        body.append(_curve(name, sorted(curve, key=lambda point: point[field])))
+        body.append(_curve(name, curve_over(points, field)))
     body.append(
         f"Peak memory of {memory['n_samples']:,} rows ({number(memory['rows_mb'])} MB) beyond them: tree "
         f"{number(memory['tree_peak_mb'])} MB, leaves {number(memory['leaves_peak_mb'])} MB, graph "
@@ -55,6 +49,18 @@ def section(runs: list[Run]) -> Section:
         f"where the product alone reaches {gemm['sgemm_gflops']}."
     )
     return Section("Scoring curves", runs, ABOUT, goals, body, PROFILE)
+
+
+def curve_over(points: list[dict[str, Any]], field: str) -> list[dict[str, Any]]:
+    """Return the points that differ in one field from the first, ascending in it."""
+    usual = points[0]
+    others = [other for other in ("n_labels", "n_observed", "n_samples") if other != field]
+    if field == "n_labels":  # K follows N where there are few labels
+        others.remove("n_observed")
+    curve = [point for point in points if all(point[other] == usual[other] for other in others)]
+    if field == "n_labels":
+        curve = [point for point in curve if point["n_labels"] != usual["n_labels"] or point is usual]
+    return sorted(curve, key=lambda point: point[field])
 
 
 def _curve(name: str, points: list[dict[str, Any]]) -> str:

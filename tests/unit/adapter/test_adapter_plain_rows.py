@@ -18,13 +18,13 @@ from ontology.labelgraph import LabelGraph
 N_LABELS, N_OBSERVED = 900, 300
 
 
-def made(**options: Any) -> ScoringAdapter:
+def made(labels: str = "all", **options: Any) -> ScoringAdapter:
     """An adapter on a tree whose model has its columns in an order of its own."""
     rng = np.random.default_rng(1)
     keys = [f"v{i:03d}" for i in range(N_LABELS)]
     pairs = [(keys[i], keys[max(i - int(rng.integers(1, 30)), 0)]) for i in range(1, N_LABELS)]
     observed = [keys[i] for i in rng.permutation(N_LABELS)[:N_OBSERVED]]
-    bundle = build_bundle(LabelGraph.from_edges(pairs), observed, metric="tree")
+    bundle = build_bundle(LabelGraph.from_edges(pairs), observed, metric="tree", labels=labels)
     return Adapter(bundle, sorted(observed, reverse=True), by="key", **options)
 
 
@@ -36,15 +36,16 @@ def outputs(n: int = 21) -> NDArray[np.float32]:
 
 
 def test_the_state_has_a_decision_for_trees_alone() -> None:
-    assert made()._state.decision is not None
-    assert made(beta=1)._state.decision is None
-    star = LabelGraph.from_edges([("a", "r"), ("b", "r")])
-    assert Adapter.from_graph(star, ["a", "b"], labels="leaves")._state.decision is None
+    for labels in ("all", "leaves"):
+        assert made(labels)._state.decision is not None
+        assert made(labels, beta=1)._state.decision is None
+    assert Adapter.from_graph(LabelGraph.grid((3, 3)), ["0,0", "2,2"])._state.decision is None
 
 
+@pytest.mark.parametrize("labels", ["all", "leaves"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f4"])
-def test_arrays_of_any_layout_are_answered_as_lists_are(dtype: Any, tmp_path: Path) -> None:
-    adapter = made()
+def test_arrays_of_any_layout_are_answered_as_lists_are(dtype: Any, labels: str, tmp_path: Path) -> None:
+    adapter = made(labels)
     rows = outputs().astype(dtype)
     expected = adapter.top_k(rows.tolist(), 1)
     still = rows.copy()

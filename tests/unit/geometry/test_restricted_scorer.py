@@ -224,6 +224,38 @@ def test_all_labels_allowed_are_ranked_too() -> None:
         np.testing.assert_array_equal(scorer.variance(rows), dense.variance(rows))
 
 
+def test_decisions_are_the_answers_of_scores_or_left_to_them() -> None:
+    rng = np.random.default_rng(SEED)
+    for length in (None, rng.integers(1, 5, 400).astype(float), 10.0 ** rng.uniform(-12, 0, 400)):
+        space = random_tree(rng, 400, length, deep=False, n_allowed=230)
+        scorer = RestrictedTreeScorer(space, rng.permutation(400)[:67], compiled=True)
+        rows = random_votes(90, 67, rng).astype(np.float32)  # few votes: ties between groups
+        rows[::2] = rng.dirichlet(np.full(67, 0.1), 45)
+        expected = scorer.score(rows)
+        moved = rng.permutation(67)  # the column of each observed label
+        emitted = np.empty_like(rows)
+        emitted[:, moved] = rows
+        for decide, some in ((scorer.decision(), rows), (scorer.decision(moved), emitted)):
+            assert decide is not None
+            np.testing.assert_array_equal(decide(some), expected.index)
+            np.testing.assert_array_equal([decide(row)[0] for row in some[:, None]], expected.index)
+            for bad in (np.nan, np.inf, -0.5):
+                broken = some.copy()
+                broken[11, 3] = bad
+                assert decide(broken) is None
+            assert decide(np.zeros_like(some)) is None
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_a_decision_leaves_floods_of_finalists_to_the_scores() -> None:
+    rng = np.random.default_rng(SEED)
+    length = 10.0 ** rng.uniform(-12, 0, 120)
+    space = random_tree(rng, 120, length, deep=True, n_allowed=90)
+    decide = RestrictedTreeScorer(space, rng.permutation(120)[:9], compiled=True).decision()
+    assert decide is not None
+    assert decide(rng.random((70, 9))) is None
+
+
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(restrictedscorer, "_BATCH_ENTRIES", 100)
