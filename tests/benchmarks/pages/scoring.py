@@ -26,8 +26,9 @@ TREE_PROFILE = """\
 of a compiled decision on rows in canonical order nine tenths are the pass that adds up weights and moments,
 the rest the descent; another order of columns adds the gathering of each row, one load for each number: 0.27
 ms for 1,024 rows of 1,000. To load the place of a column once for two, four or eight rows makes that 0.27,
-0.35 and 0.39 ms, for more rows then wait for their lines. In numpy, a third each are transposing the rows, running sums with the descent, and plain sums. Kernels with
-AVX-512 make the dense path, and no other, half as fast again as the pinned ones."""
+0.35 and 0.39 ms, for more rows then wait for their lines. In numpy, a third each are transposing the rows,
+running sums with the descent, and plain sums. Kernels with AVX-512 make the dense path, and no other, half
+as fast again as the pinned ones."""
 
 RESTRICTED = f"""\
 `python -m tests.benchmarks.bench_restricted_scoring`: only leaves may answer. Decisions are index and ties
