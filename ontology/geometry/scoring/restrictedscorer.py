@@ -54,7 +54,7 @@ class RestrictedTreeScorer:
 
     Notes
     -----
-    Preparation is O(n_points + n_labels log n_labels) time; memory is 4 bytes for each label, 48 for each
+    Preparation is O(n_points + n_labels log n_labels) time; memory is 4 bytes for each label, 40 for each
     group of labels that hang on one vertex at one depth, and 300 for each vertex between observed labels. A
     sample visits a handful of vertices; where thousands of distances are too near for float64 to tell apart
     it visits them all, and is still exact.
