@@ -180,9 +180,7 @@ class RootedTree:
     @property
     def length(self) -> NDArray[np.float64]:
         """Length of the edge to the parent, shape (n,); 0 for the root."""
-        if self._length is not None:
-            return self._length
-        length = np.ones(len(self))
+        length = np.ones(len(self)) if self._length is None else self._length.copy()
         length[0] = 0.0
         return length
 
