@@ -20,8 +20,11 @@ parts above. A dash stands for what was not measured: too large to store, too sl
 at hand. BLAS as it chooses."""
 
 PROFILE = """\
-what the dense path does beside the product is squaring the distances, the smallest value of each column and
-reading the rows of weights."""
+bytes are counted for each leaf: 4 of its own and, at 79 leaves of 100 labels, 14 for the tree. The other half
+goes with the 1,000 observed labels and not with N: 290 bytes for each of 2,670 vertices between them, held
+once for the search in numpy and once for the compiled one, and 40 for each of 5,229 groups of leaves that
+hang alike; with 10 observed labels 18 bytes a leaf are left. Beside the matrix product the dense path squares
+distances, looks for the smallest value of each column and reads the rows of weights."""
 
 
 def section(runs: list[Run]) -> Section:
