@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.candidates import Candidates, Chosen, OneSet, read_candidates, read_set
+from adapter.candidates import Candidates, Chosen, OneSet, Subtree, read_candidates, read_set
 from adapter.outputs import OutputReader, OutputRows, Outputs
 from adapter.state import CandidateSet, State
 from ontology.errors import InputError
@@ -29,19 +29,21 @@ def best(
 ) -> NDArray[np.int64]:
     """Return the best candidate of each row.
 
-    Arrays of probabilities are decided on as they are, where something compiled is at hand and nothing is
-    wrong with them; all else is read, checked and ranked, or refused.
+    Arrays of probabilities are decided on as they are, where something compiled is at hand for all labels, or
+    for candidates named by a rule, and nothing is wrong with them; all else is read, checked and ranked, or
+    refused.
     """
-    if candidates is None and reader.kind == "probabilities":
-        found = _decided(state, P)
+    if reader.kind == "probabilities" and (candidates is None or isinstance(candidates, str | Subtree)):
+        among = one_set(state, candidates)
+        found = _decided(state, P, among)
         if found is not None:
-            return found
+            return found if among.labels is None else among.labels[found]
     return ranked(state, reader, reader.rows(P, state.observed), 1, candidates).index[:, 0]
 
 
-def _decided(state: State, P: Any) -> NDArray[np.int64] | None:
-    """Return the best label of each row, or None where `ranked` has to look at them."""
-    decide = state.decision
+def _decided(state: State, P: Any, among: CandidateSet) -> NDArray[np.int64] | None:
+    """Return the best candidate of each row, or None where `ranked` has to look at them."""
+    decide = among.decision(state.order)
     if decide is None or type(P) not in _ARRAYS or P.dtype.char not in "efd" or P.ndim not in (1, 2):
         return None
     rows = P if P.ndim == 2 else P.reshape(1, -1)

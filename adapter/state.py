@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -47,7 +47,7 @@ class _Picked:
         return self._rows[self._labels[rows]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class CandidateSet:
     """Labels that take part in an answer: how many, and a scorer of these alone.
 
@@ -62,6 +62,16 @@ class CandidateSet:
     n_labels: int
     scorer: Scorer
     labels: NDArray[np.int64] | None = None
+    _decision: Decision | None = field(default=None, init=False)
+
+    def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
+        """Return what decides on rows of the model as they are; None where nothing is compiled (yet).
+
+        It names candidates: places in `labels`. `order` is that of the one state whose candidates they are.
+        """
+        if self._decision is None and isinstance(self.scorer, TreeScorer | RestrictedTreeScorer):
+            self._decision = self.scorer.decision(order)
+        return self._decision
 
     def score(self, weights: NDArray[np.float64], k: int) -> FrechetResult:
         """Return the best `k` of them, as allowed labels, in arrays of shape (n_samples, k)."""
@@ -116,7 +126,6 @@ class State:
             self.distances = RowsOnDemand(self.space, bundle.observed)
             self.scorer = point_scorer(self.space, bundle.observed, beta=beta)
         self._sets = LeastRecentlyUsed[CandidateSet](_SETS_KEPT)
-        self._decision: Decision | None = None
 
     @cached_property
     def keys(self) -> Keys:
@@ -143,13 +152,6 @@ class State:
     def every(self) -> CandidateSet:
         """All allowed labels."""
         return CandidateSet(self.bundle.n_labels, self.scorer)
-
-    @property
-    def decision(self) -> Decision | None:
-        """What decides on rows of the model as they are, over all labels; None where nothing is compiled."""
-        if self._decision is None and isinstance(self.scorer, TreeScorer | RestrictedTreeScorer):
-            self._decision = self.scorer.decision(self.order)
-        return self._decision
 
     @cached_property
     def pairs_scorer(self) -> DenseScorer:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from adapter import Adapter, build_bundle
+from adapter import Adapter, Subtree, build_bundle
 from adapter.scorer import Adapter as ScoringAdapter
 from ontology.errors import WeightError
 from ontology.labelgraph import LabelGraph
@@ -35,11 +35,15 @@ def outputs(n: int = 21) -> NDArray[np.float32]:
     return rows
 
 
+def decision_of(adapter: ScoringAdapter) -> Any:
+    return adapter._state.every.decision(adapter._state.order)
+
+
 def test_the_state_has_a_decision_for_trees_alone() -> None:
     for labels in ("all", "leaves"):
-        assert made(labels)._state.decision is not None
-        assert made(labels, beta=1)._state.decision is None
-    assert Adapter.from_graph(LabelGraph.grid((3, 3)), ["0,0", "2,2"])._state.decision is None
+        assert decision_of(made(labels)) is not None
+        assert decision_of(made(labels, beta=1)) is None
+    assert decision_of(Adapter.from_graph(LabelGraph.grid((3, 3)), ["0,0", "2,2"])) is None
 
 
 @pytest.mark.parametrize("labels", ["all", "leaves"])
@@ -103,11 +107,25 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         adapter.predict(np.ma.masked_equal(outputs(), 0))
 
 
-def test_logits_and_candidates_go_the_ordinary_way() -> None:
+def test_logits_go_the_ordinary_way() -> None:
     rows = outputs()
     logits = np.log(np.maximum(rows, np.float32(1e-6)))
     adapter = made(outputs="logits")
     assert adapter.predict(logits) == [keys[0] for keys in adapter.top_k(logits, 1).keys]
-    plain = made()
-    leaves = plain.predict(rows, candidates="leaves")
-    assert leaves == [keys[0] for keys in plain.top_k(rows, 1, candidates="leaves").keys]
+
+
+def test_candidates_named_by_a_rule_are_decided_on_and_lists_of_keys_are_ranked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    adapter, rows = made(), outputs()
+    subtree = Subtree(adapter.keys[1])
+    below = adapter._state.keys.take(adapter._state.labels(subtree))
+    monkeypatch.setattr("adapter.state._SMALL_ENTRIES", 0)  # few candidates are otherwise scored one by one
+    for candidates in ("leaves", subtree, below):
+        ranked = adapter.top_k(rows, 1, candidates=candidates)
+        assert adapter.predict(rows, candidates=candidates) == [keys[0] for keys in ranked.keys]
+        with pytest.raises(WeightError, match=r"P: 1 rows hold a negative value \(rows 2\)"):
+            adapter.predict(np.where(np.arange(21)[:, None] == 2, -rows, rows), candidates=candidates)
+    monkeypatch.setattr("adapter.batches.ranked", None)  # not for these
+    for candidates in ("leaves", subtree):
+        assert len(adapter.predict(rows, candidates=candidates)) == len(rows)
