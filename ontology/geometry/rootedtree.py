@@ -197,7 +197,8 @@ class RootedTree:
 
     def depth_at(self, positions: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return ``depth[positions]`` without making the depths of all."""
-        return self._depth[positions].astype(np.float64)
+        depth: NDArray[np.float64] = self._depth[positions].astype(np.float64)
+        return depth
 
     def __len__(self) -> int:
         return len(self._parent)

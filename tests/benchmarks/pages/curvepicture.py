@@ -12,40 +12,40 @@ __all__ = ["PICTURE", "draw"]
 
 PICTURE = Path(__file__).parents[3] / "docs" / "pictures" / "scoring_curves.svg"
 _AXES = {"n_labels": "labels N", "n_observed": "observed labels K", "n_samples": "rows B"}
-_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "labelgrove", "font.family": "sans-serif"}
+_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "labelgrove", "font.family": "sans-serif", "font.size": 8}
+_MARKERS = "os^Dv<>pX*"
 
 
 def draw(runs: list[Run], path: Path = PICTURE) -> Path:
     """Write the picture; the same document gives the same bytes under one version of matplotlib."""
     from matplotlib import rc_context
-
-    from labelgrove.experiments.experiment import Panel
-    from labelgrove.plots.curves import curve_panels
+    from matplotlib.figure import Figure
 
     (run,) = runs
     points = run["document"]["points"]
-    panels = [
-        Panel(f"over {name}", name, "microseconds for each row", _lines(points, field), True, True)
-        for field, name in _AXES.items()
-    ]
     with rc_context(_STYLE):
-        figure = curve_panels(panels, title="Scoring through an adapter, one thread")
-        for ax in figure.axes:
+        figure = Figure(figsize=(10.5, 3.6), layout="constrained")
+        figure.suptitle("Scoring through an adapter, one thread: microseconds for each row")
+        for ax, (field, name) in zip(figure.subplots(1, len(_AXES), sharey=True), _AXES.items(), strict=True):
+            for marker, (way, (x, y)) in zip(_MARKERS, _lines(points, field).items(), strict=False):
+                ax.loglog(x, y, marker=marker, markersize=4, label=way if x else None)
+            ax.set_xlabel(name)
             ax.minorticks_off()  # most of the file otherwise
+        shown = {
+            way: line for ax in figure.axes for line, way in zip(*ax.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(shown.values(), shown.keys(), loc="outside right center", frameon=False)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
     return path
 
 
-def _lines(points: list[dict[str, Any]], field: str) -> tuple[Any, ...]:
-    """One line for each way that was measured at two sizes or more."""
-    from labelgrove.experiments.experiment import Line
-
-    lines = []
+def _lines(points: list[dict[str, Any]], field: str) -> dict[str, tuple[list[float], list[float]]]:
+    """Return a line for each way; one that was not measured at two sizes or more is empty."""
+    lines = {}
     for way in WAYS + BESIDE:
         known = [point for point in curve_over(points, field) if point[way] is not None]
-        if len(known) > 1:
-            x = tuple(float(point[field]) for point in known)
-            y = tuple(1e3 * point[way] / point["n_samples"] for point in known)
-            lines.append(Line(way, x, y, y, y))
-    return tuple(lines)
+        few = len(known) < 2
+        x = [] if few else [float(point[field]) for point in known]
+        lines[way] = x, [] if few else [1e3 * point[way] / point["n_samples"] for point in known]
+    return lines
