@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from tests.benchmarks import (
+    bench_evaluation,
     bench_graph_scoring,
     bench_restricted_scoring,
     bench_scoring_curves,
     bench_tree_scoring,
 )
 from tests.benchmarks.graphs import category_graph, taxonomy_tree
-from tests.benchmarks.pages import curvepicture, curves, scoring
+from tests.benchmarks.pages import curvepicture, curves, evaluation, scoring
 from tests.benchmarks.pages.section import Run, Section
 
 SMALL = ["--samples", "40", "--observed", "60"]
@@ -76,6 +77,22 @@ def test_the_picture_has_a_line_for_each_way_that_was_measured(tmp_path: Path) -
     assert [picture.count(f">{way}</text>") for way in ("tree", "naive", "torch")] == [1, 1, 0]
     assert picture == drawn(("tree", "naive"))
     assert picture != drawn(("tree", "leaves"))
+
+
+def test_a_small_evaluation_fills_its_page(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph = taxonomy_tree(900)
+    cases = {"few": (lambda: ("small", graph), 40, 30), "every": (lambda: ("small", graph), 5, None)}
+    monkeypatch.setattr(bench_evaluation, "CASES", cases)
+    monkeypatch.setattr(bench_evaluation, "DRAWN_AT_ONCE", 100)  # more columns list few
+    figures = {}
+    for case in cases:
+        bench_evaluation.measure(case, None)
+        figures[case] = json.loads(capsys.readouterr().out)
+    document = {"benchmark": "evaluation", "threads": 1, "seed": 0, "blas_kernels_pinned_to": None}
+    run = {"date": "today", "others_kept_busy": 0.0, "document": document | {"cases": figures}}
+    assert "| every | 5 | 0 MB |" in evaluation.section([run]).text()
 
 
 def test_what_an_adapter_holds_is_counted_once_and_without_keys() -> None:
