@@ -134,9 +134,9 @@ class ArtifactStore(ABC):
         return True
 
     def is_whole(self, digest: str) -> bool:
-        """Whether these arrays are there with the bytes that their digest promises; they are read."""
+        """Whether the file is there with the bytes that its digest promises; they are read."""
         try:
-            self.open_arrays(digest)
+            self._verified(digest)
         except (ArtifactError, NotFoundError):
             return False
         return True

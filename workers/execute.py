@@ -150,7 +150,10 @@ def _run(
         work = Work(claim.parameters, claim.inputs, artifacts, heartbeat.check, workspace, out_of_time)
         product = kind.execute(work)
         heartbeat.check()
-        digest = artifacts.put_arrays(product.arrays, product.metadata)
+        if isinstance(product, bytes):
+            digest = artifacts.put_bytes(product)
+        else:
+            digest = artifacts.put_arrays(product.arrays, product.metadata)
         size = artifacts.size(digest)
     except LeaseLostError:
         return Outcome.LOST

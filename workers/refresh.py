@@ -143,9 +143,14 @@ def _asked(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any
     if "snapshot" not in given:
         raise InputError(f"its request has no snapshot; ask anew: grove jobs submit {job.kind}")
     version, snapshot = given.pop("ontology"), given.pop("snapshot")
+    files = {parameter.name for parameter in kind.parameters if parameter.file}
     keys: _Keys = {}
     for name, value in job.parameters.items():
-        if name in given and is_digest(value) and (listed := _labels(workspace, value)) is not None:
+        if (
+            name in given.keys() - files
+            and is_digest(value)
+            and (listed := _labels(workspace, value)) is not None
+        ):
             keys[name] = listed
             del given[name]
     if kind.fit is None:

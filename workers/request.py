@@ -1,4 +1,4 @@
-"""From what people write to what a job kind takes: names become digests, lists of labels become artifacts.
+"""From what people write to what a job kind takes: names become digests, files and lists of labels artifacts.
 
 It happens at the moment of asking, so that a schedule means the version that is current when it is due.
 """
@@ -44,7 +44,7 @@ def complete_request(workspace: Workspace, kind: str, given: Mapping[str, Any]) 
 
     ``ontology`` may be a name, ``name@`` and the beginning of a version's digest, or the whole digest. Then
     each list is a list of label keys and each object holds amounts by label key. A request that names its
-    ``snapshot``, or no ontology, is taken as it is.
+    ``snapshot``, or no ontology, is taken as it is. Files are read now and stored as artifacts.
 
     Raises
     ------
@@ -55,9 +55,11 @@ def complete_request(workspace: Workspace, kind: str, given: Mapping[str, Any]) 
     InputError
         For an unknown kind, or parameters that it refuses.
     """
+    known = kind_named(kind)
+    if known.gather is not None:
+        given = known.gather(workspace, given)
     if "ontology" not in given or "snapshot" in given:
-        return kind_named(kind).normalise(given)
-    kind_named(kind)
+        return known.normalise(given)
     ontology, version = _named_version(workspace, given["ontology"])
     keys = {name: value for name, value in given.items() if isinstance(value, list | tuple | dict)}
     options = {name: value for name, value in given.items() if name not in {"ontology", *keys}}

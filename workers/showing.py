@@ -113,7 +113,7 @@ def show_result(workspace: Workspace, show: Show, publication: Publication) -> N
     result = show(through_cache(workspace.artifacts, workspace.settings), publication)
     asked = datetime.fromtimestamp(graph_rows.created_at(publication.job_id), UTC)
     try:
-        workspace.graph.write_result(replace(result, created=asked.isoformat(timespec="seconds")))
+        workspace.graph.write_result(replace(result, created=asked.isoformat(timespec="milliseconds")))
     except NotFoundError as error:
         raise _without_version(workspace, publication) from error
     except GraphDamagedError as error:  # somebody drops the version, or a result of the same content

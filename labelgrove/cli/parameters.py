@@ -58,19 +58,24 @@ def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
     """Return the parameters of a job of `kind` by name.
 
     A value is JSON where it reads as JSON, decimals and all else are text, and ``@FILE`` is a list of label
-    keys. Beside an ontology a parameter that lists label keys also takes them as other commands do.
+    keys. Beside an ontology a parameter that lists label keys also takes them as other commands do. The path
+    of a file is made absolute: a schedule reads it elsewhere.
     """
     from ontology.errors import NotFoundError
     from workers.kinds import find_kind
+    from workers.kinds.parameters import is_digest
 
     texts = read_pairs("--param", given)
     known = find_kind(kind)
-    listing = {p.name: p for p in (() if known is None else known.parameters) if p.keys}
+    declared = {p.name: p for p in (() if known is None else known.parameters)}
+    listing = {name: parameter for name, parameter in declared.items() if parameter.keys}
     beside = "ontology" in texts and "snapshot" not in texts
 
     def read(name: str, text: str) -> Any:
-        if name == "ontology":  # a name may look like a number
+        if name == "ontology" or (name in declared and declared[name].text):  # may look like a number
             return text
+        if name in declared and declared[name].file:
+            return text if is_digest(text) or "://" in text else str(Path(text).expanduser().absolute())
         if text.startswith("@"):
             if text != "@-" and not Path(text[1:]).exists():  # never a key that stands where a file should
                 raise NotFoundError(f"--param {name}={text}: there is no file {text[1:]}; check the path")

@@ -77,6 +77,8 @@ def _write(workspace: Workspace, job: Job, shown: _Shown, document: dict[str, An
         _write_distances(workspace, job, out)
     elif job.kind == "bundle" and out.suffix != ".json":
         write_file(out, workspace.artifacts.read_bytes(str(job.result_sha256)), "the bundle")
+    elif job.kind in ("evaluation", "experiment") and out.suffix == ".json":
+        write_file(out, workspace.artifacts.read_bytes(str(job.result_sha256)), "the document")
     else:
         write_rows(out, document, *(shown.file or (shown.columns, shown.rows)))
 
@@ -181,12 +183,42 @@ def _of_rebuild(workspace: Workspace, job: Job, digest: str) -> _Shown:
     return _Shown(f"{len(versions)} versions were restored", {"versions": versions}, ("version",), listed)
 
 
+def _of_evaluation(workspace: Workspace, job: Job, digest: str) -> _Shown:
+    from ontology.results import read_document
+
+    found = read_document(workspace.artifacts, digest)
+    rows = [
+        (rule, *(measures["interval"][name] for name in ("mean", "low", "high")), measures["all"]["accuracy"])
+        for rule, measures in found["rules"].items()
+    ]
+    verdict = found["verdict"]
+    line = f"{found['model']} on {found['n_samples']:,} samples: {verdict['answer']}: {verdict['reason']}"
+    return _Shown(line, {"document": found}, ("rule", "error", "low", "high", "accuracy"), rows)
+
+
+def _of_experiment(workspace: Workspace, job: Job, digest: str) -> _Shown:
+    from ontology.results import read_document
+
+    found = read_document(workspace.artifacts, digest)
+    rows = [(finding["claim"], finding["verdict"], finding["because"]) for finding in found["findings"]]
+    line = f"{found['experiment']}: {found['verdict']}; --out result.json is what grove experiment writes"
+    return _Shown(line, {"document": found}, ("claim", "verdict", "because"), rows)
+
+
 def _of_artifact(workspace: Workspace, job: Job, digest: str) -> _Shown:
     """Show what stands in the artifact of a kind that came with another package."""
-    arrays, metadata = workspace.artifacts.open_arrays(digest)
+    from ontology.artifacts import read_safetensors
+    from ontology.errors import ArtifactError
+
+    line = f"{job.kind} is not one of our kinds; its artifact is {digest}"
+    content = workspace.artifacts.read_bytes(digest)
+    try:
+        arrays, metadata = read_safetensors(content)
+    except ArtifactError:  # a document of its own
+        return _facts(line, {"bytes": len(content)})
     rows = [(name, str(array.dtype), list(array.shape)) for name, array in arrays.items()]
     document = {"metadata": metadata, "arrays": [dict(zip(_ARRAY, row, strict=True)) for row in rows]}
-    return _Shown(f"{job.kind} is not one of our kinds; its artifact is {digest}", document, _ARRAY, rows)
+    return _Shown(line, document, _ARRAY, rows)
 
 
 _ARRAY = ("array", "dtype", "shape")
@@ -195,6 +227,8 @@ _READERS: dict[str, Callable[[Workspace, Job, str], _Shown]] = {
     "bundle": _of_bundle,
     "cover": _of_cover,
     "distances": _of_distances,
+    "evaluation": _of_evaluation,
+    "experiment": _of_experiment,
     "ingest": _of_ingest,
     "locus": _of_locus,
     "rebuild-graph": _of_rebuild,

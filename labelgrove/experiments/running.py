@@ -16,6 +16,7 @@ import importlib.metadata
 import importlib.util
 import json
 import platform
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -24,14 +25,16 @@ from typing import TYPE_CHECKING, Any
 
 from adapter.plainfile import write_whole
 from labelgrove.experiments.experiment import Experiment, Record, Summary
+from labelgrove.experiments.settings import as_texts
 from labelgrove.report.experiment import experiment_report
 from labelgrove.report.files import as_bytes
 from ontology.errors import InputError, MissingExtraError
+from ontology.results import pack_document
 
 if TYPE_CHECKING:
     from labelgrove.experiments.sources.files import Files
 
-__all__ = ["Result", "run", "write"]
+__all__ = ["Result", "check_runnable", "libraries", "repeating", "run", "summarized", "write"]
 
 _LIBRARIES = ("labelgrove", "numpy", "scipy", "scikit-learn")
 _IDENTITY_DIGITS = 16
@@ -80,7 +83,7 @@ def run(
     files : Files, optional
         A user's own inputs, where the experiment takes them.
     command : str, optional
-        What was typed, for the record; by default the command line without options.
+        What was typed, for the record; by default the command that `repeating` returns.
     progress : callable
         Called with the name of a unit, the number done and the number of units, before each.
 
@@ -97,22 +100,11 @@ def run(
     GroveError
         Whatever a unit raises; the units before it are kept.
     """
-    for package, module in (("scikit-learn", "sklearn"), ("threadpoolctl", "threadpoolctl")):
-        if importlib.util.find_spec(module) is None:
-            raise MissingExtraError.of(package, "demo", f"the experiment {experiment.name!r}")
-    _refuse_unknown_files(experiment, files)
+    check_runnable(experiment, files)
     settings = experiment.settings() if settings is None else settings
-    identity = {
-        "experiment": experiment.name,
-        "version": experiment.version,
-        "settings": asdict(settings),
-        "files": {} if files is None else files.digests(),
-        "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},
-    }
-    canonical = json.dumps(identity, sort_keys=True, separators=(",", ":")).encode()
-    digest = hashlib.sha256(canonical).hexdigest()
+    identity = identify(experiment, settings, files)
     home = folder / experiment.name
-    store = _Units(home / "units" / digest[:_IDENTITY_DIGITS])
+    store = _Units(home / "units" / identity.digest[:_IDENTITY_DIGITS])
     units = list(experiment.units(settings))
     missing = [i for i, unit in enumerate(units) if not store.has(unit)]
     data = experiment.prepare(settings, files) if missing else None
@@ -122,17 +114,22 @@ def run(
         found = experiment.measure(data, settings, units[i])
         store.put(units[i], found, time.perf_counter() - begin)
     results, seconds = store.read(units)
-    summary = experiment.summarize(settings, list(zip(units, results, strict=True)))
-    document = _document(experiment, identity, digest, command, units, results, summary)
+    document, _ = summarized(experiment, settings, files, results, command=command)
     path = home / "result.json"
-    document = json.loads(json.dumps(document))
+    content = pack_document(document)
+    document = json.loads(content)
     report = experiment_report(document)
-    for form in (".md", ".html", ".json"):  # the last one is what a finished run is known by
+    for form in (".md", ".html"):
         write(path.with_suffix(form), as_bytes(report, path.with_suffix(form)).decode())
+    write(path, content.decode())  # the last one is what a finished run is known by
     return Result(document, path, len(missing), seconds)
 
 
-def _refuse_unknown_files(experiment: Experiment[Any, Any], files: Files | None) -> None:
+def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> None:
+    """Refuse what cannot run here: `MissingExtraError`, or `InputError` for files that it does not take."""
+    for package, module in (("scikit-learn", "sklearn"), ("threadpoolctl", "threadpoolctl")):
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtraError.of(package, "demo", f"the experiment {experiment.name!r}")
     given = set() if files is None else files.given()
     if given and not any(set(needed) <= given for needed in experiment.own_files):
         wanted = " or ".join(" ".join(f"--{n}" for n in needed) for needed in experiment.own_files)
@@ -142,32 +139,87 @@ def _refuse_unknown_files(experiment: Experiment[Any, Any], files: Files | None)
         )
 
 
-def _document(
+@dataclass(frozen=True)
+class Identity:
+    """Everything that the result of a unit depends on, and its digest."""
+
+    parts: dict[str, Any]
+    digest: str
+
+
+def libraries() -> dict[str, str]:
+    """Return the versions of the packages that results depend on."""
+    return {name: importlib.metadata.version(name) for name in _LIBRARIES}
+
+
+def identify(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> Identity:
+    """Return what the units of an experiment with these settings and files depend on."""
+    parts = {
+        "experiment": experiment.name,
+        "version": experiment.version,
+        "settings": asdict(settings),
+        "files": {} if files is None else files.digests(),
+        "libraries": libraries(),
+    }
+    canonical = json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
+    return Identity(parts, hashlib.sha256(canonical).hexdigest())
+
+
+def summarized(
     experiment: Experiment[Any, Any],
-    identity: Record,
-    digest: str,
-    command: str | None,
-    units: Sequence[Record],
+    settings: Any,
+    files: Files | None,
     results: Sequence[Record],
-    summary: Summary,
-) -> dict[str, Any]:
+    *,
+    command: str | None = None,
+) -> tuple[dict[str, Any], Summary]:
+    """Return the document that the results of all units make, in the order of the units, and its summary."""
+    units = list(experiment.units(settings))
+    summary = experiment.summarize(settings, list(zip(units, results, strict=True)))
+    identity = identify(experiment, settings, files)
     return {
         "experiment": experiment.name,
         "claim": experiment.claim,
         "source": experiment.source,
-        "inputs": "the user's own files" if identity["files"] else experiment.inputs,
+        "inputs": "the user's own files" if identity.parts["files"] else experiment.inputs,
         "verdict": str(summary.findings[0].verdict),
-        "command": command or f"grove experiment {experiment.name}",
+        "command": command or repeating(experiment, settings, files),
         "own_files_command": experiment.command,
-        "identity": digest,
-        **{k: identity[k] for k in ("version", "settings", "files", "libraries")},
+        "identity": identity.digest,
+        **{k: identity.parts[k] for k in ("version", "settings", "files", "libraries")},
         "python": platform.python_version(),
         "rows_where_argmax_was_verified": sum(int(r["checked_rows"]) for r in results),
         **summary.to_dict(),
         "units": [
             {"parameters": dict(unit), "result": dict(r)} for unit, r in zip(units, results, strict=True)
         ],
-    }
+    }, summary
+
+
+def repeating(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> str:
+    """Return the command that repeats an experiment.
+
+    Examples
+    --------
+    >>> from labelgrove.experiments import load
+    >>> from labelgrove.experiments.settings import changed
+    >>> experiment = load("complete-graph")
+    >>> repeating(experiment, experiment.settings(quick=True), None)
+    'grove experiment complete-graph --quick'
+    >>> repeating(experiment, changed(experiment.settings(), ["n_rows=10"]), None)
+    'grove experiment complete-graph --set n_rows=10'
+    """
+    words = ["grove", "experiment", experiment.name]
+    if settings != experiment.settings() and settings == experiment.settings(quick=True):
+        words.append("--quick")
+    else:
+        usual = as_texts(experiment.settings())
+        for name, text in as_texts(settings).items():
+            if text != usual[name]:
+                words += ["--set", f"{name}={text}"]
+    for name in sorted(set() if files is None else files.given()):
+        words += [f"--{name}", "FILE"]
+    return shlex.join(words)
 
 
 def _name(unit: Record) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
 from ontology.errors import InputError
 
-__all__ = ["changed"]
+__all__ = ["as_texts", "changed"]
 
 S = TypeVar("S")
 
@@ -51,3 +51,18 @@ def changed(settings: S, changes: Sequence[str]) -> S:
             ) from None
         made[name] = values if isinstance(now, tuple) else values[0]
     return replace(settings, **made)  # type: ignore[type-var]
+
+
+def as_texts(settings: Any) -> dict[str, str]:
+    """Return what `changed` makes settings of, by name.
+
+    Examples
+    --------
+    >>> from labelgrove.experiments import load
+    >>> as_texts(load("diabetes-path").settings(quick=True))
+    {'sizes': '5,12', 'seeds': '0,1,2', 'regularisation': '1.0'}
+    """
+    return {
+        name: ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        for name, value in asdict(settings).items()
+    }

@@ -18,6 +18,7 @@ from ontology.labelgraph import LabelGraph
 
 __all__ = [
     "LINK_PROPERTIES",
+    "OF_VERSION",
     "RESULT_LINKS",
     "RESULT_PROPERTIES",
     "GraphResult",
@@ -36,6 +37,24 @@ RESULT_PROPERTIES: Mapping[str, Mapping[str, type]] = MappingProxyType(
         "Summary": {"target": int, "size": int, "largest_share": float},
         "Distances": {"metric": str, "n_labels": int, "n_columns": int},
         "Bundle": {"metric": str, "n_labels": int, "n_observed": int},
+        "Evaluation": {
+            "model": str,
+            "n_samples": int,
+            "diameter": float,
+            "verdict": str,
+            "error": float,
+            "error_low": float,
+            "error_high": float,
+            "error_argmax": float,
+            "error_argmax_low": float,
+            "error_argmax_high": float,
+            "error_constant": float,
+            "gain": float,
+            "gain_low": float,
+            "gain_high": float,
+            "accuracy": float,
+            "accuracy_argmax": float,
+        },
     }
 )
 """What a node of each label says beside ``id`` and ``version``."""
@@ -44,6 +63,9 @@ RESULT_LINKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"Locus": ("OBSERVES", "REACHES"), "Cover": ("INCLUDES",), "Selection": ("PICKS",)}
 )
 """Types of the relationships that lead from a node of each label to labels of the ontology."""
+
+OF_VERSION = frozenset({"Evaluation"})
+"""Labels of the nodes that are joined to their version: they compare versions, and are about no label."""
 
 LINK_PROPERTIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"OBSERVES": (), "REACHES": ("unique",), "INCLUDES": ("rank",), "PICKS": ("round", "gain")}
@@ -104,7 +126,7 @@ class GraphResult:
         Id of the job, 64 hexadecimal digits, and its kind.
     graph : LabelGraph
         The version of the ontology that it is a result of.
-    label : {"Locus", "Cover", "Selection", "Summary", "Distances", "Bundle"}
+    label : {"Locus", "Cover", "Selection", "Summary", "Distances", "Bundle", "Evaluation"}
         Label of the node.
     id : str
         Digest of the artifact: one node for one content, whoever asked for it.
@@ -156,6 +178,8 @@ class ResultTable:
                 "target": self._labels(self._links.index[part]),
                 **{name: self._links.properties[name][part].tolist() for name in LINK_PROPERTIES[self.type]},
             }
+        if self.type == "OF":
+            return {"source": [self._result.id], "target": [digest]}
         supernodes = self._result.supernodes
         if supernodes is None:
             return {}
@@ -190,6 +214,8 @@ def result_tables(result: GraphResult) -> Iterator[ResultTable]:
     """Yield the relationships of a result, type by type, those first that others build upon."""
     for links in result.links:
         yield ResultTable(links.type, len(links.index), result, links)
+    if result.label in OF_VERSION:
+        yield ResultTable("OF", 1, result)
     if result.supernodes is not None:
         yield ResultTable("HAS", len(result.supernodes.size), result)
         yield ResultTable("CONTAINS", len(result.supernodes.of), result)

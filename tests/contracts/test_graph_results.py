@@ -22,6 +22,7 @@ from ontology.graph.embedded import EmbeddedStore
 from ontology.graph.neo4j import Neo4jStore
 from ontology.graph.results import (
     LINK_PROPERTIES,
+    OF_VERSION,
     RESULT_LINKS,
     RESULT_PROPERTIES,
     GraphResult,
@@ -57,6 +58,7 @@ RELATIONSHIPS = [
     ("Summary", "HAS", "Supernode", "id"),
     ("Supernode", "CONTAINS", "Label", "uid"),
     ("Supernode", "ADJACENT", "Supernode", "id"),
+    ("Evaluation", "OF", "Version", "digest"),
     *(("Job", "PRODUCED", label, "id") for label in RESULT_PROPERTIES),
 ]
 
@@ -82,6 +84,8 @@ def expected(results: list[GraphResult]) -> dict[str, list[str]]:
         node = {"id": result.id, "version": result.graph.digest, **result.properties}
         found[result.label].add(as_text(node))
         found["PRODUCED"].add(as_text([result.job, {}, result.id]))
+        if result.label in OF_VERSION:
+            found["OF"].add(as_text([result.id, {}, result.graph.digest]))
         for links in result.links:
             for row, index in enumerate(links.index):
                 properties = {
@@ -301,7 +305,7 @@ class GraphResultsContract:
         shared = replace(results[1], job=results[0].job)  # a job of two results stays while one does
         for result in [*results, shared]:
             store.write_result(result)
-        gone = [results[i].id for i in (0, 3, 5)]
+        gone = [results[i].id for i in (0, 3, 5, 6)]
         kept = [results[i] for i in (1, 2, 4)]
         for _ in range(2):
             store.drop_results([*gone, *gone, digest_of(999)])
@@ -368,28 +372,34 @@ class GraphResultsContract:
 
     # ---- schema --------------------------------------------------------------------------------------
 
-    def test_a_graph_of_the_first_schema_shows_results_too(
-        self, store: GraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("n_applied", [1, 2])
+    def test_a_graph_of_an_earlier_schema_keeps_what_it_shows_and_shows_the_rest(
+        self, store: GraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_applied: int
     ) -> None:
-        first = tmp_path / "first"
-        for path in migrations_folder().glob("cypher/*/V0001__*.cypher"):
-            copy = first / path.relative_to(migrations_folder())
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
+        earlier = tmp_path / "earlier"
+        for number in range(1, n_applied + 1):
+            for path in migrations_folder().glob(f"cypher/*/V{number:04}__*.cypher"):
+                copy = earlier / path.relative_to(migrations_folder())
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
+        results = one_result_of_each_label(HOSTILE)
+        numbers = [f"{number:04}" for number in range(1, 4)]
         with monkeypatch.context() as old:
-            old.setattr(migrate, "migrations_folder", lambda: first)
+            old.setattr(migrate, "migrations_folder", lambda: earlier)
             load(store, HOSTILE)
             store.publish("any", HOSTILE.digest, 1)
-            assert [m["version"] for m in store.run_named("recorded_migrations").dicts()] == ["0001"]
+            for result in results[: 0 if n_applied == 1 else 5]:
+                store.write_result(result)
+            applied = [m["version"] for m in store.run_named("recorded_migrations").dicts()]
+            assert applied == numbers[:n_applied]
         store.close()
-        assert store.results() == []
-        results = one_result_of_each_label(HOSTILE)
+        assert len(store.results()) == (0 if n_applied == 1 else 5)
         for result in results:
             store.write_result(result)
         assert held(store) == expected(results)
         assert store.read_back(HOSTILE.digest) == HOSTILE
         assert store.current("any") == HOSTILE.digest
-        assert [m["version"] for m in store.run_named("recorded_migrations").dicts()] == ["0001", "0002"]
+        assert [m["version"] for m in store.run_named("recorded_migrations").dicts()] == numbers
 
 
 class TestEmbedded(GraphResultsContract):
@@ -463,7 +473,7 @@ def changed_links(result: GraphResult, **changes: Any) -> GraphResult:
 
 
 def changed_supernodes(**changes: Any) -> GraphResult:
-    summary = one_result_of_each_label(OTHER)[5]
+    summary = one_result_of_each_label(OTHER)[-1]
     return replace(summary, supernodes=replace(summary.supernodes, **changes))
 
 

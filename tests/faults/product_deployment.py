@@ -33,7 +33,7 @@ __all__ = ["ProductDeployment"]
 _DIGEST = re.compile(r'"([0-9a-f]{64})"')
 _ALL = 10_000  # results that stay in the graph: more than any run has
 _FREED_SOON = "?options=-c%20idle_in_transaction_session_timeout%3D{:.0f}"
-_RESULTS = "MATCH (r:Locus|Cover|Selection|Summary|Distances|Bundle) RETURN r.id AS id ORDER BY id"
+_RESULTS = "MATCH (r:Locus|Cover|Selection|Summary|Distances|Bundle|Evaluation) RETURN r.id AS id ORDER BY id"
 
 
 class ProductDeployment(Deployment):

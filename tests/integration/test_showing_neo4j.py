@@ -22,7 +22,7 @@ from workers.states import Job, State
 pytestmark = pytest.mark.services
 
 TREE = LabelGraph.from_edges([(f"{i:02d}", f"{(i - 1) // 3:02d}") for i in range(1, 40)])
-NODES = "MATCH (r:Locus|Cover|Selection|Summary|Distances|Bundle) RETURN count(r)"
+NODES = "MATCH (r:Locus|Cover|Selection|Summary|Distances|Bundle|Evaluation) RETURN count(r)"
 LINKS = "MATCH (:Selection)-[e:PICKS]->(:Label) RETURN count(e)"
 
 

@@ -116,7 +116,8 @@ class JobKind:
     plan : callable
         Complete parameters -> steps; pure. The last stage is one step, whose artifact is the result.
     execute : callable
-        `Work` -> `Product`; the same bytes every time. Raises `TransientError` for what may pass by itself.
+        `Work` -> `Product`, or the bytes of a document; the same bytes every time. Raises `TransientError`
+        for what may pass by itself.
     publish : callable, optional
         Points the name of a `Publication` at its result; repeatable. Without it results get no names.
     complete_target : callable, optional
@@ -129,6 +130,9 @@ class JobKind:
         Queue of its messages; workers listen on the queues of all kinds that they know.
     parameters : sequence of Parameter
         What it may be asked for, for messages and the manual; `normalise` decides.
+    gather : callable, optional
+        Workspace, parameters as asked for -> parameters in which files have become artifacts, by digest; what
+        is a digest already stays as it is. Called whenever a request is made, for a schedule when it is due.
     fit : callable, optional
         Parameters as asked for, the label graph, and how many keys each list of keys holds -> parameters with
         what depends on these sizes filled in, such as the number of units.
@@ -141,11 +145,12 @@ class JobKind:
     version: int
     normalise: Callable[[Mapping[str, Any]], dict[str, Any]]
     plan: Callable[[Mapping[str, Any]], Sequence[Step]]
-    execute: Callable[[Work], Product]
+    execute: Callable[[Work], Product | bytes]
     publish: Callable[[Workspace, Publication], None] | None = None
     complete_target: Callable[[Workspace, Mapping[str, Any], Mapping[str, str]], dict[str, str]] | None = None
     show: Callable[[ArtifactStore, Publication], GraphResult] | None = None
     queue: str = DEFAULT_QUEUE
     parameters: Sequence[Parameter] = ()
+    gather: Callable[[Workspace, Mapping[str, Any]], dict[str, Any]] | None = None
     fit: Callable[[Mapping[str, Any], LabelGraph, Mapping[str, int]], dict[str, Any]] | None = None
     estimate: Callable[[Mapping[str, Any], int, int], Estimate] | None = None

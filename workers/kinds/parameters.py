@@ -37,6 +37,10 @@ class Parameter:
         Words that stand for a list of label keys.
     filled : bool
         Whether it follows from what is asked for beside an ontology, so that people leave it out.
+    text : bool
+        Whether it is text whatever it reads as: a name of ``50`` is no number.
+    file : bool
+        Whether it is a file, by its path or URL: what it holds becomes an artifact when the job is asked for.
     """
 
     name: str
@@ -45,6 +49,8 @@ class Parameter:
     keys: bool = False
     words: Sequence[str] = ()
     filled: bool = False
+    text: bool = False
+    file: bool = False
 
 
 CONTENT = (
@@ -128,6 +134,11 @@ class Parameters(dict[str, Any]):
             if not (is_digest(self[name]) or (optional and self[name] is None)):
                 rule = "give a sha256 as 64 hexadecimal digits"
                 raise self.wrong(name, f"{rule}, or null" if optional else rule)
+
+    def words(self, name: str) -> None:
+        """Check that this is text with something to read in it."""
+        if not isinstance(self[name], str) or not self[name].strip():
+            raise self.wrong(name, "give a text")
 
     def choice(self, name: str, choices: Sequence[str]) -> None:
         """Check that this is one of `choices`."""

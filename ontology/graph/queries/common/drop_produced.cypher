@@ -1,5 +1,5 @@
 // Takes results from the jobs that produced them.
-MATCH (j:Job)-[p:PRODUCED]->(r:Locus|Cover|Selection|Summary|Distances|Bundle)
+MATCH (j:Job)-[p:PRODUCED]->(r:Locus|Cover|Selection|Summary|Distances|Bundle|Evaluation)
 WHERE r.id IN $ids AND r.version = ''
 WITH p LIMIT $limit
 DELETE p

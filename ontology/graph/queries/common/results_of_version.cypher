@@ -1,5 +1,5 @@
 // Every result of a version, whole or not.
-MATCH (r:Locus|Cover|Selection|Summary|Distances|Bundle)
+MATCH (r:Locus|Cover|Selection|Summary|Distances|Bundle|Evaluation)
 WHERE r.version = $version
 RETURN r.id AS id
 ORDER BY id

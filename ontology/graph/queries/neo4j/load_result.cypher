@@ -11,3 +11,5 @@ FOREACH (matching IN CASE WHEN $label = 'Distances' THEN [1] ELSE [] END |
   MERGE (r:Distances {id: $id}) ON CREATE SET r += $properties)
 FOREACH (matching IN CASE WHEN $label = 'Bundle' THEN [1] ELSE [] END |
   MERGE (r:Bundle {id: $id}) ON CREATE SET r += $properties)
+FOREACH (matching IN CASE WHEN $label = 'Evaluation' THEN [1] ELSE [] END |
+  MERGE (r:Evaluation {id: $id}) ON CREATE SET r += $properties)

@@ -1,0 +1,207 @@
+"""The kind of job `experiment`: a claim of the source paper tested by the workers, unit by unit.
+
+The document of a job is that of ``grove experiment`` with the same settings, byte for byte; what is computed
+stands in the ledger instead of a folder, so that any number of workers share the units.
+"""
+
+from __future__ import annotations
+
+import platform
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from labelgrove.experiments import NAMES, load
+from ontology.errors import InputError
+from workers.kinds import Estimate, JobKind, Step, Work
+from workers.kinds.files import local_file
+from workers.kinds.parameters import Parameter, Parameters, is_digest
+
+if TYPE_CHECKING:
+    from labelgrove.experiments.experiment import Experiment
+    from labelgrove.experiments.sources.files import Files
+    from ontology.artifacts import ArtifactStore
+    from ontology.workspace import Workspace
+
+__all__ = ["EXPERIMENT"]
+
+_FILES = (
+    "hierarchy",
+    "probs",
+    "columns",
+    "truth",
+    "embeddings",
+    "labels",
+    "test_embeddings",
+    "test_labels",
+    "class_embeddings",
+    "classes",
+)
+_UNIT_BYTES = 65_536  # of the document of a unit, and of its part of the result
+
+_PARAMETERS = (
+    Parameter("experiment", "a name that `grove experiment list` shows", text=True),
+    Parameter("quick", "true or false: small settings, a few seconds each", False),
+    Parameter("settings", 'a JSON object of texts by setting, such as {"sizes": "10,25"}', {}),
+    *(
+        Parameter(name, "a file of your own, as for grove experiment; or null", None, file=True)
+        for name in _FILES
+    ),
+    Parameter("metric", "tree or graph: how distances on a hierarchy of your own are taken", "tree"),
+    Parameter("answers", "all or leaves: labels of it that may be answers", "all"),
+    Parameter("files", "digest and ending of each file given", filled=True),
+    Parameter("environment", "versions of the experiment, Python and the libraries", filled=True),
+)
+
+_one_at_a_time = threading.Lock()
+"""What units limit, BLAS threads and warnings, holds for a whole process."""
+
+
+def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
+    from labelgrove.experiments.running import check_runnable
+    from labelgrove.experiments.settings import as_texts
+
+    found = Parameters("experiment", {"files": {}, "environment": None, **given}, _PARAMETERS)
+    found.choice("experiment", NAMES)
+    found.flag("quick")
+    found.choice("metric", ("tree", "graph"))
+    found.choice("answers", ("all", "leaves"))
+    for name in _FILES:
+        if found[name] is not None:
+            raise found.wrong(name, "give the path or URL of one file, as a string")
+        del found[name]
+    files = found["files"]
+    if not (isinstance(files, dict) and files.keys() <= set(_FILES) and all(map(_is_file, files.values()))):
+        raise found.wrong("files", "name the files by their own parameters")
+    experiment = load(found["experiment"])
+    check_runnable(experiment, _files({name: Path(name) for name in files}, found))
+    found["settings"] = as_texts(_settings(found))
+    if found["environment"] is None:
+        found["environment"] = _environment(experiment)
+    del found["quick"]
+    return found
+
+
+def _is_file(entry: Any) -> bool:
+    return isinstance(entry, dict) and is_digest(entry.get("sha256")) and isinstance(entry.get("ending"), str)
+
+
+def _settings(parameters: Mapping[str, Any]) -> Any:
+    """Return the settings that a request means."""
+    from labelgrove.experiments.settings import changed
+
+    asked = parameters["settings"]
+    plain = isinstance(asked, dict) and all(isinstance(v, str | int) for v in asked.values())
+    if not plain:
+        raise InputError(
+            f'experiment: settings is {asked!r}; give an object of texts, such as {{"sizes": "10,25"}}'
+        )
+    usual = load(parameters["experiment"]).settings(quick=parameters.get("quick", False))
+    return changed(usual, [f"{name}={text}" for name, text in asked.items()])
+
+
+def _environment(experiment: Experiment[Any, Any]) -> dict[str, str]:
+    """Return what a unit depends on beside its parameters."""
+    from labelgrove.experiments.running import libraries
+
+    return {"experiment": str(experiment.version), "python": platform.python_version(), **libraries()}
+
+
+def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Publish the files as they are: their digests are those that `grove experiment` writes down."""
+    asked = dict(given)
+    files = dict(asked.get("files") or {})
+    for name in _FILES:
+        location = asked.pop(name, None)
+        if location is not None:
+            files[name] = _published(workspace.artifacts, name, location)
+    return asked | {"files": files}
+
+
+def _published(artifacts: ArtifactStore, name: str, location: Any) -> dict[str, str]:
+    if not isinstance(location, str):
+        raise InputError(f"experiment: {name} is {location!r}; give the path or URL of a file, as a string")
+    with local_file(location) as path:
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise InputError(
+                f"experiment: {name} is {location!r}, which cannot be read ({error.strerror}); give one file"
+            ) from error
+        ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    return {"sha256": artifacts.put_bytes(content), "ending": ending}
+
+
+@contextmanager
+def _opened(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> Iterator[Files | None]:
+    """Give the files of a job, where it has any, under names with the endings that they had."""
+    with TemporaryDirectory(prefix="labelgrove-") as folder:
+        paths = {}
+        for name, entry in parameters["files"].items():
+            paths[name] = Path(folder, f"{name}{entry['ending']}")
+            content = artifacts.read_bytes(entry["sha256"])
+            paths[name].write_bytes(content)
+        yield _files(paths, parameters)
+
+
+def _files(paths: dict[str, Path], parameters: Mapping[str, Any]) -> Files | None:
+    from labelgrove.experiments.sources.files import Files
+
+    given: dict[str, Any] = {**paths, "metric": parameters["metric"], "answers": parameters["answers"]}
+    return Files(**given) if paths else None
+
+
+def _plan(parameters: Mapping[str, Any]) -> list[Step]:
+    units = load(parameters["experiment"]).units(_settings(parameters))
+    return [*(Step({**parameters, "unit": i}) for i in range(len(units))), Step(parameters, stage=1)]
+
+
+def _execute(work: Work) -> bytes:
+    from labelgrove.experiments.running import summarized
+    from ontology.results import pack_document, read_document
+
+    wanted = work.parameters
+    experiment, settings = load(wanted["experiment"]), _settings(wanted)
+    here = _environment(experiment)
+    if here != wanted["environment"]:
+        raise InputError(
+            f"experiment: this worker has {here}, the job was asked for with {wanted['environment']}; give "
+            "all workers the same packages and ask for it again"
+        )
+    with _one_at_a_time, _opened(work.artifacts, wanted) as opened:
+        work.check()
+        if "unit" in wanted:
+            unit = experiment.units(settings)[wanted["unit"]]
+            result = experiment.measure(experiment.prepare(settings, opened), settings, unit)
+            return pack_document({"parameters": dict(unit), "result": dict(result)})
+        results = [read_document(work.artifacts, digest)["result"] for digest in work.inputs]
+        document, _ = summarized(experiment, settings, opened, results)
+        return pack_document(document)
+
+
+def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
+    """Count units; what training takes is not known from sizes."""
+    del n_labels, n_edges
+    n_units = len(_plan(parameters))
+    return Estimate(n_units, 2 * n_units * _UNIT_BYTES, 0)
+
+
+EXPERIMENT = JobKind(
+    name="experiment",
+    version=1,
+    normalise=_normalise,
+    plan=_plan,
+    execute=_execute,
+    queue="experiments",
+    parameters=_PARAMETERS,
+    gather=_gather,
+    estimate=_estimate,
+)
+"""A claim tested on data available everywhere or on files: `labelgrove.experiments.running.run` as a job.
+
+One unit for each K and seed that the claim has, then one that joins them. The result is what ``result.json``
+of ``grove experiment`` holds.
+"""

@@ -1,0 +1,50 @@
+"""Results that are documents: JSON files in the artifact store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ontology.errors import ArtifactError, InputError
+
+if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
+
+__all__ = ["pack_document", "read_document"]
+
+
+def pack_document(document: Mapping[str, Any]) -> bytes:
+    r"""Return the bytes of a document: JSON in UTF-8, its keys in the order in which they stand.
+
+    Parameters
+    ----------
+    document : mapping
+        Plain values; numbers are finite.
+
+    Raises
+    ------
+    InputError
+        For NaN or an infinity, which JSON does not have.
+
+    Examples
+    --------
+    >>> pack_document({"error": 0.5})
+    b'{\n  "error": 0.5\n}\n'
+    """
+    try:
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise InputError(f"document: {error}; every number of a result is finite") from error
+    return f"{text}\n".encode()
+
+
+def read_document(artifacts: ArtifactStore, digest: str) -> dict[str, Any]:
+    """Return the document that an artifact holds; `ArtifactError` where it holds none."""
+    try:
+        document = json.loads(artifacts.read_bytes(digest))
+    except ValueError as error:
+        raise ArtifactError(f"artifact {digest}: is no JSON ({error}); expected a document") from error
+    if not isinstance(document, dict):
+        raise ArtifactError(f"artifact {digest}: holds a {type(document).__name__}, expected a document")
+    return document

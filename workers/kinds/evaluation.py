@@ -1,0 +1,276 @@
+"""The kind `evaluation`: the answers to a model's outputs measured against the truth, on one version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from ontology.errors import InputError, NotFoundError
+from workers.kinds.files import put_outputs, put_truth, stored_outputs
+from workers.kinds.graphresult import shown_result
+from workers.kinds.inputs import open_graph, read_graph, read_keys, read_labels
+from workers.kinds.kind import OPENING_SECONDS, Estimate, JobKind, Step, Work
+from workers.kinds.parameters import SPACE, Parameter, Parameters, is_digest
+
+if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
+    from ontology.graph.results import GraphResult
+    from ontology.workspace import Workspace
+    from workers.states import Publication
+
+__all__ = ["EVALUATION"]
+
+_FORMAT = "labelgrove/evaluation/1"
+_ROWS = 4096  # measured between two looks at whether the work is still wanted
+_SECONDS_PER_OUTPUT = 1e-7
+_BYTES, _BYTES_PER_BRANCH = 65_536, 6_000  # of the document
+
+_EMITS = ("probabilities", "log_probabilities", "logits")
+_LOOKED_UP = ("bundle", "array")
+
+_PARAMETERS = (
+    *SPACE,
+    Parameter(
+        "observed",
+        "label keys, in the order of the columns; a header of the outputs or a bundle names them too",
+        keys=True,
+        filled=True,
+    ),
+    Parameter(
+        "bundle",
+        "a bundle of the ontology by its name, in place of metric, labels and observed; or null",
+        None,
+        text=True,
+    ),
+    Parameter("model", "any text: the name under which evaluations of a model are found", text=True),
+    Parameter("outputs", "a file of the model's outputs, or its URL", file=True),
+    Parameter("array", "which array of a file with several; or null", None, text=True),
+    Parameter("truth", "a file with a label key for each row, or its URL", file=True),
+    Parameter(
+        "train_truth", "the same of the training samples, for the constant answer; or null", None, file=True
+    ),
+    Parameter("n_samples", "how many rows these are", filled=True),
+    Parameter("emits", "probabilities, log_probabilities or logits", "probabilities"),
+    Parameter("temperature", "a decimal number above 0: what logits are divided by", "1"),
+    Parameter(
+        "hierarchy", "true or false: on a graph, read ancestors and branches along first parents", False
+    ),
+    Parameter("branch_level", "a whole number from 0: level of the branches; 1: children of the root", 1),
+    Parameter("top", "a whole number from 1: the k of top-k accuracy", 5),
+    Parameter("level", "a decimal number between 0 and 1: of the intervals", "0.95"),
+    Parameter("resamples", "a whole number from 1: draws of the bootstrap", 1000),
+    Parameter("seed", "a whole number from 0: of the draws", 0),
+)
+
+
+def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
+    found = Parameters.of_space("evaluation", given, _PARAMETERS)
+    for name in _LOOKED_UP:
+        if found[name] is not None:
+            raise found.wrong(name, "it is looked up beside the name of an ontology and a file of outputs")
+        del found[name]
+    found.digests("observed", "outputs", "truth")
+    found.digests("train_truth", optional=True)
+    found.words("model")
+    found.choice("emits", _EMITS)
+    found.flag("hierarchy")
+    for name, least in (("n_samples", 1), ("branch_level", 0), ("top", 1), ("resamples", 1), ("seed", 0)):
+        found.whole(name, least)
+    for name, most in (("temperature", float("inf")), ("level", 1)):
+        found.decimal(name)
+        if found[name] is None or not 0 < float(found[name]) < most:
+            raise found.wrong(name, "give a decimal number above 0" + (" and below 1" if most == 1 else ""))
+    if found["emits"] == "probabilities" and found["temperature"] != "1":
+        raise found.wrong("temperature", "it divides logits; say what the model emits: emits=logits")
+    return found
+
+
+def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Publish the files, and take from header or bundle what they say."""
+    if "snapshot" in given:  # a complete request names digests alone
+        return dict(given)
+    asked = dict(given)
+    bundle, array = (asked.pop(name, None) for name in _LOOKED_UP)
+    if bundle is not None:
+        asked = _as_bundle(workspace, asked, bundle)
+    if asked.get("outputs") is not None:
+        asked |= _stored(workspace.artifacts, asked, array, bundle)
+    for name in ("truth", "train_truth"):
+        if asked.get(name) is not None and not is_digest(asked[name]):
+            asked[name], n = put_truth(workspace.artifacts, _location(asked, name))
+            if name == "truth" and n != asked.get("n_samples", n):
+                raise InputError(
+                    f"evaluation: truth is {given[name]!r} with {n} labels, for {asked['n_samples']} rows of "
+                    f"outputs in {given['outputs']!r}; give one label for each row"
+                )
+    return asked
+
+
+def _stored(
+    artifacts: ArtifactStore, asked: Mapping[str, Any], array: str | None, bundle: Any
+) -> dict[str, Any]:
+    """Return outputs, their number of rows and the labels of their columns, as parameters."""
+    if is_digest(asked["outputs"]):
+        found, _ = stored_outputs(artifacts, asked["outputs"])
+    else:
+        found = put_outputs(artifacts, _location(asked, "outputs"), array)
+    made: dict[str, Any] = {"outputs": found.sha256, "n_samples": found.n_samples}
+    observed = asked.get("observed")
+    if found.columns is not None:
+        if observed is not None and bundle is None:
+            raise InputError(
+                f"evaluation: the header of {asked['outputs']!r} names the columns "
+                f"({', '.join(found.columns[:3])}, ...), and observed does too; leave observed out"
+            )
+        observed = made["observed"] = list(found.columns)
+    if isinstance(observed, list | tuple) and len(observed) != found.n_columns:
+        raise InputError(
+            f"evaluation: {len(observed)} labels are observed, and {asked['outputs']!r} has "
+            f"{found.n_columns} columns; give one label for each column"
+        )
+    return made
+
+
+def _as_bundle(workspace: Workspace, asked: Mapping[str, Any], name: Any) -> dict[str, Any]:
+    """Return the request with the version, the space and the observed labels of a bundle."""
+    from adapter.bundle import Bundle
+
+    both = [parameter for parameter in ("metric", "labels") if parameter in asked]
+    if both:
+        raise InputError(f"evaluation: bundle is {name!r}, which says {' and '.join(both)}; leave them out")
+    ontology, _, version = str(asked.get("ontology", "")).partition("@")
+    named = {bundle.name: bundle for bundle in workspace.catalog.bundles(ontology)}
+    if name not in named:
+        raise NotFoundError(
+            f"evaluation: ontology {ontology!r} has no bundle {name!r}; it has {', '.join(named) or 'none'}"
+        )
+    found = named[name]
+    if not found.version.startswith(version):
+        raise InputError(
+            f"evaluation: bundle {ontology}/{name} is of version {found.version[:12]}, ontology says "
+            f"{version}; name the ontology alone: ontology={ontology}"
+        )
+    held = Bundle.from_arrays(*workspace.artifacts.open_arrays(found.sha256), name=f"{ontology}/{name}")
+    labels = list(held.points.take(held.allowed)) if held.labels == "listed" else held.labels
+    return {
+        "observed": list(held.observed_keys),
+        **asked,
+        "ontology": f"{ontology}@{found.version}",
+        "metric": held.metric if held.metric in ("tree", "graph") else "auto",
+        "labels": labels,
+    }
+
+
+def _location(asked: Mapping[str, Any], name: str) -> str:
+    location = asked[name]
+    if not isinstance(location, str):
+        raise InputError(f"evaluation: {name} is {location!r}; give the path or URL of a file, as a string")
+    return location
+
+
+def _plan(parameters: Mapping[str, Any]) -> list[Step]:
+    return [Step(parameters)]
+
+
+def _execute(work: Work) -> bytes:
+    from adapter.bundle import build_bundle
+    from adapter.evaluation import evaluate
+    from adapter.scorer import Adapter
+    from ontology.geometry import TreeSpace, metric_space
+    from ontology.results import pack_document
+
+    wanted = work.parameters
+    graph = read_graph(work)
+    bundle = build_bundle(
+        graph,
+        read_keys(work.artifacts, wanted["observed"]),
+        metric=wanted["metric"],
+        labels=read_labels(work),
+        ontology={"digest": graph.digest},
+    )
+    adapter = Adapter(bundle, outputs=wanted["emits"], temperature=float(wanted["temperature"]))
+    space = tree = None
+    if adapter.space is None:
+        space = metric_space(graph, wanted["metric"], list(adapter.keys))
+        found = metric_space(graph, "tree") if wanted["hierarchy"] else None
+        tree = found if isinstance(found, TreeSpace) else None
+    _, outputs = stored_outputs(work.artifacts, wanted["outputs"])
+    training = wanted["train_truth"]
+    result = evaluate(
+        adapter,
+        _watched(outputs, work.check),
+        read_keys(work.artifacts, wanted["truth"]),
+        space=space,
+        train_truth=None if training is None else read_keys(work.artifacts, training),
+        hierarchy=tree,
+        branch_level=wanted["branch_level"],
+        top_k=wanted["top"],
+        level=float(wanted["level"]),
+        resamples=wanted["resamples"],
+        seed=wanted["seed"],
+    )
+    inputs = {name: wanted[name] for name in ("outputs", "truth", "train_truth")}
+    head = {"format": _FORMAT, "model": wanted["model"], "ontology": graph.digest, "inputs": inputs}
+    return pack_document({**head, **result.to_dict()})
+
+
+def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[Any]]:
+    """Yield rows some at a time, as long as they are wanted."""
+    for start in range(0, len(rows), _ROWS):
+        check()
+        yield rows[start : start + _ROWS]
+
+
+def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
+    from ontology.results import read_document
+
+    document = read_document(artifacts, publication.sha256)
+    loki, argmax, constant = (document["rules"][rule] for rule in ("loki", "argmax", "constant"))
+    properties = {
+        "model": document["model"],
+        "n_samples": document["n_samples"],
+        "diameter": document["diameter"],
+        "verdict": document["verdict"]["answer"],
+        **_interval("error", loki["interval"]),
+        **_interval("error_argmax", argmax["interval"]),
+        "error_constant": constant["interval"]["mean"],
+        **_interval("gain", argmax["difference"]),
+        "accuracy": loki["all"]["accuracy"],
+        "accuracy_argmax": argmax["all"]["accuracy"],
+    }
+    return shown_result(publication, open_graph(artifacts, publication.parameters), "Evaluation", properties)
+
+
+def _interval(name: str, found: Mapping[str, float]) -> dict[str, float]:
+    return {name: found["mean"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
+
+
+def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
+    """Count a branch for each label; seconds are those of a tree, elsewhere sizes tell no diameter's time."""
+    n_samples = parameters["n_samples"]
+    n_bytes = _BYTES + _BYTES_PER_BRANCH * min(n_labels, n_samples)
+    is_tree = parameters["metric"] == "tree" or (parameters["metric"] == "auto" and n_edges == n_labels - 1)
+    seconds = (n_labels + n_edges) * OPENING_SECONDS
+    seconds += n_samples * parameters["n_observed"] * _SECONDS_PER_OUTPUT
+    return Estimate(1, n_bytes, 3, seconds if is_tree else None)
+
+
+EVALUATION = JobKind(
+    name="evaluation",
+    version=1,
+    normalise=_normalise,
+    plan=_plan,
+    execute=_execute,
+    show=_show,
+    parameters=_PARAMETERS,
+    gather=_gather,
+    estimate=_estimate,
+)
+"""How good the answers to a model's outputs are: `adapter.evaluation.evaluate` as a job.
+
+Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, ``truth`` and
+``train_truth``, artifacts with a JSON list of keys; ``outputs``, what `workers.kinds.files.put_outputs`
+published; the rest as `evaluate` has it, decimals as strings. The result is the document of the evaluation.
+"""

@@ -1,0 +1,173 @@
+"""Files that a request names, by path or URL: read when it is made, and kept as artifacts.
+
+Outputs and truths are kept as what they hold, whatever their format: the same numbers out of a ``.npy`` and a
+``.csv`` file are one artifact, so that they are one request.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import InputError, MissingExtraError, NotFoundError, ServiceError
+from ontology.remote_faults import remote_fault
+from ontology.settings import masked
+from workers.plan import canonical_json
+
+if TYPE_CHECKING:
+    from adapter.outputfiles import OutputFile
+    from ontology.artifacts import ArtifactStore
+
+__all__ = ["OUTPUTS_FORMAT", "StoredOutputs", "local_file", "put_outputs", "put_truth", "stored_outputs"]
+
+OUTPUTS_FORMAT = "labelgrove/outputs/1"
+
+_ROWS = 4096  # of a block that is copied
+_COPIED = 1 << 20  # bytes of a download, at a time
+
+
+@dataclass(frozen=True)
+class StoredOutputs:
+    """Outputs of a model in the artifact store.
+
+    Attributes
+    ----------
+    sha256 : str
+    n_samples, n_columns : int
+    columns : tuple of str or None
+        What the file calls its columns.
+    """
+
+    sha256: str
+    n_samples: int
+    n_columns: int
+    columns: tuple[str, ...] | None = None
+
+
+@contextmanager
+def local_file(location: str) -> Iterator[Path]:
+    """Give a file on this machine: the one at a path, or a copy of the one at a URL for as long as it lasts.
+
+    Raises
+    ------
+    NotFoundError
+        For a URL where nothing is; a path is not looked at.
+    InputError
+        For a URL of an unknown kind.
+    ServiceError
+        For a service that does not answer.
+    MissingExtraError
+        Where the driver of a URL is not installed.
+    """
+    if "://" not in location:
+        yield Path(location).expanduser()
+        return
+    shown = masked(location)
+    name = PurePosixPath(urlsplit(location).path).name or "file"
+    with TemporaryDirectory(prefix="labelgrove-") as folder:
+        copy = Path(folder, name)
+        try:
+            import fsspec
+
+            with fsspec.open(location, "rb") as source, copy.open("wb") as target:
+                shutil.copyfileobj(source, target, _COPIED)
+        except ImportError as error:
+            raise MissingExtraError(f"{shown}: {error}") from error
+        except FileNotFoundError:
+            raise NotFoundError(f"{shown}: there is no such file; check the address") from None
+        except ValueError as error:
+            raise InputError(
+                f"{shown}: {masked(str(error))}; give a path, or a URL that fsspec reads"
+            ) from None
+        except OSError as error:
+            raise ServiceError(f"{shown}: {masked(str(error))}; check that it can be reached") from error
+        except Exception as error:  # drivers have trees of errors of their own
+            fault = remote_fault(error, shown)
+            if fault is None:
+                raise
+            raise fault from error
+        yield copy
+
+
+def put_outputs(artifacts: ArtifactStore, location: str, array: str | None = None) -> StoredOutputs:
+    """Publish the outputs of a model.
+
+    Parameters
+    ----------
+    artifacts : ArtifactStore
+    location : str
+        Path or URL of what `adapter.outputfiles.OutputFile` reads, a few rows at a time. They take as much
+        room again among the temporary files.
+    array : str, optional
+        Which array of a file with several.
+
+    Raises
+    ------
+    NotFoundError, InputError, ServiceError, MissingExtraError
+        As `local_file` and `OutputFile`.
+    """
+    from adapter.outputfiles import OutputFile
+
+    with local_file(location) as path:
+        file = OutputFile(path, array=array)
+        with _in_one_piece(file) as rows:
+            digest = artifacts.put_arrays({"outputs": rows}, {"format": OUTPUTS_FORMAT})
+        return StoredOutputs(digest, len(rows), rows.shape[1], file.columns)
+
+
+def stored_outputs(artifacts: ArtifactStore, digest: str) -> tuple[StoredOutputs, NDArray[Any]]:
+    """Return what an artifact holds of a model's outputs, and these, shape (n_samples, n_columns).
+
+    Anything else than `put_outputs` wrote raises `InputError`.
+    """
+    arrays, metadata = artifacts.open_arrays(digest)
+    if (
+        metadata.get("format") != OUTPUTS_FORMAT
+        or arrays.keys() != {"outputs"}
+        or arrays["outputs"].ndim != 2
+    ):
+        raise InputError(
+            f"outputs: artifact {digest} holds no outputs of a model but {metadata.get('format', 'others')}; "
+            "name the file that has them"
+        )
+    rows = arrays["outputs"]
+    return StoredOutputs(digest, *rows.shape), rows
+
+
+def put_truth(artifacts: ArtifactStore, location: str) -> tuple[str, int]:
+    """Publish the label keys of a truth file in the order of its rows; return their artifact and number.
+
+    Raises as `local_file` and `adapter.truthfile.read_truth`.
+    """
+    from adapter.truthfile import read_truth
+
+    with local_file(location) as path:
+        keys = read_truth(path)
+    return artifacts.put_bytes(canonical_json(keys).encode()), len(keys)
+
+
+@contextmanager
+def _in_one_piece(file: OutputFile) -> Iterator[NDArray[Any]]:
+    """Give all rows of a file as one array, the memory map of a copy that goes when it is left.
+
+    Nobody writes to the copy while its digest is taken, as whoever renews the file may.
+    """
+    with TemporaryFile(prefix="labelgrove-") as copy:
+        dtype, n_rows = np.dtype(np.float64), 0
+        for block in file.blocks(_ROWS):
+            dtype = block.dtype
+            copy.write(np.ascontiguousarray(block).data)
+            n_rows += len(block)
+        copy.flush()
+        if not n_rows:
+            raise InputError(f"{file.path}: holds no rows; give a row of numbers for each sample")
+        yield np.memmap(copy, dtype, "r", shape=(n_rows, file.n_columns))
