@@ -193,8 +193,11 @@ def submit_for_ontology(
     InputError
         As for `submit`, and for a label given twice.
     """
-    parameters = complete_for_ontology(workspace, kind, ontology, options, keys=keys, version=version)
-    return submit(workspace, kind, parameters, target=target, wait=wait, progress=progress)
+    asked: dict[str, Any] = {"ontology": f"{ontology}@{version or ''}".removesuffix("@"), **(options or {})}
+    for name, given in (keys or {}).items():
+        if given is not None:
+            asked[name] = given if isinstance(given, Mapping) else list(given)
+    return submit(workspace, kind, asked, target=target, wait=wait, progress=progress)
 
 
 def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> Estimate | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from ontology.randomgraphs import watts_strogatz
@@ -10,6 +13,8 @@ from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import add_version, settings_in
 from workers import client
 from workers.states import State
+
+pytest.importorskip("sklearn")
 
 pytestmark = pytest.mark.services
 
@@ -24,9 +29,19 @@ REQUESTS = [
     ("selection", {"n": 2, "parts": 2}, {"observed": SEEN}),
     ("summary", {"target": 6, "seed": 1}, {}),
 ]
+EXPERIMENT = {"experiment": "complete-graph", "settings": {"sizes": "3", "seeds": "0,1", "n_rows": 50}}
+
+
+def write_evaluated(folder: Path) -> dict[str, str]:
+    """Write outputs and truths of a model, and return the parameters of an evaluation."""
+    rng = np.random.default_rng(0)
+    np.save(folder / "outputs.npy", rng.dirichlet(np.ones(len(SEEN)), 60))
+    (folder / "truth.txt").write_text("\n".join(rng.choice(list(GRAPH.keys), 60)))
+    return {"model": "m", "outputs": str(folder / "outputs.npy"), "truth": str(folder / "truth.txt")}
 
 
 def test_every_kind_gives_the_same_bytes_embedded_and_through_celery(tmp_path, redis_url):
+    requests = [*REQUESTS, ("evaluation", write_evaluated(tmp_path), {"observed": SEEN})]
     embedded, served = (tmp_path / name for name in ("embedded", "celery"))
     served.mkdir()
     results = []
@@ -37,8 +52,9 @@ def test_every_kind_gives_the_same_bytes_embedded_and_through_celery(tmp_path, r
             def run(workspace=workspace):
                 jobs = [
                     client.submit_for_ontology(workspace, kind, "small-world", options, keys=keys, wait=False)
-                    for kind, options, keys in REQUESTS
+                    for kind, options, keys in requests
                 ]
+                jobs.append(client.submit(workspace, "experiment", EXPERIMENT, wait=False))
                 return [client.wait(workspace, job.id, timeout_s=120) for job in jobs]
 
             if settings.broker_url is None:
@@ -57,4 +73,6 @@ def test_every_kind_gives_the_same_bytes_embedded_and_through_celery(tmp_path, r
         ("locus", 3),
         ("selection", 2),
         ("summary", 1),
+        ("evaluation", 1),
+        ("experiment", 3),
     ]

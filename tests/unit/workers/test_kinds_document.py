@@ -26,7 +26,7 @@ REQUESTS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["bundle", *REQUESTS])
+@pytest.mark.parametrize("kind", ["bundle", "evaluation", "experiment", *REQUESTS])
 def test_every_kind_and_its_queue_is_named(kind):
     assert f"`{find_kind(kind).queue}` |" in ROWS[kind]
 

@@ -21,7 +21,7 @@ from workers.app import make_app
 from workers.kinds import find_kind, known_kinds
 from workers.states import State
 
-OURS = ("bundle", "cover", "distances", "locus", "selection", "summary")
+OURS = ("bundle", "cover", "distances", "evaluation", "experiment", "locus", "selection", "summary")
 
 TREE = LabelGraph.from_edges(
     [(f"{i:02d}", f"{(i - 1) // 3:02d}") for i in range(1, 40)], weights=[1 + i % 3 for i in range(39)]
@@ -297,7 +297,7 @@ def test_a_bundle_of_a_tree_grows_with_its_labels_and_a_block_with_its_columns_t
 
 def test_workers_listen_on_the_queues_of_all_kinds(tmp_path):
     queues = {find_kind(name).queue for name in OURS}
-    assert queues == {"labelgrove", "blocks", "lp", "light"}
+    assert queues == {"labelgrove", "blocks", "lp", "light", "experiments"}
     app = make_app(settings_in(tmp_path, broker_url="redis://127.0.0.1:1/0"))
     assert {queue.name for queue in app.conf.task_queues} >= queues
     assert set(OURS) <= {kind.name for kind in known_kinds()}

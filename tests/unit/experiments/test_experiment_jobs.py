@@ -1,0 +1,127 @@
+"""The kind `experiment`: the same document as `grove experiment`, byte for byte, out of the ledger's units."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+pytest.importorskip("matplotlib")
+
+from labelgrove.experiments import load
+from labelgrove.experiments.running import run
+from labelgrove.experiments.settings import changed
+from labelgrove.experiments.sources.files import Files
+from ontology.errors import InputError, NotFoundError
+from ontology.workspace import Workspace
+from tests.integration.workers_support import settings_in
+from workers import client
+from workers.kinds import find_kind
+from workers.request import complete_request
+from workers.states import State
+
+SMALL = {"experiment": "complete-graph", "settings": {"sizes": "3,4", "seeds": "5", "n_rows": "50"}}
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    with Workspace.open(settings_in(tmp_path_factory.mktemp("home"))) as workspace:
+        yield workspace
+
+
+def done(workspace, parameters):
+    job = client.submit(workspace, "experiment", parameters)
+    assert (job.state, job.error) == (State.DONE, None)
+    return job, workspace.artifacts.read_bytes(job.result_sha256)
+
+
+def test_a_job_writes_what_the_command_writes(workspace, tmp_path):
+    experiment = load("diabetes-path")
+    job, content = done(workspace, {"experiment": "diabetes-path", "quick": True})
+    direct = run(experiment, tmp_path, settings=experiment.settings(quick=True))
+    assert content == direct.path.read_bytes()
+    assert job.units == {"done": 7}  # K of 5 and 12, seeds 0, 1 and 2; and the one that joins them
+    assert direct.document["command"] == "grove experiment diabetes-path --quick"
+
+
+def test_settings_are_one_request_however_they_are_written(workspace):
+    plain = complete_request(workspace, "experiment", SMALL)
+    assert plain["settings"] == {"sizes": "3,4", "seeds": "5", "n_rows": "50"}
+    spelt = {**SMALL, "quick": True, "settings": {**SMALL["settings"], "n_rows": 50}}
+    assert complete_request(workspace, "experiment", spelt) == plain
+    assert complete_request(workspace, "experiment", plain) == plain
+    job, content = done(workspace, SMALL)
+    assert json.loads(content)["command"] == (
+        "grove experiment complete-graph --set sizes=3,4 --set seeds=5 --set n_rows=50"
+    )
+    again, _ = done(workspace, spelt)
+    assert (again.id, again.finished_at) == (job.id, job.finished_at)
+
+
+def test_files_of_ones_own_give_the_same_document(workspace, tmp_path):
+    """The paper's protocol on probabilities: some of the columns are observed, the rest is only truth."""
+    rng = np.random.default_rng(0)
+    classes = [f"c{i}" for i in range(8)]
+    truth = rng.integers(0, 8, 60)
+    probs = np.eye(8)[truth] + rng.random((60, 8))
+    np.save(tmp_path / "clip.npy", probs / probs.sum(axis=1, keepdims=True))
+    (tmp_path / "columns.txt").write_text("\n".join(classes))
+    (tmp_path / "truth.txt").write_text("\n".join(classes[i] for i in truth))
+    edges = [f"{key}\tg{i % 3}" for i, key in enumerate(classes)] + [f"g{i}\troot" for i in range(3)]
+    (tmp_path / "tree.tsv").write_text("child\tparent\n" + "\n".join(edges) + "\n")
+    paths = {
+        "hierarchy": tmp_path / "tree.tsv",
+        "probs": tmp_path / "clip.npy",
+        "columns": tmp_path / "columns.txt",
+        "truth": tmp_path / "truth.txt",
+    }
+    experiment = load("metric-comparison")
+    settings = changed(experiment.settings(), ["temperature=1"])
+    direct = run(experiment, tmp_path / "out", settings=settings, files=Files(**paths))
+    asked = {"experiment": experiment.name, "settings": {"temperature": "1"}}
+    _, content = done(workspace, asked | {name: str(path) for name, path in paths.items()})
+    assert content == direct.path.read_bytes()
+    assert set(direct.document["files"]) == {"metric", "answers", *paths}
+    assert direct.document["command"].endswith("--columns FILE --hierarchy FILE --probs FILE --truth FILE")
+
+
+def test_an_estimate_says_how_many_units(workspace):
+    said = client.estimate(workspace, "experiment", complete_request(workspace, "experiment", SMALL))
+    assert (said.units, said.graph_rows, said.seconds) == (3, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"experiment": "digits"}, "experiment is 'digits'; choose digits-grid, "),
+        ({"settings": {"rows": "1"}}, "give NAME=VALUES, with a name among sizes"),
+        ({"settings": {"n_rows": "many"}}, "'many' is not int"),
+        ({"settings": ["n_rows=1"]}, "give an object of texts"),
+        ({"quick": "yes"}, "quick is 'yes'; give true or false"),
+        ({"probs": 1}, "probs is 1; give the path or URL of a file"),
+        ({"probs": "."}, "cannot be read"),
+        ({"files": {"probs": "p.npy"}}, "name the files by their own parameters"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused(workspace, options, said):
+    with pytest.raises(InputError, match=said):
+        client.submit(workspace, "experiment", SMALL | options)
+
+
+def test_files_that_an_experiment_does_not_take_are_refused(workspace, tmp_path):
+    np.save(tmp_path / "p.npy", np.eye(3))
+    with pytest.raises(InputError, match="it takes no files of your own"):
+        client.submit(workspace, "experiment", SMALL | {"probs": str(tmp_path / "p.npy")})
+    with pytest.raises(NotFoundError, match="no.npy"):
+        client.submit(workspace, "experiment", SMALL | {"probs": str(tmp_path / "no.npy")})
+
+
+def test_a_worker_with_other_packages_says_so(workspace):
+    complete = complete_request(workspace, "experiment", SMALL)
+    complete["environment"] = {**complete["environment"], "numpy": "0.1"}
+    job = client.submit(workspace, "experiment", complete)
+    assert job.state is State.FAILED
+    assert "'numpy': '0.1'" in job.error
+    assert find_kind("experiment").queue == "experiments"

@@ -1,0 +1,293 @@
+"""The kind `evaluation`: what `evaluate` says, whatever files it is asked with; what is refused, and when."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import fsspec
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from adapter import Adapter, evaluate
+from ontology import LabelGraph, geometry
+from ontology.errors import InputError, NotFoundError
+from ontology.results import read_document
+from ontology.workspace import Workspace
+from tests.integration.workers_support import add_version, settings_in
+from workers import client
+from workers.references import references
+from workers.refresh import refresh
+from workers.request import complete_request
+from workers.states import State
+
+EDGES = [(f"{i:02d}", f"{(i - 1) // 3:02d}") for i in range(1, 40)]
+TREE = LabelGraph.from_edges(EDGES)
+GRID = LabelGraph.grid((5, 6))
+DAG = LabelGraph.from_edges([*EDGES, ("39", "05"), ("21", "04")])
+OBSERVED = {"tree": ["39", "05", "21", "12"], "grid": ["3,4", "0,0", "1,3", "4,0"]}
+OBSERVED["dag"] = OBSERVED["tree"]
+GRAPHS = {"tree": TREE, "grid": GRID, "dag": DAG}
+N = 120
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    with Workspace.open(settings_in(tmp_path_factory.mktemp("home"))) as workspace:
+        for name, graph in GRAPHS.items():
+            add_version(workspace, name, graph)
+        yield workspace
+
+
+def drawn(ontology: str, draw: int = 0) -> tuple[np.ndarray, list[str]]:
+    """Return logits that know something of the truth, and the truth, labels that nobody observed among it."""
+    rng = np.random.default_rng(draw)
+    space = geometry.metric_space(GRAPHS[ontology], "tree" if ontology == "tree" else "graph")
+    truth = rng.choice(list(space.keys), N).tolist()
+    columns = space.point_index(OBSERVED[ontology])
+    near = -space.distances(space.index(truth), columns).astype(np.float32)
+    return near + rng.normal(size=near.shape).astype(np.float32), truth
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """Write outputs and truth, and return the parameters of a request for their evaluation."""
+
+    def write(ontology: str = "tree", draw: int = 0, **options: object) -> dict[str, object]:
+        logits, truth = drawn(ontology, draw)
+        np.save(tmp_path / "p.npy", logits)
+        (tmp_path / "truth.txt").write_text("\n".join(truth) + "\n")
+        return {
+            "ontology": ontology,
+            "observed": OBSERVED[ontology],
+            "model": "resnet50",
+            "emits": "logits",
+            "outputs": str(tmp_path / "p.npy"),
+            "truth": str(tmp_path / "truth.txt"),
+            **options,
+        }
+
+    return write
+
+
+def done(workspace: Workspace, parameters: dict[str, object]):
+    job = client.submit(workspace, "evaluation", parameters)
+    assert (job.state, job.error) == (State.DONE, None)
+    return job, read_document(workspace.artifacts, str(job.result_sha256))
+
+
+def planned(workspace: Workspace, parameters: dict[str, object]) -> dict[str, object]:
+    return complete_request(workspace, "evaluation", parameters)
+
+
+@pytest.mark.parametrize(
+    ("ontology", "options"),
+    [
+        ("tree", {"temperature": "2.5", "top": 3, "resamples": 50, "seed": 7, "level": "0.9"}),
+        ("tree", {"labels": "leaves"}),
+        ("dag", {"metric": "graph", "hierarchy": True, "branch_level": 2}),
+        ("grid", {}),
+    ],
+)
+def test_a_job_says_what_the_function_says(workspace, asked, tmp_path, ontology, options):
+    logits, truth = drawn(ontology)
+    if "labels" in options:
+        kept = [i for i, key in enumerate(truth) if key in TREE.leaves]
+        request = asked(ontology, **options)
+        logits, truth = logits[kept], [truth[i] for i in kept]
+        np.save(tmp_path / "p.npy", logits)
+        (tmp_path / "truth.txt").write_text("\n".join(truth))
+    else:
+        (tmp_path / "train.txt").write_text("\n".join(truth[:30]))
+        request = asked(ontology, train_truth=str(tmp_path / "train.txt"), **options)
+    _, document = done(workspace, request)
+    adapter = Adapter.from_graph(
+        GRAPHS[ontology],
+        OBSERVED[ontology],
+        metric=options.get("metric", "auto"),
+        labels=options.get("labels", "all"),
+        outputs="logits",
+        temperature=float(options.get("temperature", 1)),
+    )
+    direct = evaluate(
+        adapter,
+        logits,
+        truth,
+        space=None if adapter.space is not None else geometry.metric_space(GRAPHS[ontology], "graph"),
+        train_truth=None if "labels" in options else truth[:30],
+        hierarchy=geometry.metric_space(GRAPHS[ontology], "tree") if "hierarchy" in options else None,
+        branch_level=options.get("branch_level", 1),
+        top_k=options.get("top", 5),
+        resamples=options.get("resamples", 1000),
+        seed=options.get("seed", 0),
+        level=float(options.get("level", 0.95)),
+    )
+    expected = json.loads(json.dumps(direct.to_dict()))
+    expected.pop("bundle")  # its bytes name the version as well
+    assert {name: value for name, value in document.items() if name in expected} == expected
+    assert (document["model"], document["ontology"]) == ("resnet50", GRAPHS[ontology].digest)
+    assert (document["branch_level"] is None) == (ontology == "grid")
+
+
+def test_the_same_numbers_in_any_format_are_one_request(workspace, asked, tmp_path):
+    logits, truth = drawn("tree")
+    first = planned(workspace, asked())
+    np.savez(tmp_path / "many.npz", other=np.eye(3), these=logits)
+    assert planned(workspace, asked(outputs=str(tmp_path / "many.npz"), array="these")) == first
+    named = asked(outputs=str(tmp_path / "p.parquet"))
+    table = pyarrow.table(dict(zip(OBSERVED["tree"], logits.T, strict=True)))
+    pyarrow.parquet.write_table(table, tmp_path / "p.parquet")
+    del named["observed"]  # which the header names
+    assert planned(workspace, named) == first
+    np.save(tmp_path / "truth.npy", np.array(truth))
+    assert planned(workspace, asked(truth=str(tmp_path / "truth.npy"))) == first
+    with fsspec.open("memory://models/p.npy", "wb") as file:
+        file.write((tmp_path / "p.npy").read_bytes())
+    assert planned(workspace, asked(outputs="memory://models/p.npy")) == first
+    assert planned(workspace, first) == first
+    assert planned(workspace, asked(model="another")) != first
+    assert planned(workspace, asked(seed=0)) == first
+    assert planned(workspace, asked("tree", 1)) != first
+
+
+def test_a_bundle_stands_for_its_space_and_columns(workspace, asked):
+    labels = [key for key in TREE.keys if key != "00"]
+    client.build_bundle_job(workspace, "tree", "mine", OBSERVED["tree"], labels=labels)
+    request = asked(bundle="mine", truth=asked()["truth"])
+    _, truth = drawn("tree")
+    Path(str(request["truth"])).write_text("\n".join("01" if key == "00" else key for key in truth))
+    by_hand = planned(workspace, request | {"labels": labels, "metric": "tree", "bundle": None})
+    del request["observed"]
+    assert planned(workspace, request) == by_hand
+    _, document = done(workspace, request)
+    assert document["bundle"] == next(b.sha256 for b in workspace.catalog.bundles("tree"))
+
+
+def test_a_result_that_is_there_is_kept_and_one_that_is_gone_is_computed_again(workspace, asked):
+    job, _ = done(workspace, asked(draw=3))
+    again, _ = done(workspace, asked(draw=3))
+    (unit,) = client.list_units(workspace, job.id)
+    assert (again.id, again.finished_at, unit.attempts) == (job.id, job.finished_at, 1)
+    workspace.artifacts.delete(job.result_sha256)
+    anew, _ = done(workspace, asked(draw=3))
+    assert (anew.id, anew.result_sha256) == (job.id, job.result_sha256)
+
+
+def test_what_an_evaluation_reads_is_kept_from_collection(workspace, asked):
+    job, document = done(workspace, asked(draw=4))
+    held = references(workspace)
+    wanted = (document["inputs"]["outputs"], document["inputs"]["truth"], job.result_sha256)
+    assert all(digest in held for digest in wanted)
+
+
+def test_an_estimate_is_a_bound(workspace, asked):
+    complete = planned(workspace, asked(draw=5))
+    said = client.estimate(workspace, "evaluation", complete)
+    job, _ = done(workspace, complete)
+    assert said.units == 1
+    assert workspace.artifacts.size(job.result_sha256) <= said.n_bytes
+    assert 0 < said.seconds < 10
+    of_graph = client.estimate(workspace, "evaluation", planned(workspace, asked("grid")))
+    assert of_graph.seconds is None
+
+
+def test_a_refresh_evaluates_the_same_outputs_on_the_current_version(tmp_path, asked):
+    with Workspace.open(settings_in(tmp_path / "home")) as workspace:
+        add_version(workspace, "tree", TREE)
+        before, document = done(workspace, asked())  # its truths name labels more than once
+        grown = LabelGraph.from_edges([*EDGES, ("new", "00")])
+        add_version(workspace, "tree", grown)
+        (made,) = refresh(workspace, "tree")
+        assert (made.stale_id, made.reason) == (before.id, None)
+        after = client.wait(workspace, made.job_id)
+        assert (after.state, after.error) == (State.DONE, None)
+        renewed = read_document(workspace.artifacts, after.result_sha256)
+    assert renewed["ontology"] == grown.digest
+    assert renewed["inputs"] == document["inputs"]
+    assert renewed["n_labels"] == document["n_labels"] + 1
+
+
+# ---- what is refused -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"observed": ["39", "05"]}, "2 labels are observed, and .*p.npy' has 4 columns"),
+        ({"observed": None}, "evaluation needs observed"),
+        ({"outputs": "p.txt"}, "ends in '.txt'"),
+        ({"outputs": 7}, "outputs is 7; give the path or URL"),
+        ({"model": ""}, "model is ''; give a text"),
+        ({"model": None}, "model is None; give a text"),
+        ({"emits": "scores"}, "choose probabilities, log_probabilities or logits"),
+        ({"emits": "probabilities", "temperature": "2"}, "it divides logits"),
+        ({"temperature": "0"}, "temperature is '0'; give a decimal number above 0"),
+        ({"temperature": 1.5}, "give a decimal number of 0 or more as a string"),
+        ({"level": "1"}, "level is '1'; give a decimal number above 0 and below 1"),
+        ({"top": 0}, "top is 0; give a whole number, at least 1"),
+        ({"bundle": "mine", "metric": "tree"}, "which says metric; leave them out"),
+        ({"outputs": "gopher://host/p.npy"}, "gopher"),
+        ({"no": 1}, "evaluation has no parameter no"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused_before_anything_is_recorded(workspace, asked, options, said):
+    count = len(client.list_jobs(workspace, limit=1000))
+    request = {
+        name: value for name, value in (asked() | options).items() if (name, value) != ("observed", None)
+    }
+    with pytest.raises(InputError, match=said):
+        client.submit(workspace, "evaluation", request)
+    assert len(client.list_jobs(workspace, limit=1000)) == count
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"outputs": "missing.npy"}, "missing.npy: there is no such file"),
+        ({"truth": "missing.txt"}, "missing.txt: there is no such file"),
+        ({"outputs": "memory://none/p.npy"}, "memory://none/p.npy: there is no such file"),
+        ({"bundle": "none"}, "ontology 'tree' has no bundle 'none'; it has"),
+    ],
+)
+def test_what_is_not_there_is_named(workspace, asked, options, said):
+    with pytest.raises(NotFoundError, match=said):
+        client.submit(workspace, "evaluation", asked(**options))
+
+
+def test_counts_that_differ_and_a_header_beside_observed_are_refused(workspace, asked, tmp_path):
+    request = asked()
+    (tmp_path / "truth.txt").write_text("00\n01\n")
+    with pytest.raises(InputError, match=r"truth.txt' with 2 labels, for 120 rows of outputs in .*p.npy'"):
+        client.submit(workspace, "evaluation", request)
+    (tmp_path / "p.csv").write_text("oak,39\n0.5,0.5\n")
+    with pytest.raises(InputError, match=r"names the columns \(oak, 39, ...\), and observed does too"):
+        client.submit(workspace, "evaluation", asked(outputs=str(tmp_path / "p.csv")))
+    (tmp_path / "p.csv").write_text("oak,39\n")
+    request = asked(outputs=str(tmp_path / "p.csv"))
+    del request["observed"]
+    with pytest.raises(InputError, match="holds no rows"):
+        client.submit(workspace, "evaluation", request)
+
+
+def test_a_truth_or_cell_that_breaks_a_rule_fails_the_job_and_is_named(workspace, asked, tmp_path):
+    request = asked()
+    lines = (tmp_path / "truth.txt").read_text().split()
+    (tmp_path / "truth.txt").write_text("\n".join([*lines[:7], "nobody", *lines[8:]]))
+    job = client.submit(workspace, "evaluation", request)
+    assert job.state is State.FAILED
+    assert "row 7 'nobody'" in job.error
+    logits, _ = drawn("tree")
+    logits[70, 2] = np.nan
+    request = asked()
+    np.save(tmp_path / "p.npy", logits)
+    job = client.submit(workspace, "evaluation", request)
+    assert job.state is State.FAILED
+    assert "row 70" in job.error
+
+
+def test_an_artifact_of_another_kind_is_no_output(workspace, asked):
+    snapshot = workspace.catalog.version("tree").snapshot_sha256
+    with pytest.raises(InputError, match="holds no outputs of a model but labelgrove/labelgraph/1"):
+        client.submit(workspace, "evaluation", asked(outputs=snapshot))
