@@ -14,8 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from adapter.plainfile import open_plain
 from labelgrove.experiments import NAMES, load
-from ontology.errors import InputError
+from ontology.errors import InputError, NotFoundError
 from workers.kinds import Estimate, JobKind, Step, Work
 from workers.kinds.files import local_file
 from workers.kinds.parameters import Parameter, Parameters, is_digest
@@ -126,7 +127,10 @@ def _published(artifacts: ArtifactStore, name: str, location: Any) -> dict[str, 
         raise InputError(f"experiment: {name} is {location!r}; give the path or URL of a file, as a string")
     with local_file(location) as path:
         try:
-            content = path.read_bytes()
+            with open_plain(path) as file:
+                content = file.read()
+        except FileNotFoundError:
+            raise NotFoundError(f"{location}: there is no such file; check the path") from None
         except OSError as error:
             raise InputError(
                 f"experiment: {name} is {location!r}, which cannot be read ({error.strerror}); give one file"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from ontology import LabelGraph, geometry
 from ontology.settings import Settings
 from ontology.workspace import Workspace
 from tests.integration.workers_support import PARTS, add_version, registered
+from workers.kinds import Step
 
 GARDEN = LabelGraph.from_edges(
     [("tree", "plant"), ("oak", "tree"), ("elm", "tree"), ("moss", "plant")], names={"oak": "Oak"}
@@ -154,3 +156,41 @@ def test_a_job_that_is_not_done_has_none(call):
     assert "grove jobs watch" in refused
     call("cancel", job["id"])
     assert "is cancelled; it has no result" in call("result", job["id"], code=1).stderr
+
+
+def test_an_evaluation_and_its_document(call, done):
+    np.save("outputs.npy", [[0.9, 0.1]] * 3 + [[0.2, 0.8]] * 2)
+    Path("truth.txt").write_text("oak\noak\nelm\nmoss\nmoss\n")
+    files = ("outputs=outputs.npy", "truth=truth.txt")
+    job = done("evaluation", "observed=oak,moss", "model=50", "seed=3", *files)
+    said = document(call, job)
+    found = said["document"]
+    assert (found["model"], found["ontology"], found["seed"]) == ("50", GARDEN.digest, 3)
+    shown = call("result", job, "--out", "found.json")
+    assert "50 on 5 samples: no difference shown: 5 samples are too few to tell" in shown.stderr
+    assert [line.split()[0] for line in shown.stdout.splitlines()] == ["rule", *found["rules"]]
+    assert json.loads(Path("found.json").read_text()) == found
+    call("result", job, "--out", "found.csv")
+    rows = {row[0]: row[1:] for row in rows_of("found.csv")}
+    assert float(rows["argmax"][0]) == found["rules"]["argmax"]["interval"]["mean"] == 0.8
+    assert rows["rule"] == ["error", "low", "high", "accuracy"]
+
+
+def test_an_experiment_and_its_document(call):
+    pytest.importorskip("sklearn")
+    asked = ("experiment=complete-graph", 'settings={"sizes": "3", "seeds": "1", "n_rows": "20"}')
+    said = call("submit", "experiment", *(part for text in asked for part in ("--param", text)))
+    job = said.stderr.splitlines()[-1].split()[-1]
+    assert "complete-graph: holds" in call("result", job, "--out", "result.json").stderr
+    found = json.loads(Path("result.json").read_text())
+    assert document(call, job)["document"] == found
+    (unit,) = found["units"]
+    assert unit["parameters"] == {"K": 3, "seed": 1}
+
+
+def test_a_document_of_a_foreign_kind_is_told_by_its_size(call):
+    foreign = replace(PARTS, name="words", plan=lambda p: [Step(p)], execute=lambda work: b"two words")
+    with registered(foreign):
+        said = call("submit", "words", "--param", "numbers=[1]").stderr
+        job = said.splitlines()[-1].split()[-1]
+        assert document(call, job)["bytes"] == 9

@@ -1,4 +1,4 @@
-"""The kind `experiment`: the same document as `grove experiment`, byte for byte, out of the ledger's units."""
+"""The kind `experiment`: the same document as `grove experiment`, byte for byte, from the ledger's units."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_files_that_an_experiment_does_not_take_are_refused(workspace, tmp_path)
     np.save(tmp_path / "p.npy", np.eye(3))
     with pytest.raises(InputError, match="it takes no files of your own"):
         client.submit(workspace, "experiment", SMALL | {"probs": str(tmp_path / "p.npy")})
-    with pytest.raises(NotFoundError, match="no.npy"):
+    with pytest.raises(NotFoundError, match="there is no such file"):
         client.submit(workspace, "experiment", SMALL | {"probs": str(tmp_path / "no.npy")})
 
 

@@ -1,0 +1,108 @@
+"""Experiments after SIGKILL: what was computed is not computed again, and the result is the same."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sklearn")
+pytest.importorskip("matplotlib")
+
+from labelgrove.experiments import load
+from labelgrove.experiments.running import run
+from ontology.workspace import Workspace
+from tests.integration.celery_worker import ROOT, environment
+from tests.integration.workers_support import settings_in
+from tests.services import wait_until
+from workers import client
+from workers.pool import Pool
+from workers.states import State
+
+pytestmark = pytest.mark.faults
+
+LEASE_S = 2.0
+PATIENCE_S = 120.0
+REQUEST = {"experiment": "diabetes-path", "quick": True}
+
+WORKS = f"""
+from ontology.workspace import Workspace
+from workers import client
+from workers.pool import Pool
+
+with Workspace.open() as workspace:
+    job = client.submit(workspace, "experiment", {REQUEST!r}, wait=False)
+    with Pool(workspace, threads=1, lease_s={LEASE_S}) as pool:
+        pool.run_until(lambda: client.status(workspace, job.id).finished)
+"""
+
+
+@contextmanager
+def killed(command: list[str], log: Path, env: dict[str, str] | None = None) -> Iterator[None]:
+    """Run a process for as long as the block lasts, and end it by SIGKILL."""
+    with log.open("wb") as said:
+        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=said, stderr=said)
+        try:
+            yield
+            assert process.poll() is None, log.read_text()
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+
+def units(out: Path) -> dict[Path, tuple[int, int]]:
+    """Return which file each unit is, and when it was written."""
+    found = ((path, path.stat()) for path in out.glob("*/units/*/*.json"))
+    return {path: (status.st_ino, status.st_mtime_ns) for path, status in found}
+
+
+def has_units(out: Path, n: int) -> bool:
+    return len(units(out)) >= n
+
+
+def test_all_experiments_go_on_after_a_kill_and_again_after_the_next(tmp_path):
+    out = tmp_path / "found"
+    command = [sys.executable, "-m", "labelgrove", "experiment", "all", "--quick", "--out", str(out)]
+    before: dict[Path, tuple[int, int]] = {}
+    for new in (4, 2):
+        log = tmp_path / f"{new}.log"
+        enough = partial(has_units, out, len(before) + new)
+        with killed(command, log):
+            wait_until(enough, deadline_s=PATIENCE_S, what=f"{new} units more")
+        after = units(out)
+        assert {path: after[path] for path in before} == before
+        before = after
+    assert "digits-grid: holds (0 units computed" in log.read_text()
+    assert len({path.parents[2].name for path in before}) > 1  # it came past the first experiment
+
+
+def test_a_job_goes_on_after_its_process_was_killed(tmp_path):
+    settings = settings_in(tmp_path)
+    with Workspace.open(settings) as workspace:
+
+        def done() -> dict[str, tuple[float | None, int]]:
+            """Return when each finished unit was claimed, and how often."""
+            found = [client.list_units(workspace, job.id) for job in client.list_jobs(workspace)]
+            ended = (unit for units in found for unit in units if unit.state is State.DONE)
+            return {unit.key: (unit.claimed_at, unit.attempts) for unit in ended}
+
+        with killed([sys.executable, "-c", WORKS], tmp_path / "log", environment(settings)):
+            wait_until(lambda: len(done()) >= 2, deadline_s=PATIENCE_S, what="two units of the job")
+        before = done()
+        (job,) = client.list_jobs(workspace)
+        assert not job.finished
+        with Pool(workspace, threads=1, lease_s=LEASE_S) as pool:
+            pool.run_until(lambda: client.status(workspace, job.id).finished)
+        job = client.status(workspace, job.id)
+        assert (job.state, job.error, job.units) == (State.DONE, None, {"done": 7})
+        assert {key: value for key, value in done().items() if key in before} == before
+        content = workspace.artifacts.read_bytes(str(job.result_sha256))
+    experiment = load("diabetes-path")
+    whole = run(experiment, tmp_path / "whole", settings=experiment.settings(quick=True))
+    assert content == whole.path.read_bytes()
