@@ -389,7 +389,7 @@ class GraphResultsContract:
             load(store, HOSTILE)
             store.publish("any", HOSTILE.digest, 1)
             for result in results[: 0 if n_applied == 1 else 5]:
-                store.write_result(result)
+                store._write_result(result)  # past what asks for labels that this schema lacks
             applied = [m["version"] for m in store.run_named("recorded_migrations").dicts()]
             assert applied == numbers[:n_applied]
         store.close()
@@ -486,7 +486,8 @@ BROKEN = {
     "properties are kind, more, size": replace(COVER, properties=dict(COVER.properties, more=1)),
     "size is True": replace(COVER, properties={"kind": "minimum", "size": True}),
     "expected a finite float": replace(
-        one_result_of_each_label(OTHER)[5], properties={"target": 2, "size": 2, "largest_share": float("nan")}
+        one_result_of_each_label(OTHER)[-1],
+        properties={"target": 2, "size": 2, "largest_share": float("nan")},
     ),
     "links are none": replace(COVER, links=()),
     "links are PICKS": changed_links(COVER, type="PICKS"),
@@ -495,7 +496,7 @@ BROKEN = {
     "expected integers in one dimension": changed_links(COVER, index=np.array([0.0, 1.0])),
     "INCLUDES: properties are none": changed_links(COVER, properties={}),
     "rank is float64": changed_links(COVER, properties={"rank": np.array([0.5, 1.5])}),
-    "a Summary needs them": replace(one_result_of_each_label(OTHER)[5], supernodes=None),
+    "a Summary needs them": replace(one_result_of_each_label(OTHER)[-1], supernodes=None),
     "of places 3 labels": changed_supernodes(of=np.array([0, 1, 1])),
     "size is not": changed_supernodes(size=np.array([0, 4, 0, 0])),
     "for weights of shape": changed_supernodes(weight=np.ones(7)),

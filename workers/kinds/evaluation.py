@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, NotFoundError
-from workers.kinds.files import put_outputs, put_truth, stored_outputs
+from ontology.errors import InputError, NotFoundError, first_few
+from workers.kinds.files import StoredOutputs, put_outputs, put_truth, stored_outputs
 from workers.kinds.graphresult import shown_result
 from workers.kinds.inputs import open_graph, read_graph, read_keys, read_labels
 from workers.kinds.kind import OPENING_SECONDS, Estimate, JobKind, Step, Work
@@ -24,7 +24,7 @@ __all__ = ["EVALUATION"]
 
 _FORMAT = "labelgrove/evaluation/1"
 _ROWS = 4096  # measured between two looks at whether the work is still wanted
-_SECONDS_PER_OUTPUT = 1e-7
+_SECONDS_PER_ROW, _SECONDS_PER_OUTPUT = 1e-5, 5e-7
 _BYTES, _BYTES_PER_BRANCH = 65_536, 6_000  # of the document
 
 _EMITS = ("probabilities", "log_probabilities", "logits")
@@ -73,7 +73,7 @@ def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
         del found[name]
     found.digests("observed", "outputs", "truth")
     found.digests("train_truth", optional=True)
-    found.words("model")
+    found.text("model")
     found.choice("emits", _EMITS)
     found.flag("hierarchy")
     for name, least in (("n_samples", 1), ("branch_level", 0), ("top", 1), ("resamples", 1), ("seed", 0)):
@@ -92,49 +92,61 @@ def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     if "snapshot" in given:  # a complete request names digests alone
         return dict(given)
     asked = dict(given)
-    bundle, array = (asked.pop(name, None) for name in _LOOKED_UP)
-    if bundle is not None:
-        asked = _as_bundle(workspace, asked, bundle)
+    name, array = (asked.pop(parameter, None) for parameter in _LOOKED_UP)
+    classes: Sequence[str] | None = None
+    if name is not None:
+        asked, classes = _as_bundle(workspace, asked, name)
     if asked.get("outputs") is not None:
-        asked |= _stored(workspace.artifacts, asked, array, bundle)
-    for name in ("truth", "train_truth"):
-        if asked.get(name) is not None and not is_digest(asked[name]):
-            asked[name], n = put_truth(workspace.artifacts, _location(asked, name))
-            if name == "truth" and n != asked.get("n_samples", n):
+        outputs = _stored(workspace.artifacts, asked, array)
+        observed = _columns(outputs, asked, classes)
+        asked |= {"outputs": outputs.sha256, "n_samples": outputs.n_samples}
+        asked |= {} if observed is None else {"observed": observed}
+    for truth in ("truth", "train_truth"):
+        if asked.get(truth) is not None and not is_digest(asked[truth]):
+            asked[truth], n = put_truth(workspace.artifacts, _location(asked, truth))
+            if truth == "truth" and n != asked.get("n_samples", n):
                 raise InputError(
-                    f"evaluation: truth is {given[name]!r} with {n} labels, for {asked['n_samples']} rows of "
-                    f"outputs in {given['outputs']!r}; give one label for each row"
+                    f"evaluation: truth is {given[truth]!r} with {n} labels, for {asked['n_samples']} rows "
+                    f"of outputs in {given['outputs']!r}; give one label for each row"
                 )
     return asked
 
 
-def _stored(
-    artifacts: ArtifactStore, asked: Mapping[str, Any], array: str | None, bundle: Any
-) -> dict[str, Any]:
-    """Return outputs, their number of rows and the labels of their columns, as parameters."""
+def _stored(artifacts: ArtifactStore, asked: Mapping[str, Any], array: str | None) -> StoredOutputs:
     if is_digest(asked["outputs"]):
-        found, _ = stored_outputs(artifacts, asked["outputs"])
-    else:
-        found = put_outputs(artifacts, _location(asked, "outputs"), array)
-    made: dict[str, Any] = {"outputs": found.sha256, "n_samples": found.n_samples}
-    observed = asked.get("observed")
-    if found.columns is not None:
-        if observed is not None and bundle is None:
-            raise InputError(
-                f"evaluation: the header of {asked['outputs']!r} names the columns "
-                f"({', '.join(found.columns[:3])}, ...), and observed does too; leave observed out"
-            )
-        observed = made["observed"] = list(found.columns)
-    if isinstance(observed, list | tuple) and len(observed) != found.n_columns:
+        return stored_outputs(artifacts, asked["outputs"])[0]
+    return put_outputs(artifacts, _location(asked, "outputs"), array)
+
+
+def _columns(
+    outputs: StoredOutputs, asked: Mapping[str, Any], classes: Sequence[str] | None
+) -> Sequence[str] | None:
+    """Return the labels of the columns, out of request, header or bundle; None where none of them says."""
+    given, header = asked.get("observed"), outputs.columns
+    if given is not None and header is not None:
         raise InputError(
-            f"evaluation: {len(observed)} labels are observed, and {asked['outputs']!r} has "
-            f"{found.n_columns} columns; give one label for each column"
+            f"evaluation: the header of {asked['outputs']!r} names the columns ({', '.join(header[:3])}, "
+            "...), and observed does too; leave observed out"
         )
-    return made
+    named = next((list(labels) for labels in (given, header, classes) if labels is not None), None)
+    if named is not None and len(named) != outputs.n_columns:
+        raise InputError(
+            f"evaluation: {len(named)} labels are observed, and {asked['outputs']!r} has "
+            f"{outputs.n_columns} columns; give one label for each column"
+        )
+    if named is not None and classes is not None and sorted(named) != sorted(classes):
+        strange = sorted(set(named) ^ set(classes))
+        raise InputError(
+            f"evaluation: the columns of {asked['outputs']!r} are not the observed labels of the bundle "
+            f"({first_few(strange)}); name the bundle of this model, or metric and labels without a bundle"
+        )
+    return named
 
 
-def _as_bundle(workspace: Workspace, asked: Mapping[str, Any], name: Any) -> dict[str, Any]:
-    """Return the request with the version, the space and the observed labels of a bundle."""
+def _as_bundle(
+    workspace: Workspace, asked: Mapping[str, Any], name: Any
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the request with the version and the space of a bundle, and its observed labels."""
     from adapter.bundle import Bundle
 
     both = [parameter for parameter in ("metric", "labels") if parameter in asked]
@@ -155,12 +167,11 @@ def _as_bundle(workspace: Workspace, asked: Mapping[str, Any], name: Any) -> dic
     held = Bundle.from_arrays(*workspace.artifacts.open_arrays(found.sha256), name=f"{ontology}/{name}")
     labels = list(held.points.take(held.allowed)) if held.labels == "listed" else held.labels
     return {
-        "observed": list(held.observed_keys),
         **asked,
         "ontology": f"{ontology}@{found.version}",
         "metric": held.metric if held.metric in ("tree", "graph") else "auto",
         "labels": labels,
-    }
+    }, held.observed_keys
 
 
 def _location(asked: Mapping[str, Any], name: str) -> str:
@@ -253,7 +264,7 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
     n_bytes = _BYTES + _BYTES_PER_BRANCH * min(n_labels, n_samples)
     is_tree = parameters["metric"] == "tree" or (parameters["metric"] == "auto" and n_edges == n_labels - 1)
     seconds = (n_labels + n_edges) * OPENING_SECONDS
-    seconds += n_samples * parameters["n_observed"] * _SECONDS_PER_OUTPUT
+    seconds += n_samples * (_SECONDS_PER_ROW + parameters["n_observed"] * _SECONDS_PER_OUTPUT)
     return Estimate(1, n_bytes, 3, seconds if is_tree else None)
 
 

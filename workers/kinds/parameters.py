@@ -135,7 +135,7 @@ class Parameters(dict[str, Any]):
                 rule = "give a sha256 as 64 hexadecimal digits"
                 raise self.wrong(name, f"{rule}, or null" if optional else rule)
 
-    def words(self, name: str) -> None:
+    def text(self, name: str) -> None:
         """Check that this is text with something to read in it."""
         if not isinstance(self[name], str) or not self[name].strip():
             raise self.wrong(name, "give a text")
