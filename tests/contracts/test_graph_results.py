@@ -473,11 +473,10 @@ def changed_links(result: GraphResult, **changes: Any) -> GraphResult:
 
 
 def changed_supernodes(**changes: Any) -> GraphResult:
-    summary = one_result_of_each_label(OTHER)[-1]
-    return replace(summary, supernodes=replace(summary.supernodes, **changes))
+    return replace(SUMMARY, supernodes=replace(SUMMARY.supernodes, **changes))
 
 
-COVER = one_result_of_each_label(OTHER)[1]
+COVER, SUMMARY = (one_result_of_each_label(OTHER)[i] for i in (1, -1))
 BROKEN = {
     "id of the job": replace(COVER, job="1234"),
     "its id is": replace(COVER, id="A" * 64),
@@ -496,7 +495,7 @@ BROKEN = {
     "expected integers in one dimension": changed_links(COVER, index=np.array([0.0, 1.0])),
     "INCLUDES: properties are none": changed_links(COVER, properties={}),
     "rank is float64": changed_links(COVER, properties={"rank": np.array([0.5, 1.5])}),
-    "a Summary needs them": replace(one_result_of_each_label(OTHER)[-1], supernodes=None),
+    "a Summary needs them": replace(SUMMARY, supernodes=None),
     "of places 3 labels": changed_supernodes(of=np.array([0, 1, 1])),
     "size is not": changed_supernodes(size=np.array([0, 4, 0, 0])),
     "for weights of shape": changed_supernodes(weight=np.ones(7)),
