@@ -7,6 +7,7 @@ stands in the ledger instead of a folder, so that any number of workers share th
 from __future__ import annotations
 
 import platform
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -41,6 +42,7 @@ _FILES = (
     "class_embeddings",
     "classes",
 )
+_ENDING = re.compile(r"(\.[A-Za-z0-9]+){0,2}")  # it becomes part of a path
 _UNIT_BYTES = 65_536  # of the document of a unit, and of its part of the result
 
 _PARAMETERS = (
@@ -87,7 +89,9 @@ def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_file(entry: Any) -> bool:
-    return isinstance(entry, dict) and is_digest(entry.get("sha256")) and isinstance(entry.get("ending"), str)
+    if not (isinstance(entry, dict) and is_digest(entry.get("sha256"))):
+        return False
+    return isinstance(entry.get("ending"), str) and _ENDING.fullmatch(entry["ending"]) is not None
 
 
 def _settings(parameters: Mapping[str, Any]) -> Any:
@@ -136,6 +140,10 @@ def _published(artifacts: ArtifactStore, name: str, location: Any) -> dict[str, 
                 f"experiment: {name} is {location!r}, which cannot be read ({error.strerror}); give one file"
             ) from error
         ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+        if not _ENDING.fullmatch(ending):
+            raise InputError(
+                f"experiment: {name} is {location!r}, which ends in {ending!r}; use letters and digits"
+            )
     return {"sha256": artifacts.put_bytes(content), "ending": ending}
 
 
@@ -164,7 +172,7 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> bytes:
-    from labelgrove.experiments.running import summarized
+    from labelgrove.experiments.running import identify, repeating, summarized
     from ontology.results import pack_document, read_document
 
     wanted = work.parameters
@@ -182,7 +190,9 @@ def _execute(work: Work) -> bytes:
             result = experiment.measure(experiment.prepare(settings, opened), settings, unit)
             return pack_document({"parameters": dict(unit), "result": dict(result)})
         results = [read_document(work.artifacts, digest)["result"] for digest in work.inputs]
-        document, _ = summarized(experiment, settings, opened, results)
+        identity = identify(experiment, settings, opened)
+        command = repeating(experiment, settings, opened)
+        document = summarized(experiment, settings, identity, results, command)
         return pack_document(document)
 
 

@@ -34,7 +34,17 @@ from ontology.results import pack_document
 if TYPE_CHECKING:
     from labelgrove.experiments.sources.files import Files
 
-__all__ = ["Result", "check_runnable", "libraries", "repeating", "run", "summarized", "write"]
+__all__ = [
+    "Identity",
+    "Result",
+    "check_runnable",
+    "identify",
+    "libraries",
+    "repeating",
+    "run",
+    "summarized",
+    "write",
+]
 
 _LIBRARIES = ("labelgrove", "numpy", "scipy", "scikit-learn")
 _IDENTITY_DIGITS = 16
@@ -114,7 +124,8 @@ def run(
         found = experiment.measure(data, settings, units[i])
         store.put(units[i], found, time.perf_counter() - begin)
     results, seconds = store.read(units)
-    document, _ = summarized(experiment, settings, files, results, command=command)
+    command = command or repeating(experiment, settings, files)
+    document = summarized(experiment, settings, identity, results, command)
     path = home / "result.json"
     content = pack_document(document)
     document = json.loads(content)
@@ -141,7 +152,14 @@ def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> Non
 
 @dataclass(frozen=True)
 class Identity:
-    """Everything that the result of a unit depends on, and its digest."""
+    """Everything that the result of a unit depends on, and the sha256 of it.
+
+    Attributes
+    ----------
+    parts : dict
+        Experiment, version, settings, digests of files, versions of libraries.
+    digest : str
+    """
 
     parts: dict[str, Any]
     digest: str
@@ -168,22 +186,20 @@ def identify(experiment: Experiment[Any, Any], settings: Any, files: Files | Non
 def summarized(
     experiment: Experiment[Any, Any],
     settings: Any,
-    files: Files | None,
+    identity: Identity,
     results: Sequence[Record],
-    *,
-    command: str | None = None,
-) -> tuple[dict[str, Any], Summary]:
-    """Return the document that the results of all units make, in the order of the units, and its summary."""
+    command: str,
+) -> dict[str, Any]:
+    """Return the document that the results of all units make, in the order of the units."""
     units = list(experiment.units(settings))
     summary = experiment.summarize(settings, list(zip(units, results, strict=True)))
-    identity = identify(experiment, settings, files)
     return {
         "experiment": experiment.name,
         "claim": experiment.claim,
         "source": experiment.source,
         "inputs": "the user's own files" if identity.parts["files"] else experiment.inputs,
         "verdict": str(summary.findings[0].verdict),
-        "command": command or repeating(experiment, settings, files),
+        "command": command,
         "own_files_command": experiment.command,
         "identity": identity.digest,
         **{k: identity.parts[k] for k in ("version", "settings", "files", "libraries")},

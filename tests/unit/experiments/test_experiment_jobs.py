@@ -103,6 +103,7 @@ def test_an_estimate_says_how_many_units(workspace):
         ({"probs": 1}, "probs is 1; give the path or URL of a file"),
         ({"probs": "."}, "cannot be read"),
         ({"files": {"probs": "p.npy"}}, "name the files by their own parameters"),
+        ({"files": {"probs": {"sha256": "ab" * 32, "ending": "/../x"}}}, "name the files by their own"),
     ],
 )
 def test_what_breaks_a_rule_is_refused(workspace, options, said):
