@@ -48,7 +48,16 @@ ADAPTER_MAY_IMPORT = (
     "ontology.settings",
 )
 GEOMETRY_MAY_IMPORT = ("ontology.errors", "ontology.geometry", "ontology.keys", "ontology.labelgraph")
-WORKERS_MAY_IMPORT_OF_ADAPTER = ("adapter.bundle", "adapter.cache", "adapter.source", "adapter.evaluation")
+WORKERS_MAY_IMPORT_OF_ADAPTER = (
+    "adapter.bundle",
+    "adapter.cache",
+    "adapter.evaluation",
+    "adapter.offline",
+    "adapter.outputfiles",
+    "adapter.scorer",
+    "adapter.source",
+    "adapter.truthfile",
+)
 
 
 def sources(room: str) -> list[Path]:

@@ -1,12 +1,11 @@
 """Files that a request names, by path or URL: read when it is made, and kept as artifacts.
 
-Outputs and truths are kept as what they hold, whatever their format: the same numbers out of a ``.npy`` and a
-``.csv`` file are one artifact, so that they are one request.
+Outputs and truths are kept as what they hold, whatever their format: the same numbers, in the same precision,
+out of a ``.npy`` and a ``.parquet`` file are one artifact, so that they are one request.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +17,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, MissingExtraError, NotFoundError, ServiceError
-from ontology.remote_faults import remote_fault
-from ontology.settings import masked
+from ontology.errors import InputError
 from workers.plan import canonical_json
 
 if TYPE_CHECKING:
@@ -32,7 +29,6 @@ __all__ = ["OUTPUTS_FORMAT", "StoredOutputs", "local_file", "put_outputs", "put_
 OUTPUTS_FORMAT = "labelgrove/outputs/1"
 
 _ROWS = 4096  # of a block that is copied
-_COPIED = 1 << 20  # bytes of a download, at a time
 
 
 @dataclass(frozen=True)
@@ -57,44 +53,21 @@ class StoredOutputs:
 def local_file(location: str) -> Iterator[Path]:
     """Give a file on this machine: the one at a path, or a copy of the one at a URL for as long as it lasts.
 
+    A path is not looked at. What comes from a URL is in memory once, and then among the temporary files.
+
     Raises
     ------
-    NotFoundError
-        For a URL where nothing is; a path is not looked at.
-    InputError
-        For a URL of an unknown kind.
-    ServiceError
-        For a service that does not answer.
-    MissingExtraError
-        Where the driver of a URL is not installed.
+    NotFoundError, InputError, ServiceError, MissingExtraError
+        As `adapter.offline.fetched_file`.
     """
     if "://" not in location:
         yield Path(location).expanduser()
         return
-    shown = masked(location)
-    name = PurePosixPath(urlsplit(location).path).name or "file"
-    with TemporaryDirectory(prefix="labelgrove-") as folder:
-        copy = Path(folder, name)
-        try:
-            import fsspec
+    from adapter.offline import fetched_file
 
-            with fsspec.open(location, "rb") as source, copy.open("wb") as target:
-                shutil.copyfileobj(source, target, _COPIED)
-        except ImportError as error:
-            raise MissingExtraError(f"{shown}: {error}") from error
-        except FileNotFoundError:
-            raise NotFoundError(f"{shown}: there is no such file; check the address") from None
-        except ValueError as error:
-            raise InputError(
-                f"{shown}: {masked(str(error))}; give a path, or a URL that fsspec reads"
-            ) from None
-        except OSError as error:
-            raise ServiceError(f"{shown}: {masked(str(error))}; check that it can be reached") from error
-        except Exception as error:  # drivers have trees of errors of their own
-            fault = remote_fault(error, shown)
-            if fault is None:
-                raise
-            raise fault from error
+    with TemporaryDirectory(prefix="labelgrove-") as folder:
+        copy = Path(folder, PurePosixPath(urlsplit(location).path).name or "file")
+        copy.write_bytes(fetched_file(location))
         yield copy
 
 
