@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapter.plainfile import write_whole
-from labelgrove.experiments.experiment import Experiment, Record, Summary
+from labelgrove.experiments.experiment import Experiment, Record
 from labelgrove.experiments.settings import as_texts
 from labelgrove.report.experiment import experiment_report
 from labelgrove.report.files import as_bytes
@@ -209,7 +209,7 @@ def summarized(
         "units": [
             {"parameters": dict(unit), "result": dict(r)} for unit, r in zip(units, results, strict=True)
         ],
-    }, summary
+    }
 
 
 def repeating(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> str:
