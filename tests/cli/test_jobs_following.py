@@ -48,8 +48,13 @@ def test_who_goes_away_is_told_that_the_job_stays(tmp_path, monkeypatch):
         gone.wait(0.2)  # the main thread hears of it at once, and waits for this one
         raise TransientError("somebody pulled the plug")
 
-    with registered(JobKind("interrupted", 1, dict, lambda parameters: [Step(parameters)], interrupted)):
-        outcome = CliRunner().invoke(grove, ["jobs", "submit", "interrupted"])
+    # What a shell starts in the background is deaf to it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with registered(JobKind("interrupted", 1, dict, lambda parameters: [Step(parameters)], interrupted)):
+            outcome = CliRunner().invoke(grove, ["jobs", "submit", "interrupted"])
+    finally:
+        signal.signal(signal.SIGINT, before)
     with Workspace.open(Settings.from_env()) as workspace:
         (job,) = client.list_jobs(workspace)
     assert outcome.exit_code == 1
