@@ -31,6 +31,7 @@ __all__ = [
     "check_schema",
     "create_engine",
     "describe",
+    "find_damage",
     "metadata",
     "now",
     "patient",
@@ -156,22 +157,25 @@ def patient(connection: Connection) -> Iterator[None]:
 
 
 def describe(engine: Engine) -> dict[str, str | float]:
-    """Return the server's ``version``, ``seconds`` (the time it has) and SQLite's ``journal`` mode and pages.
-
-    ``damage`` is the first fault that SQLite finds in its pages and indexes, "" where it finds none; looking
-    takes about a second for each gigabyte.
-    """
+    """Return the server's ``version``, ``seconds`` (the time it has) and SQLite's ``journal`` mode."""
     facts: dict[str, str | float] = {}
     with reading(engine) as connection:
         facts["seconds"] = connection.execute(sqlalchemy.select(now())).scalar_one()
         if engine.dialect.name == "sqlite":
             facts["version"] = f"SQLite {connection.exec_driver_sql('SELECT sqlite_version()').scalar_one()}"
             facts["journal"] = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
-            found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
-            facts["damage"] = "" if found == "ok" else found
         else:
             facts["version"] = f"PostgreSQL {connection.exec_driver_sql('SHOW server_version').scalar_one()}"
     return facts
+
+
+def find_damage(engine: Engine) -> str | None:
+    """Return the first fault in the pages of a SQLite file, None where there is none; reads all of it."""
+    if engine.dialect.name != "sqlite":
+        return None
+    with reading(engine) as connection:
+        found: str = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
+    return None if found == "ok" else " ".join(found.split())
 
 
 def _parsed(url: str) -> URL:

@@ -62,12 +62,18 @@ def is_stale(job: Job, currents: Collection[str | None]) -> bool:
     return about_one and version not in currents
 
 
-def stale_jobs(workspace: Workspace, *, limit: int | None = None, kind: str | None = None) -> list[Job]:
-    """Return the newest stale jobs, newest first; of one kind alone where it is given."""
+def stale_jobs(
+    workspace: Workspace, *, limit: int | None = None, kind: str | None = None, ontology: str | None = None
+) -> list[Job]:
+    """Return the newest stale jobs, newest first; of one kind or one ontology alone where it is given."""
     currents = [digest for digest in workspace.catalog.currents().values() if digest is not None]
     with reading(workspace.engine) as connection:
         found = ended_on_other_versions(connection, currents, kind=kind)
-    return [job for job in found if is_stale(job, currents)][:limit]
+    stale = [job for job in found if is_stale(job, currents)]
+    if ontology is not None:
+        versions = {version.digest for version in workspace.catalog.versions(ontology)}
+        stale = [job for job in stale if job.parameters["ontology"] in versions]
+    return stale[:limit]
 
 
 def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> list[Refreshed]:
@@ -100,8 +106,7 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
         If a service does not answer; what was recorded stays, doing it again does the rest.
     """
     workspace.catalog.version(ontology)
-    versions = {version.digest for version in workspace.catalog.versions(ontology)}
-    stale = [job for job in stale_jobs(workspace) if job.parameters["ontology"] in versions]
+    stale = stale_jobs(workspace, ontology=ontology)
     done = [_refreshed(workspace, ontology, job, dry_run=dry_run) for job in reversed(stale)]
     if not dry_run and workspace.settings.broker_url is not None:
         from workers.app import send_due

@@ -108,7 +108,7 @@ def _artifacts(workspace: Workspace) -> str:
 
 
 def _database(workspace: Workspace) -> str:
-    from ontology.database import describe
+    from ontology.database import describe, find_damage
 
     names = workspace.catalog.names()  # connects, so that what follows is the way there and back alone
     began = time.perf_counter()
@@ -119,9 +119,10 @@ def _database(workspace: Workspace) -> str:
             f"journal_mode is {facts['journal']!r}: this file system cannot do write-ahead logging, which "
             "readers beside a writer need; point GROVE_DATABASE_URL to a local disk, or use PostgreSQL"
         )
-    if facts.get("damage"):
+    damage = find_damage(workspace.engine)
+    if damage is not None:
         raise ServiceError(
-            f"the file is damaged ({' '.join(str(facts['damage']).split())}); stop what uses it and restore "
+            f"the file is damaged ({damage}); stop what uses it and restore "
             "a backup into a new one: grove restore"
         )
     detail = f"{workspace.engine.dialect.name}, schema up to date, {len(names)} ontologies"

@@ -148,9 +148,9 @@ def ingest(
 
 def _say_stale(workspace: Workspace, name: str) -> None:
     """Say how many results are about a version of the ontology that is no longer current."""
-    from workers.refresh import refresh
+    from workers.refresh import stale_jobs
 
-    n_stale = len(refresh(workspace, name, dry_run=True))
+    n_stale = len(stale_jobs(workspace, ontology=name))
     if n_stale:
         note(
             f"note: {n_stale} results are about an earlier version of {name}; run: grove jobs refresh {name}"
