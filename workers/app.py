@@ -25,6 +25,7 @@ from ontology.errors import GroveError
 from ontology.settings import Settings
 from ontology.workspace import Workspace
 from workers.broker_check import check_deployment, for_celery
+from workers.events import EventsWithoutRetry, Gathering
 from workers.kinds import DEFAULT_QUEUE, known_kinds
 from workers.ledger import Ledger
 from workers.logs import configure_logging
@@ -40,9 +41,6 @@ logger = logging.getLogger(__name__)
 
 _TO_GIVE_BACK_S = 60
 """What a unit that is out of time has to end in before its process is killed."""
-
-_EVENTS_S = 1.0
-"""Seconds for which events of tasks are gathered."""
 
 _no_fork = threading.RLock()
 """Held during a sweep: a child forked then would inherit locks that its one thread never releases."""
@@ -64,6 +62,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         "labelgrove",
         broker=None if settings.broker_url is None else for_celery(settings.broker_url),
         log=_Logging,
+        events=EventsWithoutRetry,
         set_as_current=False,
     )
     hard_limit_s = settings.unit_time_limit_s + _TO_GIVE_BACK_S
@@ -108,7 +107,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
     task.settings, task.lease_s, task.sweep_s = settings, lease_s, sweep_s
     app.register_task(task)
     app.steps["worker"].update((_Preflight, _Measuring, _Sweeping))
-    app.steps["consumer"].add(_Gathering)
+    app.steps["consumer"].add(Gathering)
     return app
 
 
@@ -170,37 +169,6 @@ class _Logging(Logging):  # type: ignore[misc]
         if isinstance(logfile, str) and hostname:
             logfile = node_format(logfile, hostname)
         configure_logging(self.app.tasks[TASK].settings.log_format, level=loglevel or "INFO", file=logfile)
-
-
-class _Gathering(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Sends what the main process has to tell of its tasks once a second, not each event by itself.
-
-    Sent singly, they take a third of the processor time of the main process.
-    """
-
-    requires = ("celery.worker.consumer.events:Events",)
-
-    def __init__(self, consumer: Any, **options: Any) -> None:
-        self._timer: Any = None
-        super().__init__(consumer, **options)
-
-    def start(self, consumer: Any) -> None:
-        """Flush what is gathered by the clock; Celery itself does so when there are many."""
-        events = consumer.event_dispatcher
-        events.on_send_buffered = None
-        self._timer = consumer.timer.call_repeatedly(_EVENTS_S, events.flush)
-
-    def stop(self, consumer: Any) -> None:
-        """Leave the dispatcher, which the next start replaces."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def shutdown(self, consumer: Any) -> None:
-        """Send the last of it."""
-        self.stop(consumer)
-        if consumer.event_dispatcher is not None:
-            consumer.event_dispatcher.flush()
 
 
 class _Measuring(bootsteps.StartStopStep):  # type: ignore[misc]
