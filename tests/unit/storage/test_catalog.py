@@ -159,7 +159,7 @@ def test_a_version_is_loading_until_it_commits(catalog: Catalog) -> None:
     version = open_version(catalog, lease, A)
     assert (version.state, version.current) == ("loading", False)
     assert catalog.pending_batches(version) == [0, 1]
-    with pytest.raises(NotFoundError, match="'trees' is not here"):
+    with pytest.raises(NotFoundError, match="'trees' is not whole yet; wait for its ingest, or repeat it"):
         catalog.version("trees")
     assert catalog.index_document("trees") is None
     catalog.batch_done(lease, version, 0)
