@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ontology.errors import InputError
 from workers.kinds import JobKind, find_kind, known_kinds
-from workers.kinds.parameters import is_digest
+from workers.kinds.inputs import read_keys
+from workers.kinds.parameters import Parameter, decimal_text, is_digest
 from workers.plan import PlannedJob, canonical_json, plan_job
 
 if TYPE_CHECKING:
@@ -79,19 +80,26 @@ def complete_for_ontology(
 
     Arguments and errors are those of `workers.client.submit_for_ontology`, which submits them.
 
-    The lists of labels are stored as artifacts, nothing else is recorded.
+    The lists of labels are stored as artifacts, nothing else is recorded. A list that is an artifact already
+    may be given among the options, by its digest.
     """
+    known = kind_named(kind)
     found = workspace.catalog.version(ontology, version)
     graph = workspace.snapshot(found)
-    wanted = {name: given for name, given in (keys or {}).items() if given is not None}
-    listed = {name: given if isinstance(given, Mapping) else list(given) for name, given in wanted.items()}
+    declared = {parameter.name: parameter for parameter in known.parameters}
+    wanted: dict[str, Iterable[str] | Mapping[str, Any]] = {
+        name: read_keys(workspace.artifacts, value)
+        for name, value in (options or {}).items()
+        if name in declared and declared[name].keys and is_digest(value)
+    }
+    wanted |= {name: given for name, given in (keys or {}).items() if given is not None}
+    listed = {name: _listed(known.name, name, given, declared.get(name)) for name, given in wanted.items()}
     parameters = {
         "ontology": found.digest,
         "snapshot": found.snapshot_sha256,
         **(options or {}),
         **{name: _stored(workspace, graph.keys, name, given) for name, given in listed.items()},
     }
-    known = kind_named(kind)
     if known.fit is not None:
         parameters = known.fit(parameters, graph, {name: len(given) for name, given in listed.items()})
     return known.normalise(parameters)
@@ -114,6 +122,32 @@ def _named_version(workspace: Workspace, asked: Any) -> tuple[str, str | None]:
                 return version.ontology, asked
     name, at, digest = asked.partition("@")
     return name, digest if at else None
+
+
+def _listed(
+    kind: str, name: str, given: Iterable[str] | Mapping[str, Any], declared: Parameter | None
+) -> list[str] | Mapping[str, Any]:
+    """Return the labels, or the amounts by label, that one parameter is given; none takes either."""
+    amounts, labels = (False, False) if declared is None else (declared.amounts, declared.keys)
+    if not isinstance(given, Mapping):
+        listed = list(given)
+        if amounts:
+            raise InputError(
+                f"{kind}: {name} is {listed!r:.80}; give an object of decimal strings by label key, "
+                'such as {"oak": "2.5"}'
+            )
+        if labels and not listed and declared is not None and declared.default is not None:
+            raise InputError(f"{kind}: {name} is empty; give at least one label key")
+        return listed
+    if labels:
+        raise InputError(f'{kind}: {name} is {dict(given)!r:.80}; give a list of label keys, such as ["oak"]')
+    for key, amount in given.items() if amounts else ():
+        try:
+            decimal_text(amount)
+        except ValueError:
+            rule = "give a decimal number of 0 or more as a string"
+            raise InputError(f"{kind}: {name} of {key!r} is {amount!r:.80}; {rule}") from None
+    return given
 
 
 def _stored(workspace: Workspace, known: Keys, name: str, given: Iterable[str] | Mapping[str, Any]) -> str:

@@ -92,18 +92,20 @@ def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     if "snapshot" in given:  # a complete request names digests alone
         return dict(given)
     asked = dict(given)
-    name, array = (asked.pop(parameter, None) for parameter in _LOOKED_UP)
+    name, array = (_name(asked, parameter) for parameter in _LOOKED_UP)
+    for parameter in _LOOKED_UP:
+        asked.pop(parameter, None)
     classes: Sequence[str] | None = None
     if name is not None:
         asked, classes = _as_bundle(workspace, asked, name)
     if asked.get("outputs") is not None:
         outputs = _stored(workspace.artifacts, asked, array)
-        observed = _columns(outputs, asked, classes)
+        observed = _columns(outputs, asked, _observed(workspace.artifacts, asked), classes)
         asked |= {"outputs": outputs.sha256, "n_samples": outputs.n_samples}
         asked |= {} if observed is None else {"observed": observed}
     for truth in ("truth", "train_truth"):
-        if asked.get(truth) is not None and not is_digest(asked[truth]):
-            asked[truth], n = put_truth(workspace.artifacts, _location(asked, truth))
+        if asked.get(truth) is not None:
+            asked[truth], n = _labelled(workspace.artifacts, asked, truth)
             if truth == "truth" and n != asked.get("n_samples", n):
                 raise InputError(
                     f"evaluation: truth is {given[truth]!r} with {n} labels, for {asked['n_samples']} rows "
@@ -118,11 +120,33 @@ def _stored(artifacts: ArtifactStore, asked: Mapping[str, Any], array: str | Non
     return put_outputs(artifacts, _location(asked, "outputs"), array)
 
 
+def _labelled(artifacts: ArtifactStore, asked: Mapping[str, Any], truth: str) -> tuple[str, int]:
+    """Return the artifact of a truth, and how many labels it holds."""
+    if is_digest(asked[truth]):
+        return asked[truth], len(read_keys(artifacts, asked[truth]))
+    return put_truth(artifacts, _location(asked, truth))
+
+
+def _observed(artifacts: ArtifactStore, asked: Mapping[str, Any]) -> Sequence[str] | None:
+    """Return the labels that the request itself names, or the artifact in it; None where it names none."""
+    given = asked.get("observed")
+    if is_digest(given):
+        return read_keys(artifacts, given)
+    if not (given is None or isinstance(given, list | tuple)):
+        raise InputError(
+            f'evaluation: observed is {given!r:.80}; give a list of label keys, such as ["oak", "elm"]'
+        )
+    return given
+
+
 def _columns(
-    outputs: StoredOutputs, asked: Mapping[str, Any], classes: Sequence[str] | None
+    outputs: StoredOutputs,
+    asked: Mapping[str, Any],
+    given: Sequence[str] | None,
+    classes: Sequence[str] | None,
 ) -> Sequence[str] | None:
     """Return the labels of the columns, out of request, header or bundle; None where none of them says."""
-    given, header = asked.get("observed"), outputs.columns
+    header = outputs.columns
     if given is not None and header is not None:
         raise InputError(
             f"evaluation: the header of {asked['outputs']!r} names the columns ({', '.join(header[:3])}, "
@@ -144,7 +168,7 @@ def _columns(
 
 
 def _as_bundle(
-    workspace: Workspace, asked: Mapping[str, Any], name: Any
+    workspace: Workspace, asked: Mapping[str, Any], name: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the request with the version and the space of a bundle, and its observed labels."""
     from adapter.bundle import Bundle
@@ -172,6 +196,13 @@ def _as_bundle(
         "metric": held.metric if held.metric in ("tree", "graph") else "auto",
         "labels": labels,
     }, held.observed_keys
+
+
+def _name(asked: Mapping[str, Any], parameter: str) -> str | None:
+    name = asked.get(parameter)
+    if not (name is None or isinstance(name, str)):
+        raise InputError(f"evaluation: {parameter} is {name!r:.80}; give its name, as a string, or null")
+    return name
 
 
 def _location(asked: Mapping[str, Any], name: str) -> str:

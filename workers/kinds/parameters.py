@@ -13,7 +13,16 @@ from ontology.errors import InputError
 if TYPE_CHECKING:
     from ontology.labelgraph import LabelGraph
 
-__all__ = ["CONTENT", "REQUIRED", "SPACE", "Parameter", "Parameters", "is_digest", "n_allowed"]
+__all__ = [
+    "CONTENT",
+    "REQUIRED",
+    "SPACE",
+    "Parameter",
+    "Parameters",
+    "decimal_text",
+    "is_digest",
+    "n_allowed",
+]
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -41,6 +50,8 @@ class Parameter:
         Whether it is text whatever it reads as: a name of ``50`` is no number.
     file : bool
         Whether it is a file, by its path or URL: what it holds becomes an artifact when the job is asked for.
+    amounts : bool
+        Whether it is an object of decimal strings by label key beside an ontology.
     """
 
     name: str
@@ -51,6 +62,7 @@ class Parameter:
     filled: bool = False
     text: bool = False
     file: bool = False
+    amounts: bool = False
 
 
 CONTENT = (

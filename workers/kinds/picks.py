@@ -123,7 +123,7 @@ _OF_SELECTION = (
     Parameter("method", "active, uniform or outside", "active"),
     Parameter("seed", "a whole number from 0", 0),
     Parameter("budget", "a decimal number of 0 or more, or null", None),
-    Parameter("costs", "a JSON object of decimal strings by label key, or null", None),
+    Parameter("costs", "a JSON object of decimal strings by label key, or null", None, amounts=True),
     Parameter("observed", "label keys: the ones known already", None, keys=True),
     Parameter("required", "label keys: picked first, in any case", None, keys=True),
     Parameter("forbidden", "label keys: never picked", None, keys=True),

@@ -39,6 +39,9 @@ def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
     found.choice("method", ("capped", "neighbourhood", "node", "subtree"))
     found.whole("seed", 0, 2**63 - 1)
     found.decimal("cap")
+    cap = _cap(found["cap"])
+    if cap is not None and (cap == 0 or (isinstance(cap, float) and cap > 1)):
+        raise found.wrong("cap", "give a whole number from 1, or a share of all labels between 0 and 1")
     if found["cap"] is not None and found["method"] != "capped":
         raise found.wrong("cap", f"only the method capped has one, {found['method']} was given")
     if found["method"] == "subtree" and found["seed"]:

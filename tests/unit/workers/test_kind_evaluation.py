@@ -152,6 +152,12 @@ def test_the_same_numbers_in_any_format_are_one_request(workspace, asked, tmp_pa
     assert planned(workspace, asked("tree", 1)) != first
 
 
+def test_observed_labels_may_be_an_artifact(workspace, asked):
+    request = asked()
+    digest = workspace.artifacts.put_bytes(json.dumps(request["observed"]).encode())
+    assert planned(workspace, request | {"observed": digest}) == planned(workspace, request)
+
+
 def test_a_bundle_stands_for_its_space_and_columns(workspace, asked):
     labels = [key for key in TREE.keys if key != "00"]
     client.build_bundle_job(workspace, "tree", "mine", OBSERVED["tree"], labels=labels)
@@ -219,6 +225,9 @@ def test_a_refresh_evaluates_the_same_outputs_on_the_current_version(tmp_path, a
     [
         ({"observed": ["39", "05"]}, "2 labels are observed, and .*p.npy' has 4 columns"),
         ({"observed": None}, "evaluation needs observed"),
+        ({"observed": "39,05"}, "observed is '39,05'; give a list of label keys"),
+        ({"observed": {"39": "1"}}, "observed is .*; give a list of label keys"),
+        ({"bundle": ["mine"]}, r"bundle is \['mine'\]; give its name, as a string, or null"),
         ({"outputs": "p.txt"}, "ends in '.txt'"),
         ({"outputs": 7}, "outputs is 7; give the path or URL"),
         ({"model": ""}, "model is ''; give a text"),
@@ -263,6 +272,9 @@ def test_counts_that_differ_and_a_header_beside_observed_are_refused(workspace, 
     (tmp_path / "truth.txt").write_text("00\n01\n")
     with pytest.raises(InputError, match=r"truth.txt' with 2 labels, for 120 rows of outputs in .*p.npy'"):
         client.submit(workspace, "evaluation", request)
+    two = workspace.artifacts.put_bytes(b'["00","01"]')
+    with pytest.raises(InputError, match=rf"{two}' with 2 labels, for 120 rows of outputs"):
+        client.submit(workspace, "evaluation", asked(truth=two))
     (tmp_path / "p.csv").write_text("oak,39\n0.5,0.5\n")
     with pytest.raises(InputError, match=r"names the columns \(oak, 39, ...\), and observed does too"):
         client.submit(workspace, "evaluation", asked(outputs=str(tmp_path / "p.csv")))

@@ -216,7 +216,7 @@ def test_lists_are_checked_before_anything_is_recorded(tmp_path):
         client.submit_for_ontology(workspace, "selection", "tree", keys={"forbidden": ["77"]})
     with pytest.raises(InputError, match=r"columns: .*'05'.* more than once"):
         client.submit_for_ontology(workspace, "distances", "tree", keys={"columns": ["05", "05"]})
-    with pytest.raises(InputError, match="no canonical JSON"):
+    with pytest.raises(InputError, match=r"costs of '05' is 1.5; give a decimal number"):
         client.submit_for_ontology(workspace, "selection", "tree", keys={"costs": {"05": 1.5}})
     assert client.list_jobs(workspace) == []
     workspace.close()
