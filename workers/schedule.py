@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from ontology.artifacts import check_name
 from ontology.database import now, reading, upsert, writing
-from ontology.errors import ConflictError, GroveError, NotFoundError
+from ontology.errors import ConflictError, GroveError, InputError, NotFoundError
 from workers.cron import Cron
 from workers.kinds import find_kind
 from workers.plan import PlannedJob, canonical_json
@@ -38,6 +38,7 @@ KEEP_S = 30 * 86_400
 """Seconds that firings stay recorded; a schedule's last one stays with it."""
 
 _ERROR_CHARACTERS = 2000
+_DAY_S = 86_400
 
 _schedule, _firing = schedule_table.c, firing_table.c
 
@@ -80,6 +81,9 @@ class Schedule:
         When it was added and when it is due next, in seconds since 1970, UTC.
     last : Firing or None
         Its latest firing.
+    damage : str or None
+        Why its row cannot be read, where somebody edited it: it asks for nothing. What cannot be read of
+        `parameters` and `target` is left out.
     """
 
     name: str
@@ -90,6 +94,7 @@ class Schedule:
     created_at: float
     next_at: float
     last: Firing | None
+    damage: str | None = None
 
 
 class Timetable:
@@ -250,8 +255,8 @@ def fire_due(workspace: Workspace, ledger: Ledger, timetable: Timetable) -> int:
     """Ask for the jobs of the schedules that are due; returns how many due times were answered here.
 
     A schedule of a kind unknown here is left to a process that knows it. One whose request cannot be made (an
-    ontology is gone, say) has that recorded in its firing and is tried again at its next due time. A fault of
-    the moment leaves it due.
+    ontology is gone, say) has that recorded in its firing and is tried again at its next due time; one whose
+    row cannot be read, after a day. A fault of the moment leaves it due.
     """
     instant, due = timetable.due()
     answered = 0
@@ -270,6 +275,11 @@ def fire_due(workspace: Workspace, ledger: Ledger, timetable: Timetable) -> int:
 def _fire(
     workspace: Workspace, ledger: Ledger, timetable: Timetable, schedule: Schedule, instant: float
 ) -> bool:
+    if schedule.damage is not None:  # cron among it, perhaps
+        told = timetable.fire(schedule, schedule.next_at, next_at=instant + _DAY_S, error=schedule.damage)
+        if told:
+            logger.error("schedule %s: %s", schedule.name, schedule.damage)
+        return told
     cron = Cron(schedule.cron)
     due_at, next_at = cron.until(instant), cron.after(instant)
     plan = _planned(workspace, schedule)
@@ -318,16 +328,39 @@ def _schedules(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> 
         .where(condition)
         .order_by(_schedule.name)
     )
-    return [
-        Schedule(
-            name=row.name,
-            cron=row.cron,
-            kind=row.kind,
-            parameters=json.loads(row.parameters_json),
-            target=None if row.target_json is None else json.loads(row.target_json),
-            created_at=row.created_at,
-            next_at=row.next_at,
-            last=None if row.due_at is None else Firing(row.due_at, row.fired_at, row.job_id, row.error),
+    return [_read(row) for row in connection.execute(query)]
+
+
+def _read(row: sa.Row[Any]) -> Schedule:
+    parameters: dict[str, Any] = {}
+    target, damage = None, None
+    try:
+        parameters = _object("parameters_json", row.parameters_json)
+        target = None if row.target_json is None else _object("target_json", row.target_json)
+        Cron(row.cron)
+    except InputError as error:
+        damage = (
+            f"its row in the database was edited or damaged ({error}); make it anew: grove jobs schedule "
+            f"remove {row.name}, then grove jobs schedule add {row.name}"
         )
-        for row in connection.execute(query)
-    ]
+    return Schedule(
+        name=row.name,
+        cron=row.cron,
+        kind=row.kind,
+        parameters=parameters,
+        target=target,
+        created_at=row.created_at,
+        next_at=row.next_at,
+        last=None if row.due_at is None else Firing(row.due_at, row.fired_at, row.job_id, row.error),
+        damage=damage,
+    )
+
+
+def _object(column: str, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f"{column} is {text:.60}, expected a JSON object")
+    return found

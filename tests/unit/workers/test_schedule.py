@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -291,13 +292,41 @@ def test_a_fault_of_the_moment_leaves_a_schedule_due(add, fire, clock, timetable
     assert [f.error for f in timetable.firings("a-asked")] == [None]
 
 
-def test_a_row_that_no_version_wrote_keeps_no_other_from_firing(workspace, add, fire, clock, timetable):
+@BOTH
+@pytest.mark.parametrize(
+    ("column", "text", "said"),
+    [
+        ("cron", "@odd", "cron '@odd': 1 fields"),
+        ("parameters_json", "garbage", "parameters_json is garbage, expected a JSON object"),
+        ("parameters_json", "[1]", r"parameters_json is \[1\], expected a JSON object"),
+        ("target_json", "{", "target_json is {, expected a JSON object"),
+        ("target_json", "5", "target_json is 5, expected a JSON object"),
+    ],
+)
+def test_a_row_that_no_version_wrote_is_told_once_a_day_and_keeps_no_other_from_firing(
+    workspace, add, fire, clock, timetable, ledger, caplog, column, text, said
+):
     add("a-odd")
     add("b-good")
     with writing(workspace.engine) as connection:
-        connection.execute(sa.text("UPDATE schedule SET cron = '@odd' WHERE name = 'a-odd'"))
+        connection.execute(
+            sa.text(f"UPDATE schedule SET {column} = :text WHERE name = 'a-odd'"), {"text": text}
+        )
     clock.time = 101 * HOUR
-    assert fire() == 1
+    assert [fire(), fire()] == [2, 0]
+    odd, good = timetable.schedules()
+    assert odd.last.job_id is None
+    assert re.search(f"{said}.*grove jobs schedule remove a-odd, then", odd.last.error)
+    assert (odd.damage, good.damage) == (odd.last.error, None)
+    assert [job.id for job in ledger.jobs()] == [good.last.job_id]
+    assert len(caplog.messages) == 1
+    clock.time = 124 * HOUR
+    assert [fire(), len(caplog.messages)] == [1, 1]
+    clock.time += 2 * HOUR
+    assert [fire(), len(caplog.messages)] == [2, 2]
+    timetable.remove("a-odd")
+    add("a-odd")
+    assert timetable.schedules()[0].damage is None
 
 
 def test_a_sweep_fires_and_sends(workspace, add, clock, ledger):
