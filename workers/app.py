@@ -24,9 +24,9 @@ from kombu.entity import Queue
 from ontology.errors import GroveError
 from ontology.settings import Settings
 from ontology.workspace import Workspace
-from workers.broker_check import check_deployment, for_celery
+from workers.broker_check import KEY_PREFIX, check_deployment, for_celery
 from workers.events import EventsWithoutRetry, Gathering
-from workers.kinds import DEFAULT_QUEUE, known_kinds
+from workers.kinds import DEFAULT_QUEUE, queue_names
 from workers.ledger import Ledger
 from workers.logs import configure_logging
 from workers.metrics import Metrics
@@ -79,7 +79,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         task_soft_time_limit=settings.unit_time_limit_s,
         task_time_limit=hard_limit_s,
         task_default_queue=DEFAULT_QUEUE,
-        task_queues=_queues(),
+        task_queues=[Queue(name) for name in queue_names()],  # type: ignore[no-untyped-call]
         worker_disable_prefetch=True,  # a slot of its own for each message that is taken
         # Without a limit of the transport's: it counts a message whose acknowledgement met a dead broker as
         # taken for ever, and a worker stops asking for messages once as many as it has slots were lost so.
@@ -93,7 +93,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
-            "global_keyprefix": "labelgrove:",
+            "global_keyprefix": KEY_PREFIX,
             "visibility_timeout": max(3600, 3 * hard_limit_s),
             "unacked_restore_interval": 10,
             "unacked_restore_throttle": 1,
@@ -217,11 +217,6 @@ def _check(settings: Settings) -> None:
 
 def _metrics(settings: Settings) -> Metrics | None:
     return None if settings.metrics_port is None else Metrics(settings, guard=_no_fork)
-
-
-def _queues() -> list[Queue]:
-    names = {DEFAULT_QUEUE} | {kind.queue for kind in known_kinds()}
-    return [Queue(name) for name in sorted(names)]  # type: ignore[no-untyped-call]
 
 
 @cache

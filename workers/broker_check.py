@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from adapter.cache import answers_anyone, cache_facts, for_client
 from ontology.errors import ServiceError, SettingsError
 from ontology.settings import Settings, is_this_host, masked
+from workers.kinds import DEFAULT_QUEUE, queue_names
 
-__all__ = ["Broker", "check_broker", "check_deployment", "for_celery"]
+if TYPE_CHECKING:
+    import redis
+
+__all__ = ["KEY_PREFIX", "Broker", "check_broker", "check_deployment", "for_celery"]
+
+KEY_PREFIX = "labelgrove:"
+"""What every key of ours in the broker begins with."""
+
+_PRIORITIES = ("", "\x06\x163", "\x06\x166", "\x06\x169")  # kombu reads a list for each
+_TYPES = {"unacked": "hash", "unacked_index": "zset", f"_kombu.binding.{DEFAULT_QUEUE}": "set"}
 
 
 @dataclass(frozen=True)
@@ -40,8 +51,8 @@ def check_deployment(settings: Settings) -> Broker:
     ------
     SettingsError
         For no broker, the embedded graph, SQLite with a broker that other hosts can reach, a broker that may
-        evict messages, one Redis as broker and cache, or a Redis that answers other hosts without a password;
-        the message names the variable to set.
+        evict messages or holds something else under a name of ours, one Redis as broker and cache, or a Redis
+        that answers other hosts without a password; the message names the variable to set.
     ServiceError
         If the broker does not answer.
     """
@@ -87,13 +98,17 @@ def for_celery(url: str) -> str:
 
 
 def check_broker(url: str) -> Broker:
-    """Make sure that the Redis at `url` answers, nobody without its password, and never evicts a message."""
+    """Make sure that the Redis at `url` answers, nobody without its password, and never evicts a message.
+
+    What else has a key under a name of ours, of another type, would end every worker; it is named.
+    """
     import redis
 
     try:
         with redis.Redis.from_url(for_client(url), socket_connect_timeout=5, socket_timeout=10) as client:
             facts = client.info()
             seconds, microseconds = client.time()
+            foreign = _foreign_keys(client)
     except ValueError as error:
         raise SettingsError(
             f"GROVE_BROKER_URL: {masked(url)!r} is no Redis URL ({masked(str(error))}); "
@@ -109,6 +124,12 @@ def check_broker(url: str) -> Broker:
             "messages when memory is short; set it to noeviction (redis-cli CONFIG SET maxmemory-policy "
             "noeviction) and keep the cache (GROVE_CACHE_URL) in a Redis of its own"
         )
+    if foreign:
+        raise SettingsError(
+            f"broker {masked(url)}: {', '.join(foreign)}; something else writes to this Redis: name "
+            "another, or another database of it (redis://host:6379/1), in GROVE_BROKER_URL, or delete the "
+            "key (redis-cli DEL); the ledger has what waited and sends it again"
+        )
     if answers_anyone(url):
         raise SettingsError(
             f"broker {masked(url)}: asks for no password, and other hosts can reach it; set one in its "
@@ -119,3 +140,18 @@ def check_broker(url: str) -> Broker:
         durable=bool(facts["aof_enabled"]),
         seconds=seconds + microseconds / 1e6,
     )
+
+
+def _foreign_keys(client: redis.Redis) -> list[str]:
+    """Return in words which keys under our names hold what neither Celery nor we wrote."""
+    lists = {f"{queue}{priority}": "list" for queue in queue_names() for priority in _PRIORITIES}
+    expected = {KEY_PREFIX + name: kept for name, kept in {**lists, **_TYPES}.items()}
+    with client.pipeline(transaction=False) as pipe:
+        for key in expected:
+            pipe.type(key)
+        found = [kept.decode() for kept in pipe.execute()]
+    return [
+        f"key {key!r} is a {kept}, not a {wanted}"
+        for (key, wanted), kept in zip(expected.items(), found, strict=True)
+        if kept not in (wanted, "none")
+    ]

@@ -77,6 +77,7 @@ def sender(app: celery.Celery) -> Send:
             task.apply_async((key,), queue=queue)
         except KombuError as error:
             broker = masked(str(task.settings.broker_url))
-            raise ServiceError(f"broker {broker}: {masked(str(error))}; check that Redis runs") from error
+            reason = f"broker {broker}: {masked(str(error))}"
+            raise ServiceError(f"{reason}; check that Redis runs, and what is wrong: grove doctor") from error
 
     return send

@@ -24,6 +24,7 @@ __all__ = [
     "Work",
     "find_kind",
     "known_kinds",
+    "queue_names",
     "register",
 ]
 
@@ -53,6 +54,11 @@ def register(kind: JobKind) -> None:
 def known_kinds() -> tuple[JobKind, ...]:
     """Return every known kind, by name."""
     return tuple(kind for _, kind in sorted(_registry().items()))
+
+
+def queue_names() -> list[str]:
+    """Return the queues of all known kinds and the default one, sorted."""
+    return sorted({DEFAULT_QUEUE} | {kind.queue for kind in known_kinds()})
 
 
 def find_kind(name: str, version: int | None = None) -> JobKind | None:
