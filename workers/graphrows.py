@@ -6,14 +6,14 @@ be shown. `Ledger.record` writes it with the job; what is done about it stands i
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable
 
 import sqlalchemy as sa
 
 from ontology.database import reading, writing
-from workers.plan import canonical_json
+from ontology.errors import InputError
+from workers.plan import canonical_json, job_parameters
 from workers.states import GRAPH, Publication, State
 from workers.tables import job_table, publication_table
 
@@ -76,7 +76,10 @@ class GraphRows:
         found: dict[str, str] = {}
         with reading(self._engine) as connection:
             for row in connection.execute(query):
-                version: str = json.loads(row.spec_json)["parameters"]["ontology"]
+                try:
+                    version: str = job_parameters(row.spec_json)["ontology"]
+                except InputError:  # somebody damaged the row: nothing of it can be shown again
+                    continue
                 seen[row.kind, version] += 1
                 if seen[row.kind, version] <= keep:
                     found[row.id] = version
@@ -94,7 +97,7 @@ class GraphRows:
 
     def postpone(self, publications: Iterable[Publication], reason: str) -> None:
         """Note why results are not shown yet; they stay to be shown, and nobody waits for it any longer."""
-        targets = [canonical_json(publication.target) for publication in publications]
+        targets = [publication.target_json for publication in publications]
         with writing(self._engine) as connection:
             for some in _parts(targets):
                 waiting = _publication.target_json.in_(some), _publication.state == State.PENDING

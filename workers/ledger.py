@@ -8,7 +8,6 @@ compared by every later statement, keeps the result correct even when a lease wa
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import threading
@@ -373,7 +372,7 @@ class Ledger:
             Publication(
                 kind=row.kind,
                 version=row.kind_version,
-                target=json.loads(row.target_json),
+                target_json=row.target_json,
                 job_id=row.job_id,
                 sha256=row.result_sha256,
                 spec_json=row.spec_json,
@@ -389,7 +388,7 @@ class Ledger:
                 sa.update(publication_table)
                 .where(
                     _publication.kind == publication.kind,
-                    _publication.target_json == canonical_json(publication.target),
+                    _publication.target_json == publication.target_json,
                 )
                 .values(
                     state=sa.case((_publication.job_id == publication.job_id, end), else_=State.PENDING),

@@ -19,7 +19,15 @@ from ontology.errors import InputError
 if TYPE_CHECKING:
     from workers.kinds import JobKind
 
-__all__ = ["PlannedJob", "PlannedUnit", "canonical_json", "job_parameters", "plan_job", "unit_request"]
+__all__ = [
+    "PlannedJob",
+    "PlannedUnit",
+    "canonical_json",
+    "job_parameters",
+    "plan_job",
+    "recorded_object",
+    "unit_request",
+]
 
 
 @dataclass(frozen=True)
@@ -130,6 +138,20 @@ def job_parameters(spec_json: str) -> dict[str, Any]:
     if not isinstance(parameters, dict):
         raise _not_planned(spec_json, "job", "parameters")
     return parameters
+
+
+def recorded_object(column: str, text: str) -> dict[str, Any]:
+    """Return the JSON object that a column of the database holds; `InputError` for any other text."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(
+            f"{column} is {text:.60}, expected a JSON object; somebody edited the database or damaged it: "
+            "ask anew, or restore a backup"
+        )
+    return found
 
 
 def _read(spec_json: str, of: str, *names: str) -> list[Any]:

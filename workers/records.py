@@ -5,14 +5,13 @@ The functions run inside a transaction of the caller and write nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from ontology.errors import InputError
-from workers.plan import job_parameters
+from workers.plan import job_parameters, recorded_object
 from workers.states import GRAPH, Job, State, Unit
 from workers.tables import job_table, job_unit_table, publication_table, unit_table
 
@@ -78,7 +77,10 @@ def ended_on_other_versions(
 def read_targets(connection: sa.Connection, job_id: str) -> list[Mapping[str, str]]:
     """Return the names that were asked for the result of a job; its own place in the graph is none."""
     query = sa.select(_publication.target_json).where(_publication.job_id == job_id)
-    targets = [json.loads(text) for text in connection.execute(query.order_by("target_json")).scalars()]
+    targets = [
+        recorded_object("target_json", text)
+        for text in connection.execute(query.order_by("target_json")).scalars()
+    ]
     return [target for target in targets if GRAPH not in target]
 
 

@@ -116,9 +116,9 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
 
 
 def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) -> Refreshed:
-    with reading(workspace.engine) as connection:
-        named = read_targets(connection, job.id)
     try:
+        with reading(workspace.engine) as connection:
+            named = read_targets(connection, job.id)
         kind = find_kind(job.kind)
         if kind is None:
             raise InputError(f"job kind {job.kind!r} is not known here")

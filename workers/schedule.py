@@ -8,7 +8,6 @@ missed due time fires, the earlier ones never do.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from ontology.database import now, reading, upsert, writing
 from ontology.errors import ConflictError, GroveError, InputError, NotFoundError
 from workers.cron import Cron
 from workers.kinds import find_kind
-from workers.plan import PlannedJob, canonical_json
+from workers.plan import PlannedJob, canonical_json, recorded_object
 from workers.request import plan_request, record_lost
 from workers.tables import firing_table, schedule_table
 from workers.targets import check_named, complete_target
@@ -335,13 +334,13 @@ def _read(row: sa.Row[Any]) -> Schedule:
     parameters: dict[str, Any] = {}
     target, damage = None, None
     try:
-        parameters = _object("parameters_json", row.parameters_json)
-        target = None if row.target_json is None else _object("target_json", row.target_json)
+        parameters = recorded_object("parameters_json", row.parameters_json)
+        target = None if row.target_json is None else recorded_object("target_json", row.target_json)
         Cron(row.cron)
     except InputError as error:
         damage = (
-            f"its row in the database was edited or damaged ({error}); make it anew: grove jobs schedule "
-            f"remove {row.name}, then grove jobs schedule add {row.name}"
+            f"its row in the database cannot be read: {error} (grove jobs schedule remove {row.name}, then "
+            f"grove jobs schedule add {row.name})"
         )
     return Schedule(
         name=row.name,
@@ -354,13 +353,3 @@ def _read(row: sa.Row[Any]) -> Schedule:
         last=None if row.due_at is None else Firing(row.due_at, row.fired_at, row.job_id, row.error),
         damage=damage,
     )
-
-
-def _object(column: str, text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise InputError(f"{column} is {text:.60}, expected a JSON object")
-    return found

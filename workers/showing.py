@@ -20,6 +20,7 @@ from ontology.errors import GroveError, InputError, NotFoundError, ServiceError,
 from ontology.graph.errors import GraphDamagedError
 from workers.graphrows import GraphRows, newest_first
 from workers.kinds import find_kind
+from workers.plan import canonical_json
 from workers.states import GRAPH, Publication
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def _reach_graph(workspace: Workspace) -> None:
 
 
 def _is_shown(publication: Publication) -> bool:
-    return publication.target.get(GRAPH) == publication.job_id
+    return publication.target_json == canonical_json({GRAPH: publication.job_id})
 
 
 def _refuse_name(publication: Publication) -> None:

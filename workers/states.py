@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from workers.plan import job_parameters
+from workers.plan import job_parameters, recorded_object
 
 __all__ = ["GRAPH", "JOB_MOVES", "UNIT_MOVES", "Beat", "Claim", "Job", "Move", "Publication", "State", "Unit"]
 
@@ -175,10 +175,15 @@ class Publication:
 
     kind: str
     version: int
-    target: Mapping[str, str]
+    target_json: str
     job_id: str
     sha256: str
     spec_json: str
+
+    @cached_property
+    def target(self) -> Mapping[str, str]:
+        """The name, as the kind understands it; `InputError` where the row was damaged."""
+        return recorded_object("target_json", self.target_json)
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
