@@ -25,6 +25,7 @@ __all__ = [
     "Progress",
     "as_csv",
     "emit",
+    "existing_folder",
     "json_option",
     "note",
     "read_keys",
@@ -139,6 +140,11 @@ def read_keys(source: str) -> list[str]:
 def typed() -> str:
     """Return the command that was typed, as it can be typed again."""
     return shlex.join(["grove", *sys.argv[1:]])
+
+
+def existing_folder(folder: Path) -> Path:
+    """Return the folder, or the nearest one above it that is there: what is made below it takes its room."""
+    return next(path for path in (folder, *folder.absolute().parents) if path.exists())
 
 
 def write_file(path: Path, data: bytes, what: str) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from labelgrove.cli.common import emit, json_option, table, with_workspace
+from labelgrove.cli.common import emit, existing_folder, json_option, table, with_workspace
 from ontology.artifacts import open_store
 from ontology.errors import GroveError, ServiceError, SettingsError
 from ontology.settings import Settings, masked
@@ -214,14 +214,14 @@ def _folders(settings: Settings) -> dict[str, Path]:
     if "://" not in url or url.startswith("file://"):
         artifact = open_store(url).local_path("0" * 64)
         if artifact is not None and (
-            _existing(artifact).stat().st_dev != _existing(settings.home).stat().st_dev
+            existing_folder(artifact).stat().st_dev != existing_folder(settings.home).stat().st_dev
         ):
             folders["GROVE_ARTIFACTS_URL"] = artifact.parents[2]
     return folders
 
 
 def _disk(folder: Path) -> str:
-    usage = shutil.disk_usage(_existing(folder))
+    usage = shutil.disk_usage(existing_folder(folder))
     low = min(_LOW_BYTES, usage.total // _LOW_SHARE)
     detail = f"{usage.free / 1e9:.1f} of {usage.total / 1e9:.1f} GB free"
     if usage.free >= low:
@@ -230,11 +230,6 @@ def _disk(folder: Path) -> str:
     if usage.free < low / 10:
         raise SettingsError(fix)
     return Note(fix)
-
-
-def _existing(folder: Path) -> Path:
-    """Return the folder, or the nearest one above it that is there: what is made below it takes its room."""
-    return next(path for path in (folder, *folder.absolute().parents) if path.exists())
 
 
 def _open_files() -> str:

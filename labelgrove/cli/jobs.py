@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, table, when, with_workspace
+from labelgrove.cli.common import (
+    Progress,
+    emit,
+    existing_folder,
+    json_option,
+    note,
+    table,
+    when,
+    with_workspace,
+)
 from labelgrove.cli.following import check_waitable, follow, result_of
 from labelgrove.cli.parameters import kinds, read_pairs, read_parameters
 from labelgrove.cli.refreshing import check_refreshed, refresh_stale, refresh_table
@@ -323,14 +332,12 @@ def _warn_of_size(workspace: Workspace, job: Job) -> None:
 
     from workers import client
 
-    found, place = (
-        client.estimate(workspace, job.kind, job.parameters),
-        workspace.artifacts.local_path("0" * 64),
-    )
+    found = client.estimate(workspace, job.kind, job.parameters)
+    place = workspace.artifacts.local_path("0" * 64)
     if found is None or place is None:
         return
     store = place.parents[2]
-    free = shutil.disk_usage(store).free
+    free = shutil.disk_usage(existing_folder(store)).free
     if found.n_bytes > free:
         note(
             f"note: its results may take {found.n_bytes / 1e9:,.1f} GB, and {store} has "

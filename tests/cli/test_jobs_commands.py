@@ -65,6 +65,13 @@ def test_a_request_is_followed_to_its_end_and_computed_once(job, call):
     assert said == f"job {short} is done: 1 of 1 units done\nwhat it gave: grove jobs result {short}\n"
 
 
+def test_the_first_request_of_a_new_home_is_recorded_without_a_word_of_room(tmp_path, monkeypatch):
+    monkeypatch.setenv("GROVE_HOME", str(tmp_path / "new" / "home"))
+    asked = ("jobs", "submit", "rebuild-graph", "--param", "request=first", "--detach")
+    result = CliRunner().invoke(grove, asked)
+    assert (result.exit_code, result.exception) == (0, None)
+
+
 def test_values_are_json_text_or_files(job, call):
     Path("mine.txt").write_text("oak\nmoss\n")
     name = ("--target", "ontology=garden", "--target", "bundle=mine")
