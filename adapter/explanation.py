@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from adapter.backoff import common_ancestors
 from adapter.state import CandidateSet, State
-from ontology.geometry.ties import TIE_RELATIVE, plain_sums, powers
+from ontology.geometry.ties import TIE_RELATIVE, largest_power, plain_sums, powers
 
 __all__ = ["Contribution", "Explanation", "explain"]
 
@@ -166,6 +166,7 @@ def _at_argmax(
         if label == len(allowed) or allowed[label] != point:
             return None, None
         distances = state.distances[np.array([label])]
+    largest_power(distances, state.beta)
     powered = powers(distances, state.beta)
     return row * powered[0], float(plain_sums(row[:, None], powered.T, np.zeros(1, dtype=np.int64))[0])
 

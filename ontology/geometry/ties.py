@@ -26,6 +26,7 @@ __all__ = [
     "FrechetResult",
     "check_beta",
     "check_weights",
+    "largest_power",
     "plain_sums",
     "powers",
     "refuse_bad_rows",
@@ -39,6 +40,7 @@ TIE_RELATIVE = 1e-12
 
 _CACHED_ENTRIES = 1 << 15
 _SMALLEST_TOTAL, _LARGEST_TOTAL = 1e-150, 1e150
+_LARGEST_POWER = 1e150  # leaves room for weights whose rows sum to at most 1e150
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,17 @@ def powers(distances: NDArray[Any], beta: float) -> NDArray[np.float64]:
         if exponent & 1:
             np.multiply(result, base, out=result)
     return result
+
+
+def largest_power(distances: NDArray[Any], beta: float) -> float:
+    """Return the largest of ``distances ** beta``, or raise `InputError` where sums of them may overflow.
+
+    A weight of 0 times an infinite power would be no number, so that it is asked before anything is summed.
+    """
+    largest = float(powers(np.array([distances.max()], dtype=np.float64), beta)[0])
+    if not largest <= _LARGEST_POWER:
+        raise InputError(f"beta: a powered distance exceeds {_LARGEST_POWER}; use a smaller exponent")
+    return largest
 
 
 def plain_sums(

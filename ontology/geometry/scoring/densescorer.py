@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, SpaceError
+from ontology.errors import SpaceError
 from ontology.geometry.scoring.ranking import (
     Finalists,
     check_choice,
@@ -29,6 +29,7 @@ from ontology.geometry.ties import (
     FrechetResult,
     check_beta,
     check_weights,
+    largest_power,
     plain_sums,
     powers,
     tied,
@@ -39,7 +40,6 @@ __all__ = ["DenseScorer", "RowsOnDemand"]
 _BLOCK_ENTRIES = 1 << 21
 _BATCH = 1024
 _MOST_PAIRS = 1 << 22
-_LARGEST_POWER = 1e150  # leaves room for weights whose rows sum to at most 1e150
 _LARGEST_SINGLE = 1e30
 _DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
 _MOST_SINGLE = 1 << 20  # beyond it the error bound of a float32 sum is of no use
@@ -122,7 +122,8 @@ class DenseScorer:
         WeightError
             For weights that break a rule (see `check_weights`).
         InputError
-            If `top` is not between 1 and the number of candidates, or a candidate is not a label.
+            If `top` is not between 1 and the number of candidates, a candidate is not a label, or a power of
+            a distance is beyond 1e150.
 
         Notes
         -----
@@ -143,6 +144,11 @@ class DenseScorer:
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the Fréchet variance of every label; shape (n_samples, n_labels), dtype=float64.
 
+        Raises
+        ------
+        WeightError, InputError
+            For weights that break a rule, and where a power of a distance is beyond 1e150.
+
         Notes
         -----
         A float64 matrix product: equal to the plain sums for whole numbers below 2^53, and to
@@ -152,8 +158,9 @@ class DenseScorer:
         out = np.empty((len(checked), self.n_labels))
         step = max(1, _BLOCK_ENTRIES // max(self.n_observed, len(checked)))
         for start in range(0, self.n_labels, step):
-            block = powers(self._distances[start : start + step], self.beta)
-            np.matmul(checked, block.T, out=out[:, start : start + step])
+            block = self._distances[start : start + step]
+            largest_power(block, self.beta)
+            np.matmul(checked, powers(block, self.beta).T, out=out[:, start : start + step])
         return out
 
     def decided(
@@ -189,7 +196,9 @@ class DenseScorer:
         for start in range(0, len(by), step):
             part = by[start : start + step]
             distinct, which = np.unique(row[part], return_inverse=True)
-            powered = powers(self._distances[distinct], self.beta)
+            block = self._distances[distinct]
+            largest_power(block, self.beta)
+            powered = powers(block, self.beta)
             of_sample = weights.T.take(sample[part], axis=1)
             total[part] = plain_sums(of_sample, powered.T, which)
         return total
@@ -243,9 +252,7 @@ class _Sieve:
     def add(self, rows: NDArray[np.int64], distances: NDArray[Any], beta: float) -> None:
         """Sift a block of rows, given their distances."""
         n_observed = distances.shape[1]
-        largest = float(powers(np.array([distances.max()], dtype=np.float64), beta)[0])
-        if not largest <= _LARGEST_POWER:
-            raise InputError(f"beta: a powered distance exceeds {_LARGEST_POWER}; use a smaller exponent")
+        largest = largest_power(distances, beta)
         approximate: NDArray[Any]
         if largest <= _LARGEST_SINGLE and n_observed <= _MOST_SINGLE:
             approximate = self._single(distances, beta)

@@ -39,6 +39,7 @@ TREE, LEAVES, MEDIAN = (
     Adapter.from_graph(GRAPH, COLUMNS, labels="leaves"),
     Adapter(BUNDLE, beta=1),
 )
+STEEP = Adapter(BUNDLE, beta=2000)  # 3 to the power of it is beyond float64
 LOGITS, LOGS = Adapter(BUNDLE, outputs="logits"), Adapter(BUNDLE, outputs="log_probabilities")
 ROW = [[0.5, 0.4, 0.1]]
 MANY = np.broadcast_to(np.array(ROW[0]), (1 << 40, 3))  # rows that take no memory, until they are copied
@@ -222,6 +223,18 @@ ANSWERS = {
         lambda: TREE.decision_function(ROW, candidates=[["oak"]]),
         InputError,
         "candidates",
+    ),
+    "powers beyond float64": (lambda: STEEP.decision_function(ROW), InputError, "use a smaller exponent"),
+    "a softmax of such powers": (lambda: STEEP.predict_proba(ROW), InputError, "use a smaller exponent"),
+    "such powers by row": (
+        predicted(ROW, STEEP, candidates=[["elm", "moss"]]),
+        InputError,
+        "use a smaller exponent",
+    ),
+    "why of such powers": (
+        lambda: Adapter.from_graph(GRAPH, COLUMNS[:2], beta=1100).explain([1, 0], candidates=["tree"]),
+        InputError,
+        "use a smaller exponent",
     ),
     "scale 0": (lambda: TREE.predict_proba(ROW, scale=0), InputError, "it is positive, and 1 by default"),
     "a negative margin": (lambda: TREE.back_off(ROW, -1), InputError, "margin.*-1"),
