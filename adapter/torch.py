@@ -148,11 +148,12 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
         Rows are taken in batches; no more than about a gigabyte beyond `x` is in use at a time.
         """
         self._check_width(x)
-        rows = self._weights(x.reshape(-1, x.shape[-1]), torch.float64)
         table = self._table()
-        found: torch.Tensor = predict_rows(
-            namespace, table, rows, lambda some: some.T.index_select(0, table.columns)
-        )
+
+        def weights(rows: torch.Tensor) -> torch.Tensor:
+            return self._weights(rows, torch.float64).T.index_select(0, table.columns)
+
+        found: torch.Tensor = predict_rows(namespace, table, x.reshape(-1, x.shape[-1]), weights)
         return found.reshape(x.shape[:-1])
 
     def extra_repr(self) -> str:

@@ -10,7 +10,7 @@ import pytest
 from adapter import Adapter, build_bundle
 from adapter import arrays as module
 from adapter.arrays import ArrayAdapter
-from adapter.tables import TreeTable, table_of
+from adapter.tables import TreeTable, decide, table_of
 from ontology.errors import InputError, MissingExtraError, WeightError
 from ontology.geometry import CompleteSpace
 from ontology.labelgraph import LabelGraph
@@ -42,6 +42,27 @@ def test_batches_do_not_change_the_answer(kind, monkeypatch):
     monkeypatch.setattr("adapter.tables._BLOCK_ENTRIES", 333)
     found = ArrayAdapter(adapter).predict_indices(strict.asarray(rows))
     assert np.asarray(found).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("kind", ["tree", "leaves", "block", "complete", "few labels"])
+def test_no_batch_holds_more_weights_than_it_may(kind, monkeypatch):
+    made = adapters()
+    block = made["block"]
+    made["few labels"] = Adapter.from_graph(
+        random_tree(300, seed=3), block.observed, metric="graph", labels=[block.keys[1], block.keys[2]]
+    )
+    adapter = made[kind]
+    sizes = []
+
+    def decided(xp, table, weights, *rest):
+        sizes.append(weights.size)
+        return decide(xp, table, weights, *rest)
+
+    monkeypatch.setattr(module, "decide", decided)
+    monkeypatch.setattr(module, "_ROW_ENTRIES", 40 * 4 * 300)
+    ArrayAdapter(adapter).predict_indices(np.ones((20_000, adapter.n_observed)))
+    assert sum(sizes) == 20_000 * adapter.n_observed
+    assert max(sizes) <= 40 * 4 * 300
 
 
 @pytest.mark.parametrize("kind", ["tree", "leaves", "block", "complete"])

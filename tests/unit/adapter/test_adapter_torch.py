@@ -176,6 +176,24 @@ def test_sums_in_float32_stay_near(device):
         np.testing.assert_allclose(head(x).cpu().numpy(), expected, rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("outputs", ["probabilities", "logits"])
+def test_rows_are_widened_a_batch_at_a_time(outputs, monkeypatch):
+    import torch
+
+    from adapter.torch import FrechetHead
+
+    head = FrechetHead(adapter_of("block", outputs=outputs))
+    x = torch.tensor(votes(len(head.observed)), dtype=torch.float32)
+    expected = head.decide(x)
+    widened, weights = [], FrechetHead._weights
+    monkeypatch.setattr("adapter.arrays._ROW_ENTRIES", 50 * len(head.keys))
+    monkeypatch.setattr(
+        FrechetHead, "_weights", lambda *given: widened.append(len(given[1])) or weights(*given)
+    )
+    assert (head.decide(x) == expected).all()
+    assert widened == [50] * 6
+
+
 def test_wrong_use_is_refused(device):
     import torch
 
