@@ -88,6 +88,7 @@ class OutputFile:
             raise InputError(f"{self.path}: ends in {ending!r}; outputs are read from {', '.join(FORMATS)}")
         if array is not None and ending not in (".npz", ".safetensors"):
             raise InputError(f"array: {array!r} given for {self.path}, which holds no named arrays")
+        self._refuse_what_is_no_file()
         if ending == ".npy":
             self._array = load_npy(self.path, mmap_mode="r")
             shape, dtype = self._array.shape, self._array.dtype
@@ -132,6 +133,15 @@ class OutputFile:
         parts = list(self.blocks(4096))
         return np.concatenate(parts) if parts else np.empty((0, self.n_columns))
 
+    def _refuse_what_is_no_file(self) -> None:
+        """Raise for what cannot be read twice, or would be waited for."""
+        try:
+            open_plain(self.path).close()
+        except FileNotFoundError:
+            raise NotFoundError(f"{self.path}: there is no such file; check the path") from None
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read ({error}); give a file you may read") from error
+
     # ---- safetensors and npz ---------------------------------------------------------------------------
 
     def _mapped_safetensors(self, array: str | None) -> NDArray[Any]:
@@ -141,8 +151,6 @@ class OutputFile:
                     raise InputError(f"{self.path}: an empty file; give one array of two axes")
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             arrays, _ = read_safetensors(data, name=str(self.path))
-        except FileNotFoundError:
-            raise NotFoundError(f"{self.path}: there is no such file; check the path") from None
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read ({error}); give a file you may read") from error
         except ArtifactError as error:
@@ -156,8 +164,6 @@ class OutputFile:
                 for name in archive.namelist():
                     with archive.open(name) as member:
                         found[name.removesuffix(".npy")] = name, *self._npy_header(member)
-        except FileNotFoundError:
-            raise NotFoundError(f"{self.path}: there is no such file; check the path") from None
         except (OSError, ValueError, EOFError, zipfile.BadZipFile, *_HEADER_FAULTS) as error:
             raise InputError(f"{self.path}: not a .npz file of arrays of numbers ({error})") from error
         name, shape, in_columns, dtype = found[self._chosen({n: f[1] for n, f in found.items()}, array)]
@@ -217,8 +223,6 @@ class OutputFile:
             raise MissingExtraError.of("pyarrow", "service", "reading .parquet files") from error
         try:
             return ParquetFile(self.path)
-        except FileNotFoundError:
-            raise NotFoundError(f"{self.path}: there is no such file; check the path") from None
         except (OSError, ArrowException) as error:
             raise InputError(f"{self.path}: not a .parquet file ({error}); write it again") from error
 
@@ -255,14 +259,12 @@ class OutputFile:
                 reader = csv.reader(file)
                 try:
                     for row in reader:
-                        if any(row):
+                        if row:
                             yield reader.line_num, [cell.strip() for cell in row]
                 except csv.Error as error:
                     raise InputError(
                         f"{self.path}:{reader.line_num}: not cells with commas between them ({error})"
                     ) from error
-        except FileNotFoundError:
-            raise NotFoundError(f"{self.path}: there is no such file; check the path") from None
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{self.path}: cannot be read as UTF-8 text ({error})") from error
 

@@ -33,7 +33,7 @@ def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
     """Return (line number, cells) of every line that is not empty."""
     reader = csv.reader(io.StringIO(_text(path), newline=""))
     try:
-        return [(reader.line_num, [c.strip() for c in row]) for row in reader if any(row)]
+        return [(reader.line_num, [c.strip() for c in row]) for row in reader if row]
     except csv.Error as error:
         raise InputError(f"{path}:{reader.line_num}: not cells with commas between them ({error})") from error
 

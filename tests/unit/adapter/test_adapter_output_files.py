@@ -1,5 +1,7 @@
 """Files of outputs: every format gives the same rows in blocks, and every damaged file is refused."""
 
+import os
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -113,6 +115,7 @@ WRONG = {
     "no header": (_text("p.csv", "1,2\n3,4\n"), r"p\.csv:1: the first line holds numbers alone"),
     "a cell that is no number": (_text("p.csv", "a,b\n1,2\n3,x\n"), r"p\.csv:3: column 'b' holds 'x'"),
     "an empty cell": (_text("p.csv", "a,b\n1,\n"), r"p\.csv:2: column 'b' holds ''"),
+    "a row of empty cells": (_text("p.csv", "a,b\n1,2\n,\n3,4\n"), r"p\.csv:3: column 'a' holds ''"),
     "a cell too many": (_text("p.csv", "a,b\n1,2\n\n1,2,3\n"), r"p\.csv:4: 3 cells under a header of 2"),
     "one axis": (_arrays("p.npy", p=np.arange(3.0)), r"holds float64 of shape \(3,\)"),
     "text": (_arrays("p.npy", p=np.array([["a", "b"]])), r"holds <U1 of shape"),
@@ -153,6 +156,9 @@ def test_a_pipe_or_a_folder_is_refused_at_once(tmp_path):
         (tmp_path / f"folder{ending}").mkdir()
         with pytest.raises(GroveError, match="folder"):
             OutputFile(tmp_path / f"folder{ending}")
+        os.mkfifo(tmp_path / f"pipe{ending}")
+        with pytest.raises(InputError, match=r"a pipe, .*give a file"):
+            OutputFile(tmp_path / f"pipe{ending}")
 
 
 def test_rows_of_a_table_are_counted_over_all_blocks(tmp_path):
