@@ -95,7 +95,8 @@ def read_set(candidates: OneSet) -> Chosen:
 def read_candidates(candidates: Candidates, n_rows: int) -> Chosen | list[Chosen | None]:
     """Return one set of candidates, or a list with one for each row, each hashable.
 
-    A list of texts is one set of keys; a list of anything else has one entry for each row.
+    A list of texts is one set of keys; a list of anything else has one entry for each row, and an empty one
+    no entry for no row.
 
     Raises
     ------
@@ -110,7 +111,7 @@ def read_candidates(candidates: Candidates, n_rows: int) -> Chosen | list[Chosen
     if isinstance(candidates, str | Subtree) or not isinstance(candidates, Iterable):
         return _one(candidates, "candidates")
     listed = list(candidates)
-    if all(isinstance(entry, str) for entry in listed):
+    if (listed or n_rows) and all(isinstance(entry, str) for entry in listed):
         return _one(listed, "candidates")
     if len(listed) != n_rows:
         raise InputError(

@@ -201,7 +201,8 @@ class Holder:
         """
         if self._source is None:
             raise InputError(
-                f"refresh: {self!r} was made from memory; make it with Adapter.load(uri), or make a new one"
+                f"refresh: {self!r} has no address to look at (it was made from memory, read from a folder, "
+                "or is pinned); make it with Adapter.load(uri), or make a new one"
             )
         with self._refreshing:
             old = self._state

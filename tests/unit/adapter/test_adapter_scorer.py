@@ -128,6 +128,7 @@ def test_one_row_and_no_rows():
     adapter = Adapter.from_graph(TREE, ["oak", "moss"])
     assert adapter.predict([1.0, 0.0]) == ["oak"]
     assert adapter.predict(np.empty((0, 2))) == []
+    assert adapter.predict(np.empty((0, 2)), candidates=[]) == []  # a set for each row
     assert adapter.top_k(np.empty((0, 2)), 2).keys == ()
     assert adapter.decision_function(np.empty((0, 2))).shape == (0, 5)
 
