@@ -134,8 +134,13 @@ def room_for_variances(
     Raises
     ------
     InputError
-        For an array of more than `most` numbers, and for an `out` that does not fit.
+        For candidates in a set, which gives their columns no order, an array of more than `most` numbers, and
+        an `out` that does not fit.
     """
+    if isinstance(candidates, set | frozenset):
+        raise InputError(
+            f"candidates: a set of {len(candidates)} keys gives the columns of {name} no order; give a list"
+        )
     labels = None if candidates is None else state.labels(read_set(candidates))
     width = state.bundle.n_labels if labels is None else len(labels)
     if out is None:

@@ -156,6 +156,11 @@ def _rule(columns: Columns, by: By) -> By:
 def _listed(columns: Columns) -> list[str]:
     if isinstance(columns, str):
         raise BindingError(f"columns: {columns!r} is one text; give a list with one entry for each column")
+    if isinstance(columns, set | frozenset) or not isinstance(columns, Iterable):
+        raise BindingError(
+            f"columns: of type {type(columns).__name__}, which does not say what stands in which column; "
+            "give a list of text in the order of the columns, or a dictionary from their numbers"
+        )
     if isinstance(columns, np.ndarray) and columns.ndim != 1:
         raise BindingError(
             f"columns: an array of shape {columns.shape} given; give one text for each column of the model"

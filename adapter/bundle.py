@@ -22,7 +22,15 @@ from numpy.typing import NDArray
 
 from adapter.bundlechecks import FORMAT, UNIT, BundleChecker
 from adapter.plainfile import open_plain, write_whole
-from ontology.errors import ArtifactError, BundleError, InputError, NotFoundError, SpaceError, first_few
+from ontology.errors import (
+    ArtifactError,
+    BundleError,
+    InputError,
+    NotFoundError,
+    ServiceError,
+    SpaceError,
+    first_few,
+)
 from ontology.geometry import CompleteSpace, MatrixSpace, TreeSpace, metric_space
 from ontology.keys import Keys, Texts
 from ontology.labelgraph import LabelGraph
@@ -237,7 +245,13 @@ class Bundle:
         return made
 
     def save(self, path: str | os.PathLike[str]) -> str:
-        """Write the file as a whole (or not at all) and return its digest."""
+        """Write the file as a whole (or not at all) and return its digest.
+
+        Raises
+        ------
+        NotFoundError
+            For a folder that does not exist; `ServiceError` where the file cannot be written.
+        """
         target, hashed = Path(path), hashlib.sha256()
 
         def chunks() -> Iterator[bytes | memoryview]:
@@ -251,6 +265,11 @@ class Bundle:
             raise NotFoundError(
                 f"{target}: the folder {target.parent} does not exist; create it first"
             ) from None
+        except OSError as error:
+            raise ServiceError(
+                f"{target}: cannot be written ({error.strerror or error}); give the path of a file that you "
+                "may write"
+            ) from error
         return hashed.hexdigest()
 
     @classmethod
@@ -322,8 +341,9 @@ def build_bundle(
     Raises
     ------
     InputError
-        For no observed label, a repeated one (`UnknownLabelError`: one that is not there), a digest that is
-        not the graph's, and a `form` that is unknown (`SpaceError`: ``"tree"`` of a space that is none).
+        For no observed label, a set of them, a repeated one (`UnknownLabelError`: one that is not there), a
+        digest that is not the graph's, and a `form` that is unknown (`SpaceError`: ``"tree"`` of a space that
+        is none).
 
     Notes
     -----
@@ -411,6 +431,11 @@ def _points(
 def _observed(observed: Iterable[str]) -> list[str]:
     if isinstance(observed, str):
         raise InputError(f"observed: {observed!r} is one text; give a sequence of keys")
+    if isinstance(observed, set | frozenset) or not isinstance(observed, Iterable):
+        raise InputError(
+            f"observed: of type {type(observed).__name__}, and their order is that of a model's columns; "
+            "give a list of keys"
+        )
     keys = list(observed)
     if not keys:
         raise InputError("observed: no label given; a bundle needs at least one observed label")

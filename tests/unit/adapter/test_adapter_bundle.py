@@ -13,6 +13,7 @@ from ontology.errors import (
     BundleError,
     InputError,
     NotFoundError,
+    ServiceError,
     SpaceError,
     UnknownLabelError,
 )
@@ -261,6 +262,8 @@ def test_cut_and_foreign_files_are_artifact_errors(tmp_path):
         Bundle.load(tmp_path / "absent.safetensors")
     with pytest.raises(NotFoundError, match="folder"):
         BUNDLES["tree"]().save(tmp_path / "absent" / "b.safetensors")
+    with pytest.raises(ServiceError, match="cannot be written .*a file that you may write"):
+        BUNDLES["tree"]().save(tmp_path)
 
 
 def test_the_safetensors_library_reads_the_file(tmp_path):

@@ -219,6 +219,11 @@ ANSWERS = {
         InputError,
         "out: .*float64",
     ),
+    "a column for each of a set": (
+        lambda: TREE.decision_function(ROW, candidates={"oak", "elm"}),
+        InputError,
+        "a set of 2 keys gives the columns of decision_function no order; give a list",
+    ),
     "a set for each row of numbers": (
         lambda: TREE.decision_function(ROW, candidates=[["oak"]]),
         InputError,
@@ -264,6 +269,9 @@ COLUMN_CASES = {
     "one text": (bound("oak"), BindingError, "is one text; give a list with one entry for each column"),
     "bytes": (bound([b"oak", b"elm", b"moss"]), BindingError, r"decode them: \[c\.decode\(\)"),
     "numbers": (bound([0, 1, 2]), BindingError, r"pass \[str\(c\) for c in classes\]"),
+    "a set": (bound(set(COLUMNS)), BindingError, "of type set, .*in the order of the columns"),
+    "a set by position": (bound({"a", "b", "c"}, by="position"), BindingError, "of type set, .*give a list"),
+    "a number": (bound(3), BindingError, "columns: of type int, .*give a list"),
     "a table": (bound(np.array([COLUMNS])), BindingError, "give one text for each column"),
     "id2label with a gap": (
         bound({0: "oak", 1: "elm", 3: "moss"}),
@@ -442,6 +450,8 @@ BUILDING = {
     "nothing observed": (lambda: build_bundle(GRAPH, []), InputError, "needs at least one observed label"),
     "observed twice": (lambda: build_bundle(GRAPH, ["oak", "oak"]), InputError, "one column for each label"),
     "observed unknown": (lambda: build_bundle(GRAPH, ["oka"]), UnknownLabelError, "close to it: 'oak'"),
+    "a set observed": (lambda: build_bundle(GRAPH, {"oak", "elm"}), InputError, "of type set.*give a list"),
+    "a number observed": (lambda: build_bundle(GRAPH, 7), InputError, "of type int.*give a list of keys"),
     "one text observed": (lambda: build_bundle(GRAPH, "oak"), InputError, "give a sequence of keys"),
     "an unknown form": (
         lambda: build_bundle(GRAPH, ["oak"], form="graph"),
