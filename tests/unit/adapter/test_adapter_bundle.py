@@ -262,7 +262,7 @@ def test_cut_and_foreign_files_are_artifact_errors(tmp_path):
         Bundle.load(tmp_path / "absent.safetensors")
     with pytest.raises(NotFoundError, match="folder"):
         BUNDLES["tree"]().save(tmp_path / "absent" / "b.safetensors")
-    with pytest.raises(ServiceError, match="cannot be written .*a file that you may write"):
+    with pytest.raises(ServiceError, match=r"cannot be written .*a file that you may write"):
         BUNDLES["tree"]().save(tmp_path)
 
 
