@@ -16,12 +16,13 @@ from adapter.outputs import OutputRows, Outputs
 from adapter.scorer import Adapter
 from ontology.errors import WeightError
 
-__all__ = ["BlockSource", "OutputStream", "logits_of", "opened", "row_blocks"]
+__all__ = ["BlockSource", "OutputStream", "logits_of", "note_on_sums", "odd_sums", "opened", "row_blocks"]
 
 _BLOCK_ROWS = 4096
 _BLOCK_VALUES = 1 << 22
 _LARGEST_LOG = 0.01  # what rounding in float16 may leave above zero
 _LIMITS = (1e-150, 1e150)
+_ODD = 1e-2  # how far from 1 the sum of a row of probabilities may be without a word
 
 
 @runtime_checkable
@@ -106,6 +107,24 @@ def opened(adapter: Adapter, P: OutputStream) -> tuple[OutputRows | BlockSource 
         return P, None
     rows = adapter.rows(P)
     return rows, len(rows)
+
+
+def odd_sums(block: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the sums of the rows of a block that do not look like probabilities: all that are far from 1."""
+    sums = block.sum(axis=1, dtype=np.float64)
+    return sums[np.abs(sums - 1) > _ODD]
+
+
+def note_on_sums(n_odd: int, rows: str, low: float, high: float) -> str:
+    """Return what is said of `n_odd` odd sums from `low` to `high` among `rows`, such as "100 rows".
+
+    >>> note_on_sums(2, "3 rows", 0.5, 2).partition(";")[0]
+    '2 of 3 rows do not sum to 1 (0.5 to 2)'
+    """
+    return (
+        f"{n_odd} of {rows} do not sum to 1 ({low:.4g} to {high:.4g}); they are taken as weights, which "
+        "changes no answer. For logits say outputs='logits' (grove: --emits)"
+    )
 
 
 def _parts(adapter: Adapter, P: OutputStream, size: int) -> Iterator[NDArray[Any]]:

@@ -20,7 +20,7 @@ from adapter.evaluation.measures import RuleSums, Severity, TruthAndAnswer
 from adapter.evaluation.result import RULES, Branch, Evaluation, RuleResult
 from adapter.evaluation.truths import LabelDistances, listed_keys, resolved, truth_indices, wrong_length
 from adapter.evaluation.verdict import Trial, judged
-from adapter.rowblocks import OutputStream, logits_of, opened, row_blocks
+from adapter.rowblocks import OutputStream, logits_of, note_on_sums, odd_sums, opened, row_blocks
 from adapter.scorer import Adapter
 from ontology.errors import InputError
 from ontology.geometry import MetricSpace, TreeSpace
@@ -30,7 +30,6 @@ __all__ = ["evaluate"]
 _TRIAL_ROWS = 4000
 _TRIAL_VALUES = 1 << 23
 _ENOUGH = 100  # samples of which chance is told from skill
-_OFF_SUM = 1e-2  # how far from 1 the sum of a row may be without a word
 
 
 def evaluate(
@@ -282,8 +281,7 @@ class _Run:
     def _watch_sums(self, block: NDArray[np.generic]) -> None:
         """Remember rows that do not sum to one, and outputs that are none of their kind."""
         if self._adapter.outputs == "probabilities":
-            sums = block.sum(axis=1, dtype=np.float64)
-            off = sums[np.abs(sums - 1) > _OFF_SUM]
+            off = odd_sums(block)
             self._n_off += len(off)
             if len(off):
                 ends = (*self._off_sums, float(off.min()), float(off.max()))
@@ -293,11 +291,7 @@ class _Run:
         """Return what a reader must know of the outputs."""
         notes = list(self.baselines.notes)
         if self._n_off:
-            low, high = self._off_sums
-            notes.append(
-                f"{self._n_off} of {self.n} rows do not sum to 1 ({low:.4g} to {high:.4g}); they are taken "
-                "as weights, which changes no answer. For logits say outputs='logits' (grove: --emits)"
-            )
+            notes.append(note_on_sums(self._n_off, f"{self.n} rows", *self._off_sums))
         sure, chance = self.sure.reliability(), 1 / self._adapter.n_observed
         if sure.n >= _ENOUGH and sure.mean_accuracy is not None and sure.mean_accuracy <= chance < 1:
             notes.append(

@@ -22,7 +22,6 @@ __all__ = ["load_model", "model_options", "score"]
 _IN_BUNDLE_ORDER = "bundle"
 _RULES = ("leaves", "locus", "observed")
 _BELOW = "subtree:"
-_OFF_SUM = 1e-2  # how far from 1 the sum of a row may be without a word
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -118,14 +117,13 @@ def _column_names(
 
 
 def _note_sums(block: NDArray[Any]) -> None:
-    """Say so when rows do not look like probabilities; scaling a row changes no answer, logits do."""
-    sums = block.sum(axis=1, dtype=float)
-    odd = int((abs(sums - 1) > _OFF_SUM).sum())
-    if odd:
-        note(
-            f"note: {odd:,} of the first {len(sums):,} rows do not sum to 1 ({sums.min():.3g} to "
-            f"{sums.max():.3g}); they are taken as weights. If these are logits, say --emits logits."
-        )
+    """Say so when rows do not look like probabilities."""
+    from adapter.rowblocks import note_on_sums, odd_sums
+
+    odd = odd_sums(block)
+    if len(odd):
+        rows = f"the first {len(block)} rows"
+        note(f"note: {note_on_sums(len(odd), rows, float(odd.min()), float(odd.max()))}")
 
 
 def _candidates(given: str | None) -> str | list[str] | Subtree | None:
