@@ -103,6 +103,11 @@ class ArrayAdapter:
             For more than `adapter.scorer.MAX_VALUES` numbers.
         WeightError
             As for `predict_indices`.
+
+        Notes
+        -----
+        On trees the rounding is that of the row's sum times the squared diameter: a variance far below that
+        keeps fewer digits, and 0 may come out as slightly more or less.
         """
         xp, table, P = self._ready(P)
         if P.shape[0] * len(self.keys) > MAX_VALUES:

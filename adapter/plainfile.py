@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
-from collections.abc import Iterable
-from pathlib import Path
 from typing import BinaryIO
+
+from ontology.wholefile import write_whole
 
 __all__ = ["open_plain", "read_plain", "write_whole"]
 
@@ -36,18 +35,3 @@ def read_plain(path: str | os.PathLike[str], most: int) -> bytes:
         if size > most:
             raise OSError(errno.EFBIG, f"{size} bytes, at most {most} are read")
         return file.read(size)
-
-
-def write_whole(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
-    """Write a file that appears under its name when all of it is on disk; `OSError` leaves what was there."""
-    temporary = path.with_name(f".{path.name}-{os.getpid()}-{secrets.token_hex(4)}")
-    try:
-        with open(temporary, "xb") as file:
-            for chunk in chunks:
-                file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -20,7 +20,6 @@ import json
 import mmap
 import os
 import re
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -40,6 +39,7 @@ from ontology.errors import (
 from ontology.remote_faults import remote_fault
 from ontology.safetensors_file import read_safetensors, safetensors_chunks, write_safetensors
 from ontology.settings import masked
+from ontology.wholefile import TEMPORARY, beside, write_whole
 
 __all__ = ["ArtifactStore", "check_name", "open_store", "read_safetensors", "write_safetensors"]
 
@@ -318,17 +318,7 @@ class LocalStore(ArtifactStore):
     def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
         target = self.root / path
         _make_folder(target.parent)
-        temporary = _beside(target)
-        try:
-            with open(temporary, "xb") as file:
-                for chunk in chunks:
-                    file.write(chunk)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        write_whole(target, chunks)
         _sync_folder(target.parent)
 
     def _read(self, path: PurePosixPath) -> bytes | mmap.mmap:
@@ -354,7 +344,7 @@ class LocalStore(ArtifactStore):
         target = self.root / path
         if self._modified(path) >= since:
             return False
-        aside = _beside(target)
+        aside = beside(target)
         os.rename(target, aside)
         if aside.stat().st_mtime >= since:  # published again since we looked: it goes back
             os.replace(aside, target)
@@ -370,7 +360,7 @@ class LocalStore(ArtifactStore):
         with self._faults(self.where):
             for where in (self.root / "index", *self._folders("sha256")):
                 for entry in _entries(where):
-                    if entry.name.startswith(_TEMPORARY):
+                    if entry.name.startswith(TEMPORARY):
                         with contextlib.suppress(FileNotFoundError):  # its writer lives, and has renamed it
                             yield Path(entry.path), entry.stat().st_mtime
 
@@ -378,14 +368,6 @@ class LocalStore(ArtifactStore):
         """Return the folders whose files `folder` stands for; content lies one level deeper."""
         top = self.root / folder
         return [top] if folder == "index" else [Path(entry.path) for entry in _entries(top) if entry.is_dir()]
-
-
-_TEMPORARY = ".tmp-"
-
-
-def _beside(target: Path) -> Path:
-    """Return a name of its own in the folder of `target`, under which nobody looks for content."""
-    return target.parent / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:

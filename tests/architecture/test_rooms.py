@@ -46,6 +46,7 @@ ADAPTER_MAY_IMPORT = (
     "ontology.remote_faults",
     "ontology.safetensors_file",
     "ontology.settings",
+    "ontology.wholefile",
 )
 GEOMETRY_MAY_IMPORT = ("ontology.errors", "ontology.geometry", "ontology.keys", "ontology.labelgraph")
 WORKERS_MAY_IMPORT_OF_ADAPTER = (
