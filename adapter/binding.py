@@ -138,6 +138,7 @@ def make_binding(bundle: Bundle, columns: Columns, *, by: By = "auto") -> Bindin
     Examples
     --------
     >>> from adapter import build_bundle
+    >>> from ontology.labelgraph import LabelGraph
     >>> graph = LabelGraph.from_edges([("n1", "n0"), ("n2", "n0")], names={"n1": "oak", "n2": "elm"})
     >>> make_binding(build_bundle(graph, ["n1", "n2"]), {0: "elm", 1: "oak"}).keys
     ('n2', 'n1')
