@@ -111,7 +111,7 @@ def opened(adapter: Adapter, P: OutputStream) -> tuple[OutputRows | BlockSource 
 
 def odd_sums(block: NDArray[Any]) -> NDArray[np.float64]:
     """Return the sums of the rows of a block that do not look like probabilities: all that are far from 1."""
-    sums = block.sum(axis=1, dtype=np.float64)
+    sums: NDArray[np.float64] = block.sum(axis=1, dtype=np.float64)
     return sums[np.abs(sums - 1) > _ODD]
 
 

@@ -260,7 +260,7 @@ class DenseTable:
     @property
     def width(self) -> int:
         """Numbers that a row of weights takes while it is decided."""
-        return max(self.distances.shape)
+        return max(*map(int, self.distances.shape))
 
     @property
     def label(self) -> None:

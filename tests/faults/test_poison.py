@@ -40,13 +40,13 @@ def test_poison_fails_after_the_cap_and_harms_nobody(tmp_path: Path, cap: int, p
         jobs = {poison: plan_job(POISON, {"poison": poison}) for poison in poisons}
         for job in jobs.values():
             deployment.ledger.submit(job)
-        for poison in DEADLY:
-            deployment.note(poison)
         wait_until(
             lambda: all(client.status(deployment.workspace, job.id).finished for job in jobs.values()),
             deadline_s=30 * cap,
             what="the poison to fail",
         )
+        for poison in DEADLY:
+            deployment.note(poison)  # a fault until its last attempt
         for poison, asked in jobs.items():
             job = client.status(deployment.workspace, asked.id)
             (unit,) = client.list_units(deployment.workspace, job.id)
