@@ -111,14 +111,14 @@ def squared_errors(
     return pair_distances(space, truth, points) ** 2
 
 
-def tempered(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """Return the probabilities of the same logits under another temperature.
+def tempered(probabilities: NDArray[Any], temperature: float) -> NDArray[np.float64]:
+    """Return the probabilities of the same logits under another temperature, in float64 whatever is given.
 
     >>> tempered(np.array([[0.8, 0.2]]), 0.5).round(3).tolist()
     [[0.941, 0.059]]
     """
     with np.errstate(divide="ignore"):
-        logits = np.log(probabilities) / temperature
+        logits = np.log(probabilities, dtype=np.float64) / temperature
     logits -= logits.max(axis=1, keepdims=True)
     out = np.exp(logits)
     return np.asarray(out / out.sum(axis=1, keepdims=True))

@@ -68,7 +68,13 @@ class Calibration(OnZeroShotGlosses[Settings]):
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
         """Measure ECE once, and E[d²] and accuracy in every space, at each temperature."""
-        found = zero_shot(data, unit["seed"], n_classes=settings.n_classes, n_test=settings.n_test)
+        found = zero_shot(
+            data,
+            unit["seed"],
+            seeds=settings.seeds,
+            n_classes=settings.n_classes,
+            n_test=settings.n_test,
+        )
         columns, truth = np.array(found.predicted.columns), np.array(found.predicted.truth)
         order = np.argsort(np.argsort(columns))
         spaces = {name: space for name, space in found.spaces.items() if name != "complete"}

@@ -54,7 +54,13 @@ class MetricComparison(OnZeroShotGlosses[Settings]):
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
         """Measure the rules in every space, and divide by the squared diameter."""
-        found = zero_shot(data, unit["seed"], n_classes=settings.n_classes, n_test=settings.n_test)
+        found = zero_shot(
+            data,
+            unit["seed"],
+            seeds=settings.seeds,
+            n_classes=settings.n_classes,
+            n_test=settings.n_test,
+        )
         probabilities = tempered(found.predicted.probabilities, settings.temperature)
         predicted = replace(found.predicted, probabilities=probabilities)
         spaces, checked = {}, 0

@@ -53,7 +53,13 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
         """Measure every rule in every space, at each temperature."""
-        found = zero_shot(data, unit["seed"], n_classes=settings.n_classes, n_test=settings.n_test)
+        found = zero_shot(
+            data,
+            unit["seed"],
+            seeds=settings.seeds,
+            n_classes=settings.n_classes,
+            n_test=settings.n_test,
+        )
         measured = {
             f"{name}, T = {t:g}": rule_errors(
                 space, replace(found.predicted, probabilities=tempered(found.predicted.probabilities, t))

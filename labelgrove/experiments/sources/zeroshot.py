@@ -7,7 +7,7 @@ gloss, and the samples are the glosses of what lies below them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,17 +40,29 @@ class ZeroShot:
     spaces: dict[str, MetricSpace]
 
 
-def zero_shot(source: Glosses | Files, seed: int, *, n_classes: int, n_test: int) -> ZeroShot:
+def zero_shot(
+    source: Glosses | Files, seed: int, *, seeds: Sequence[int], n_classes: int, n_test: int
+) -> ZeroShot:
     """Return the predictions of a seed: which classes are drawn, and which documents.
 
     Parameters
     ----------
     source : Glosses or Files
-        Files are taken as they are, whatever the seed.
-    seed, n_classes, n_test : int
+        The samples of files are dealt out among the seeds, so that no two trials share one.
+    seed : int
+        One of `seeds`.
+    seeds : sequence of int
+        Those of all trials.
+    n_classes, n_test : int
+        Classes and documents that are drawn of glosses.
+
+    Raises
+    ------
+    InputError
+        For files with fewer samples than there are seeds, or without anything to measure distances with.
     """
     if isinstance(source, Files):
-        return _of_files(source)
+        return _of_files(source, seeds.index(seed), len(seeds))
     rng = np.random.default_rng((seed, _STREAM))
     classes = sorted(np.array(source.labels)[spread(len(source.labels), n_classes, rng)].tolist())
     among = np.flatnonzero(np.isin(source.truth, classes))
@@ -83,7 +95,7 @@ def _with_ancestors(source: Glosses, classes: Sequence[str]) -> list[str]:
     return list(source.graph.keys.take(sorted(found)))
 
 
-def _of_files(files: Files) -> ZeroShot:
+def _of_files(files: Files, part: int, n_parts: int) -> ZeroShot:
     spaces: dict[str, MetricSpace] = {}
     if files.class_embeddings is not None:
         spaces["internal"] = files.class_space()
@@ -91,7 +103,22 @@ def _of_files(files: Files) -> ZeroShot:
         spaces[files.metric] = files.space()
     if not spaces:
         raise InputError("--hierarchy, --class-embeddings: give one at least, to measure distances with")
-    predicted = files.predicted(next(iter(spaces.values())))
+    predicted = _dealt(files.predicted(next(iter(spaces.values()))), part, n_parts)
     return ZeroShot(
         predicted, spaces | {"complete": CompleteSpace(sorted(predicted.columns, key=str.encode))}
     )
+
+
+def _dealt(predicted: Predicted, part: int, n_parts: int) -> Predicted:
+    """Return one of several parts of the samples, whose sizes differ by one at most."""
+    n = len(predicted.truth)
+    if n_parts > n:
+        raise InputError(
+            f"--probs: {n} rows for {n_parts} seeds, each of which takes a part of its own; give fewer, such "
+            "as --set seeds=0"
+        )
+    if n_parts == 1:
+        return predicted
+    rows = np.sort(np.random.default_rng(_STREAM).permutation(n)[part::n_parts])
+    truth = tuple(predicted.truth[i] for i in rows.tolist())
+    return replace(predicted, probabilities=predicted.probabilities[rows], truth=truth)

@@ -97,6 +97,25 @@ def test_zero_shot_experiments_take_probabilities(cifar, tmp_path, name):
     assert document["rows_where_argmax_was_verified"] == 400 * (6 if name == "zero-shot" else 3)
 
 
+def test_trials_on_the_same_file_share_no_sample(cifar, tmp_path):
+    """A trial that repeats another would make every difference look certain."""
+    experiment = load("zero-shot")
+
+    def internal(seeds):
+        settings = changed(experiment.settings(), [f"seeds={seeds}", "temperatures=1"])
+        document = run(experiment, tmp_path / "out", settings=settings, files=cifar).document
+        found = [unit["result"]["internal, T = 1"] for unit in document["units"]]
+        return [f["n_samples"] for f in found], document["findings"][0]["contrasts"][0]
+
+    (whole, single), (parts, split) = internal("0"), internal("5,1,3,9")
+    assert (whole, parts) == ([400], [100] * 4)
+    assert single["half_width"] is None
+    assert split["half_width"] > 0
+    assert split["after"] == pytest.approx(single["after"])  # every sample once
+    with pytest.raises(InputError, match="400 rows for 401 seeds"):
+        internal(",".join(map(str, range(401))))
+
+
 def test_probabilities_stay_on_disk(cifar):
     predicted = cifar.predicted(cifar.space())
     assert isinstance(predicted.probabilities, np.memmap)

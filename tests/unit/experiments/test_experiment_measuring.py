@@ -56,6 +56,9 @@ def test_temperature_is_that_of_the_softmax():
 
     assert tempered(softmax(1.0), 0.3) == pytest.approx(softmax(0.3))
     assert tempered(np.array([[1.0, 0.0]]), 0.5).tolist() == [[1.0, 0.0]]
+    for small in (np.float16, np.float32):  # as files hold them
+        rows = softmax(1.0).astype(small)
+        assert (tempered(rows, 0.3) == tempered(rows.astype(np.float64), 0.3)).all()
 
 
 def test_the_fitted_temperature_undoes_another():
