@@ -6,6 +6,7 @@ and scored through an adapter that loads the bundle by its name.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import time
@@ -17,7 +18,7 @@ from typing import Literal
 
 from adapter.evaluation import Evaluation, evaluate
 from adapter.scorer import Adapter
-from labelgrove.plots import Figure, error_histogram, grid_errors, prediction_regions, save
+from labelgrove import plots
 from labelgrove.quickstart import digits, wordnet
 from labelgrove.quickstart.predicted import Predicted
 from labelgrove.quickstart.result import RULE_NAMES, Answer, Part, QuickstartResult
@@ -96,12 +97,13 @@ def run(
     Raises
     ------
     MissingExtraError
-        Without scikit-learn.
+        Without scikit-learn or matplotlib.
     GroveError
         For whatever the rooms below refuse, such as a server in `settings` that does not answer.
     """
     if importlib.util.find_spec("sklearn") is None:
         raise MissingExtraError.of("scikit-learn", "demo", "grove quickstart")
+    importlib.import_module("labelgrove.plots.backend")  # tells that matplotlib is missing before any work
     folder = find_wordnet() if wordnet == "find" else wordnet
     out.mkdir(parents=True, exist_ok=True)
     with Workspace.open(settings) as workspace:
@@ -126,12 +128,12 @@ class _Run:
         with self._step("pictures", "drawing the pictures"):
             parts = [part for part in (digits_part, animals) if part is not None]
             pictures += (
-                save(
-                    prediction_regions(metric_space(_PETS), ("dog", "cat", "trout")),
+                plots.save(
+                    plots.prediction_regions(metric_space(_PETS), ("dog", "cat", "trout")),
                     self._out / "simplex.png",
                 ),
-                save(
-                    error_histogram({part.title: _shown_counts(part) for part in parts}),
+                plots.save(
+                    plots.error_histogram({part.title: _shown_counts(part) for part in parts}),
                     self._out / "errors.png",
                 ),
             )
@@ -165,7 +167,7 @@ class _Run:
             adapter = self._adapter(bundle, predicted)
             evaluations.append(self._evaluate("digits", adapter, predicted, space))
             if seed == _DIGITS_SEEDS[0]:
-                picture = save(_grid_picture(adapter, predicted), self._out / "grid.png")
+                picture = plots.save(_grid_picture(adapter, predicted), self._out / "grid.png")
         constant = f"position {evaluations[0].constant}"
         part = Part("Digits on a 9×9 grid", _DIGITS, constant, _DIGITS_SEEDS, tuple(evaluations))
         return part, (picture,)
@@ -237,11 +239,11 @@ class _Run:
         self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begin
 
 
-def _grid_picture(adapter: Adapter, predicted: Predicted) -> Figure:
+def _grid_picture(adapter: Adapter, predicted: Predicted) -> plots.Figure:
     keys = adapter.keys
     columns = CompleteSpace(predicted.columns)  # unit distances between all labels: the mean is argmax
     argmax = frechet_mean(columns, predicted.columns, predicted.probabilities).index
-    return grid_errors(
+    return plots.grid_errors(
         digits.SHAPE,
         keys.indices(digits.CORNERS),
         keys.indices(predicted.truth),

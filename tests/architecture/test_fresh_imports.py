@@ -113,6 +113,19 @@ def test_a_report_with_every_picture_of_an_evaluation_needs_numpy_alone():
     assert fresh(code, DRIVERS + OPTIONAL).split() == ["5", "True", "{"]
 
 
+def test_experiments_run_without_matplotlib(tmp_path):
+    pytest.importorskip("sklearn")
+    code = """
+    from pathlib import Path
+    from labelgrove.experiments import NAMES, load
+    from labelgrove.experiments.running import run
+    experiments = {name: load(name) for name in NAMES}
+    chosen = experiments["complete-graph"]
+    print(run(chosen, Path(sys.argv[1]), settings=chosen.settings(quick=True)).document["verdict"])
+    """
+    assert fresh(code, ("matplotlib",), str(tmp_path)) == "holds\n"
+
+
 @pytest.mark.parametrize("kind", ["tree", "leaves", "block", "complete"])
 def test_loading_and_scoring_need_numpy_alone(kind, tmp_path):
     graph = LabelGraph.from_edges(PAIRS)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from adapter.calibration import expected_calibration_error
-from labelgrove.experiments.claims.inputs import OnZeroShotGlosses
+from labelgrove.experiments.claims.inputs import FEW_CLASSES, OnZeroShotGlosses
 from labelgrove.experiments.contrast import Contrast, Finding, Verdict, judge, mean
 from labelgrove.experiments.experiment import Mark, Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import (
@@ -20,7 +20,6 @@ from labelgrove.experiments.measuring import (
 )
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.glosses import Glosses
-from labelgrove.experiments.sources.zeroshot import zero_shot
 
 __all__ = ["EXPERIMENT", "Calibration", "Settings"]
 
@@ -56,25 +55,12 @@ class Calibration(OnZeroShotGlosses[Settings]):
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
         if quick:
-            return Settings(
-                seeds=(0, 1),
-                temperatures=(0.03, 0.05, 0.1, 0.2),
-                n_classes=20,
-                n_test=200,
-                n_dimensions=40,
-                n_labels=80,
-            )
+            return Settings(seeds=(0, 1), temperatures=(0.03, 0.05, 0.1, 0.2), **FEW_CLASSES)
         return Settings()
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
         """Measure ECE once, and E[d²] and accuracy in every space, at each temperature."""
-        found = zero_shot(
-            data,
-            unit["seed"],
-            seeds=settings.seeds,
-            n_classes=settings.n_classes,
-            n_test=settings.n_test,
-        )
+        found = self.trial(data, settings, unit["seed"])
         columns, truth = np.array(found.predicted.columns), np.array(found.predicted.truth)
         order = np.argsort(np.argsort(columns))
         spaces = {name: space for name, space in found.spaces.items() if name != "complete"}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar, Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from labelgrove.experiments.experiment import Experiment, Record
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.glosses import Glosses, glosses
 from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.experiments.sources.zeroshot import ZeroShot, zero_shot
 
-__all__ = ["OnLabelledGlosses", "OnZeroShotGlosses"]
+__all__ = ["FEW_CLASSES", "OnLabelledGlosses", "OnZeroShotGlosses"]
+
+FEW_CLASSES: Mapping[str, Any] = {"n_classes": 20, "n_test": 200, "n_dimensions": 40, "n_labels": 80}
+"""The quick settings of every claim about zero-shot probabilities."""
 
 
 class _GlossSettings(Protocol):
@@ -27,10 +31,16 @@ class _GlossSettings(Protocol):
     def n_labels(self) -> int: ...
 
 
+class _ZeroShotSettings(_GlossSettings, Protocol):
+    @property
+    def n_classes(self) -> int: ...
+
+
 S = TypeVar("S", bound=_GlossSettings)
+Z = TypeVar("Z", bound=_ZeroShotSettings)
 
 
-class OnZeroShotGlosses(Experiment[S, "Glosses | Files"]):
+class OnZeroShotGlosses(Experiment[Z, "Glosses | Files"]):
     """A claim about zero-shot probabilities, tested seed by seed."""
 
     inputs: ClassVar[str] = "100 WordNet synsets a seed, glosses against class texts (TF-IDF, 300 dimensions)"
@@ -39,13 +49,19 @@ class OnZeroShotGlosses(Experiment[S, "Glosses | Files"]):
         ("probs", "columns", "truth", "class-embeddings", "classes"),
     )
 
-    def units(self, settings: S) -> Sequence[Record]:
+    def units(self, settings: Z) -> Sequence[Record]:
         """Return one unit for each seed."""
         return [{"seed": seed} for seed in settings.seeds]
 
-    def prepare(self, settings: S, files: Files | None) -> Glosses | Files:
+    def prepare(self, settings: Z, files: Files | None) -> Glosses | Files:
         """Read and embed the glosses, or take the user's files."""
         return glosses(settings.n_dimensions, settings.n_labels) if files is None else files
+
+    def trial(self, data: Glosses | Files, settings: Z, seed: int) -> ZeroShot:
+        """Return the predictions of a seed, and the spaces that they can be taken in."""
+        return zero_shot(
+            data, seed, seeds=settings.seeds, n_classes=settings.n_classes, n_test=settings.n_test
+        )
 
 
 class OnLabelledGlosses(Experiment[S, "Callable[[int], Labelled]"]):

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from labelgrove.experiments.claims.inputs import OnZeroShotGlosses
+from labelgrove.experiments.claims.inputs import FEW_CLASSES, OnZeroShotGlosses
 from labelgrove.experiments.claims.rules import contrasts, rule_table
 from labelgrove.experiments.contrast import judge
 from labelgrove.experiments.experiment import Record, Summary
 from labelgrove.experiments.measuring import rule_errors, tempered
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.glosses import Glosses
-from labelgrove.experiments.sources.zeroshot import zero_shot
 
 __all__ = ["EXPERIMENT", "Settings", "ZeroShotClaim"]
 
@@ -48,18 +47,12 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
         if quick:
-            return Settings(seeds=(0, 1, 2), n_classes=20, n_test=200, n_dimensions=40, n_labels=80)
+            return Settings(seeds=(0, 1, 2), **FEW_CLASSES)
         return Settings()
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
         """Measure every rule in every space, at each temperature."""
-        found = zero_shot(
-            data,
-            unit["seed"],
-            seeds=settings.seeds,
-            n_classes=settings.n_classes,
-            n_test=settings.n_test,
-        )
+        found = self.trial(data, settings, unit["seed"])
         measured = {
             f"{name}, T = {t:g}": rule_errors(
                 space, replace(found.predicted, probabilities=tempered(found.predicted.probabilities, t))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
-pytest.importorskip("matplotlib")
 
 from scipy.sparse import csr_matrix, save_npz
 

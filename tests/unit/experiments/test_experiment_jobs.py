@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
-pytest.importorskip("matplotlib")
 
 from labelgrove.experiments import load
 from labelgrove.experiments.running import run

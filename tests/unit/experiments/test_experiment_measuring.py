@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
-pytest.importorskip("matplotlib")
 
 from labelgrove.experiments import measuring
 from labelgrove.experiments.measuring import (

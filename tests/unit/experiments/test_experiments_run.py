@@ -6,7 +6,6 @@ import pytest
 from click.testing import CliRunner
 
 pytest.importorskip("sklearn")
-pytest.importorskip("matplotlib")
 
 from labelgrove.cli import grove
 from labelgrove.experiments import NAMES, load, select
