@@ -109,19 +109,19 @@ class WidthBins:
 
     def __init__(self, bins: int = BINS) -> None:
         self._counts, self._confidence, self._correct = np.zeros((3, bins))
+        self._edges = np.arange(bins + 1) / bins
 
     def add(self, confidence: NDArray[np.float64], correct: NDArray[np.bool_]) -> None:
         """Add samples; a confidence on an edge belongs to the bin below."""
         bins = len(self._counts)
-        at = np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
+        at = np.clip(np.searchsorted(self._edges, confidence, side="left") - 1, 0, bins - 1)
         self._counts += np.bincount(at, minlength=bins)
         self._confidence += np.bincount(at, confidence, minlength=bins)
         self._correct += np.bincount(at, correct, minlength=bins)
 
     def reliability(self) -> Reliability:
         """Return the bins as they stand."""
-        edges = np.arange(len(self._counts) + 1) / len(self._counts)
-        return _reliability("width", edges, self._counts, self._confidence, self._correct)
+        return _reliability("width", self._edges, self._counts, self._confidence, self._correct)
 
 
 def expected_calibration_error(

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from scipy.special import stdtrit
+
 from ontology.errors import InputError
 
 __all__ = ["Contrast", "Finding", "Verdict", "judge", "mean", "standard_error"]
-
-_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
-"""Two-sided 95 % quantiles of Student's t for 1, 2, ... 14 degrees of freedom."""
-_NORMAL = 2.131  # that of 15 degrees, which is wider than any beyond
 
 
 class Verdict(StrEnum):
@@ -75,8 +73,7 @@ class Contrast:
         error = standard_error(self.differences)
         if error is None:
             return None
-        degrees = len(self.differences) - 1
-        return error * (_STUDENT[degrees - 1] if degrees <= len(_STUDENT) else _NORMAL)
+        return error * float(stdtrit(len(self.differences) - 1, 0.975))  # Student's t
 
     @property
     def sign(self) -> int:

@@ -65,6 +65,13 @@ def test_the_error_equals_its_definition(bins):
     assert parts.reliability().ece == pytest.approx(expected, rel=1e-12)
 
 
+def test_a_confidence_on_an_edge_is_in_the_bin_below():
+    for bins in range(1, 101):  # (7 / 25) * 25 is more than 7
+        found = Reliability.of(np.arange(1, bins + 1) / bins, np.ones(bins, dtype=bool), bins=bins)
+        assert found.counts == (1,) * bins
+        assert found.confidence == found.edges[1:]
+
+
 def test_bins_are_those_of_scikit_learn():
     rng = np.random.default_rng(2)
     confidence = rng.random(500)

@@ -40,11 +40,7 @@ def test_the_interval_is_that_of_scipy():
         before, after = rng.normal(2, 1, n), rng.normal(1, 1, n)
         contrast = Contrast("some", tuple(before), tuple(after))
         low, high = stats.ttest_rel(before, after).confidence_interval(0.95)
-        expected = (high - low) / 2
-        if n <= 16:
-            assert contrast.half_width == pytest.approx(expected, rel=1e-3)
-        else:  # beyond the table it is a little wider, never narrower
-            assert expected < contrast.half_width < 1.1 * expected
+        assert contrast.half_width == pytest.approx((high - low) / 2, rel=1e-9)
         assert standard_error(before) == pytest.approx(stats.sem(before))
         assert mean(before) == pytest.approx(before.mean())
 
