@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
@@ -11,6 +12,9 @@ from ontology.errors import InputError
 __all__ = ["as_texts", "changed"]
 
 S = TypeVar("S")
+
+_MAY_BE_ZERO = ("seeds", "large_seeds", "n_test", "n_labels", "held_out", "theta")
+"""Other numbers are above zero: sizes, counts, strengths and temperatures."""
 
 
 def changed(settings: S, changes: Sequence[str]) -> S:
@@ -26,7 +30,8 @@ def changed(settings: S, changes: Sequence[str]) -> S:
     Raises
     ------
     InputError
-        For a change without ``=``, a field there is not, and a value of another type.
+        For a change without ``=``, a field there is not, a value of another type, a number that is negative,
+        not finite, or 0 where that means nothing, and a value that stands twice.
 
     Examples
     --------
@@ -49,8 +54,23 @@ def changed(settings: S, changes: Sequence[str]) -> S:
             raise InputError(
                 f"--set {change!r}: {text!r} is not {kind.__name__}; it is {now!r} by default"
             ) from None
+        _check(change, name, values)
         made[name] = values if isinstance(now, tuple) else values[0]
     return replace(settings, **made)  # type: ignore[type-var]
+
+
+def _check(change: str, name: str, values: Sequence[Any]) -> None:
+    for value in values:
+        above = isinstance(value, str) or value > 0 or (value == 0 and name in _MAY_BE_ZERO)
+        if not above or value == math.inf:
+            rule = "from 0 on" if name in _MAY_BE_ZERO else "above 0"
+            raise InputError(f"--set {change!r}: {value!r} given; give finite numbers {rule}")
+    repeated = [value for i, value in enumerate(values) if value in values[:i]]
+    if repeated:
+        raise InputError(
+            f"--set {change!r}: {repeated[0]!r} stands twice; name each once, since a trial that repeats "
+            "another tells nothing new"
+        )
 
 
 def as_texts(settings: Any) -> dict[str, str]:

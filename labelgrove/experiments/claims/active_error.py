@@ -71,7 +71,7 @@ class ActiveError(OnLabelledGlosses[Settings]):
         methods: tuple[Any, ...] = ("active", "uniform")
         picks = {
             method: select_classes(
-                space, start, settings.rounds[-1], candidates=candidates, method=method, seed=unit["seed"]
+                space, start, max(settings.rounds), candidates=candidates, method=method, seed=unit["seed"]
             ).keys
             for method in methods
         }

@@ -13,6 +13,7 @@ from labelgrove.experiments.experiment import Panel, Record, Summary, Table, ban
 from labelgrove.experiments.measuring import check_argmax, fitted_temperature, loki_and_argmax, tempered
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.experiments.training import fit_predict
+from ontology.errors import InputError
 from ontology.geometry import sample_observed
 
 __all__ = ["EXPERIMENT", "BetaAblation", "Settings"]
@@ -54,7 +55,9 @@ class BetaAblation(OnLabelledGlosses[Settings]):
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed."""
+        """Return one unit for each K and seed; `InputError` for betas without 2 and another."""
+        if 2.0 not in settings.betas or len(settings.betas) < 2:
+            raise InputError(f"betas: {settings.betas} given; give 2 and one other at least")
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
 
     def measure(self, data: Callable[[int], Labelled], settings: Settings, unit: Record) -> Record:

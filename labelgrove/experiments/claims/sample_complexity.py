@@ -14,6 +14,7 @@ from labelgrove.experiments.experiment import Experiment, Panel, Record, Summary
 from labelgrove.experiments.measuring import check_argmax
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.mixture import Mixture
+from ontology.errors import InputError
 from ontology.geometry import make_scorer
 
 __all__ = ["EXPERIMENT", "SampleComplexity", "Settings"]
@@ -60,7 +61,10 @@ class SampleComplexity(Experiment[Settings, None]):
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each (d, K, R) and seed."""
+        """Return one unit for each (d, K, R) and seed; `InputError` for numbers of samples that fall."""
+        counts = settings.per_class
+        if len(counts) < 2 or list(counts) != sorted(counts):
+            raise InputError(f"per_class: {counts} given; give two numbers or more, ascending")
         d, k, r = settings.dimensions[0], settings.sizes[0], settings.radii[0]
         varied = [(d, k, r)]
         varied += [(other, k, r) for other in settings.dimensions[1:]]

@@ -13,6 +13,7 @@ from labelgrove.experiments.measuring import fitted_temperature, rule_errors, te
 from labelgrove.experiments.sources.digits import CORNERS, digits_on_grid, grid_space
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.training import fit_predict
+from ontology.errors import InputError
 from ontology.geometry import sample_observed
 
 __all__ = ["EXPERIMENT", "Settings", "UnderConfident"]
@@ -46,7 +47,9 @@ class UnderConfident(Experiment[Settings, None]):
         return Settings(sizes=(20,), seeds=(0, 1, 2), n_images=20) if quick else Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed, and for the corners."""
+        """Return one unit for each K and seed, and for the corners; `InputError` for 4 among the sizes."""
+        if _CORNERS in settings.sizes:
+            raise InputError("sizes: 4 stands for the corners, which are measured anyway; give other numbers")
         return [{"K": k, "seed": seed} for k in (*settings.sizes, _CORNERS) for seed in settings.seeds]
 
     def prepare(self, settings: Settings, files: Files | None) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.experiments.sources.labelled import Labelled
+from ontology.errors import InputError
 from ontology.geometry import MetricSpace, metric_space
 from ontology.labelgraph import LabelGraph
 
@@ -34,11 +35,18 @@ def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100)
     seed : int
         Which images train, and where the others are pasted.
     n_images : int, default=100
-        Images that train, each at every observed position.
+        Images that train, each at every observed position; the rest of the 1,797 test.
+
+    Raises
+    ------
+    InputError
+        For fewer than one image to train or to test on.
     """
     from sklearn.datasets import load_digits
 
     images = load_digits().images / 16.0
+    if not 0 < n_images < len(images):
+        raise InputError(f"n_images: {n_images} given; 1 to {len(images) - 1} of {len(images)} images train")
     random = np.random.default_rng(seed)
     shuffled = random.permutation(len(images))
     train, test = shuffled[:n_images], shuffled[n_images:]

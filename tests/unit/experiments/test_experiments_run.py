@@ -173,9 +173,23 @@ def test_names_and_settings_that_are_not_there_are_refused(tmp_path):
         ("size=3", "a name among sizes, seeds"),
         ("sizes=3,x", "not int"),
         ("regularisation=big", "not float"),
+        ("regularisation=0", "0.0 given; give finite numbers above 0"),
+        ("regularisation=nan", "nan given; give finite numbers above 0"),
+        ("regularisation=inf", "inf given; give finite numbers above 0"),
+        ("seeds=0,-1", "-1 given; give finite numbers from 0 on"),
+        ("seeds=3,1,3", "3 stands twice"),
+        ("sizes=0", "0 given; give finite numbers above 0"),
     ):
         with pytest.raises(InputError, match=said):
             changed(settings, [change])
+    for name, change, said in (
+        ("beta-ablation", "betas=1,4", "give 2 and one other"),
+        ("sample-complexity", "per_class=64,8", "ascending"),
+        ("under-confident", "sizes=9,4", "4 stands for the corners"),
+        ("digits-grid", "n_images=1797", "1 to 1796 of 1797 images train"),
+    ):
+        with pytest.raises(InputError, match=said):
+            run(load(name), tmp_path, settings=changed(load(name).settings(quick=True), [change]))
     with pytest.raises(NotFoundError, match="holds no result"):
         pages(tmp_path, NAMES)
     (tmp_path / "result.json").write_text("{")
