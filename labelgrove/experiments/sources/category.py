@@ -91,7 +91,7 @@ def categories_of_files(files: Files) -> Categories:
     InputError
         For counts that differ, and where no document is left.
     """
-    graph = files.graph(roots="largest")
+    graph = files.graph(largest=True)
     if files.embeddings is None or files.labels is None:
         raise InputError("--embeddings, --labels: both are needed to train and to test")
     features, votes = read_features(files.embeddings), read_votes(files.labels)

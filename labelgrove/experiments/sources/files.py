@@ -86,9 +86,13 @@ class Files:
             return self.class_space(labels)
         return metric_space(self.graph(), self.metric, self.answers if labels is None else list(labels))
 
-    def graph(self, *, roots: Literal["error", "largest"] = "error") -> LabelGraph:
-        """Return the hierarchy; one in several parts is refused, or its largest part is taken."""
-        return _hierarchy(_needed("hierarchy", self.hierarchy), roots)
+    def graph(self, *, largest: bool = False) -> LabelGraph:
+        """Return the hierarchy; of one in several parts the largest, or what its format makes of them.
+
+        Most formats refuse several parts; superclass lists have a root put above them.
+        """
+        path = _needed("hierarchy", self.hierarchy)
+        return _hierarchy(path, largest, sha256_of(path))
 
     def class_space(self, labels: Iterable[str] | None = None) -> EuclideanSpace:
         """Return the Euclidean space of the class embeddings, in the byte order of the keys."""
@@ -181,8 +185,9 @@ def read_votes(path: Path) -> list[list[str]]:
 
 
 @lru_cache(maxsize=2)
-def _hierarchy(path: Path, roots: str) -> LabelGraph:
-    graph = read(path, policies={"roots": roots}).graph
+def _hierarchy(path: Path, largest: bool, sha256: str) -> LabelGraph:
+    """Read a hierarchy once for all units; another content at the same path is another hierarchy."""
+    graph = read(path, policies={"roots": "largest"} if largest else {}).graph
     if graph is None:
         raise InputError(f"--hierarchy {path}: holds no hierarchy")
     return graph

@@ -221,6 +221,13 @@ def test_the_identity_follows_the_content_of_files(cifar, tmp_path):
     assert json.dumps(first.document["files"]) == json.dumps(same.document["files"])
 
 
+def test_a_hierarchy_that_was_written_anew_is_read_anew(tmp_path):
+    files = Files(hierarchy=lines(tmp_path / "tree.csv", ["parent,child", "root,a"]))
+    assert files.space().n_labels == 2
+    lines(files.hierarchy, ["parent,child", "root,a", "root,b"])
+    assert files.space().n_labels == 3
+
+
 def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
     space = cifar.space()
     short = lines(tmp_path / "short.txt", CLASSES[:3])
