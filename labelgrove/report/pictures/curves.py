@@ -47,6 +47,8 @@ def _curve(drawing: Drawing, line: Line, x: Scale, y: Scale, series: str, number
         for i in range(len(line.x))
         if (not x.log or line.x[i] > 0) and (not y.log or min(line.y[i], line.low[i]) > 0)
     ]
+    if not shown:
+        return
     if line.low != line.high:
         around = [(x(line.x[i]), y(line.low[i])) for i in shown]
         around += [(x(line.x[i]), y(line.high[i])) for i in reversed(shown)]

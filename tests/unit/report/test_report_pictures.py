@@ -92,6 +92,15 @@ def test_a_logarithmic_axis_leaves_out_what_it_cannot_show():
     assert len(places(curve)) == 2
 
 
+def test_a_curve_of_which_a_logarithmic_axis_can_show_nothing_is_left_out():
+    nought = Line("exact", (1.0, 2.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
+    other = Line.bare("other", (1.0, 2.0), (3.0, 1.0))
+    for lines in ((nought,), (nought, other)):
+        panel = Panel("t", "n", "error", lines, log_x=True, log_y=True)
+        assert len(parts(panel, "polyline", "curve")) == len(lines) - 1
+        assert len(draw(panel).legend) == len(lines)
+
+
 def test_bars_are_as_high_as_their_shares_over_one_scale():
     picture = Histogram(
         "t", "d", (0.0, 1.0, 2.0, 3.0), (("loki", (6, 2, 0), 0.2), ("argmax", (2, 0, 2), 2.0))
