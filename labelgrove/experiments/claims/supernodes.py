@@ -134,7 +134,9 @@ class Supernodes(Experiment[Settings, Categories]):
             rule_panel(
                 title, "observed supernodes K", {k: f for (shown, k), f in trials.items() if shown == title}
             )
-            for title in (_METHODS[method] for method in settings.methods)
+            for title in dict.fromkeys(
+                shown for shown, _ in trials
+            )  # a summary may leave nothing to train on
         )
         return Summary(
             findings=rule_findings(self.claim, ("", "K ="), trials),

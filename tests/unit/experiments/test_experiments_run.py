@@ -82,6 +82,16 @@ def test_one_giant_supernode_is_shown(results):
     assert published > 0.5 > 10 * capped
 
 
+def test_a_summary_with_nothing_to_train_on_is_told_and_the_others_are_judged(tmp_path):
+    experiment = load("supernodes")
+    small = ["target=4", "sizes=5", "seeds=0", "n_labels=200", "n_documents=200"]
+    settings = changed(experiment.settings(quick=True), small)
+    document = run(experiment, tmp_path, settings=settings).document
+    collapsed = [row[-1] for row in document["tables"][1]["rows"]]
+    assert (len(collapsed), sum(collapsed)) == (3, 3 - len(document["panels"]))
+    assert 0 < len(document["panels"]) < 3
+
+
 def test_gloss_classification_improves_as_in_the_evidence(results):
     trials = [unit["result"] for unit in results["partially-observed"]["units"]]
     assert len(trials) == 8
