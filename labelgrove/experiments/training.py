@@ -235,10 +235,11 @@ def _probabilities(fitted: Any, features: Any) -> NDArray[np.float64]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """One thread, and no word on iterations that ended before convergence: their number is a setting."""
+    """One thread, and no word on what is meant: iterations are a setting, and classes may be many."""
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
         yield

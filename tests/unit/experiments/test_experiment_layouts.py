@@ -122,8 +122,8 @@ SMALLER = {
         "partially-observed": ["seeds=0", "sizes=10,100", "models=5-nn"],
         "beta-ablation": ["seeds=0", "sizes=10"],
         "active-error": ["seeds=0", "n_start=10", "rounds=5", "models=5-nn"],
-        "class-embeddings": ["seeds=0"],
-        "supernodes": ["seeds=0", "sizes=50,300", "methods=capped"],
+        "class-embeddings": ["seeds=0", "sizes=100"],
+        "supernodes": ["seeds=0", "sizes=50", "methods=capped"],
     },
 }
 

@@ -45,6 +45,15 @@ def test_a_model_knows_the_observed_labels_alone(model):
     assert (best[seen] == data.test_labels[seen]).all()
 
 
+def test_more_classes_than_half_of_the_samples_are_no_regression():
+    """Thousands of classes have a few samples each; scikit-learn warns of numbers taken for classes."""
+    space = metric_space(LabelGraph.grid((1, 40)))
+    truth = np.array(list(space.keys))
+    features = np.arange(40.0)[:, None]
+    data = Labelled(space, space, features, truth, features, truth)
+    assert fit_predict(data, tuple(truth), "5-nn")[0].probabilities.shape == (40, 40)
+
+
 def test_neighbours_vote():
     data = labelled()
     predicted, _ = fit_predict(data, tuple(KEYS), "5-nn")
