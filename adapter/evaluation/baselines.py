@@ -1,7 +1,9 @@
 """The rules that the Fréchet mean is compared with, and what each answers.
 
 ====================  =====================================================================================
-``argmax``            the observed label with the largest probability; the first of them in canonical order
+``argmax``            the observed label with the largest probability, that is the least expected 0-1 loss; of
+                      those within the tie rule of that loss the first in canonical order, so that it is the
+                      Fréchet mean of the complete graph
 ``constant``          one label for every sample: the Fréchet mean of the training labels
 ``observed_only``     the Fréchet mean among the observed labels, with the exponent of the adapter
 ``crm``               the observed label with the smallest expected distance (not squared)
@@ -84,9 +86,7 @@ class Baselines:
 
         ``"argmax"`` gives one, shape (m, 1); the rules that score give `k`, or as many as there are.
         """
-        ordered = weights[:, self._canonical]
-        best = ordered >= ordered.max(axis=1, keepdims=True) * (1 - TIE_RELATIVE)
-        chosen = {"argmax": self._canonical[best.argmax(axis=1)][:, None]}
+        chosen = {"argmax": self._canonical[_least_loss(weights[:, self._canonical])][:, None]}
         top = min(k, self._n_inside)
         for rule, adapter in self._adapters.items():
             labels = adapter.score(weights, top, candidates="observed").index
@@ -98,19 +98,28 @@ class Baselines:
     ) -> NDArray[np.bool_]:
         """Return whether each allowed label is an observed one among the `k` of largest weight.
 
-        Weights within the tie rule of each other stand in canonical order.
+        The answer of argmax is the first; other weights within the tie rule stand in canonical order.
         """
         ordered = weights[:, self._canonical]
         by_label = self.label[self._canonical]
         at = np.minimum(np.searchsorted(self._sorted_labels, labels), len(by_label) - 1)
         place = self._by_label[at]
-        known: NDArray[np.bool_] = by_label[place] == labels
-        own = ordered[np.arange(len(labels)), place][:, None]
-        tied = (ordered <= own * (1 + TIE_RELATIVE)) & (ordered >= own * (1 - TIE_RELATIVE))
-        before = np.count_nonzero(ordered > own * (1 + TIE_RELATIVE), axis=1)
-        before += np.count_nonzero(tied & (np.arange(len(by_label)) < place[:, None]), axis=1)
-        known &= before < k
-        return known
+        rows, first = np.arange(len(labels)), _least_loss(ordered)
+        own = ordered[rows, place][:, None]
+        ahead = ordered > own * (1 + TIE_RELATIVE)
+        tied = (ordered >= own * (1 - TIE_RELATIVE)) & ~ahead
+        ahead |= tied & (np.arange(len(by_label)) < place[:, None])
+        ahead[rows, first] = True
+        within: NDArray[np.bool_] = (place == first) | (np.count_nonzero(ahead, axis=1) < k)
+        within &= by_label[place] == labels
+        return within
+
+
+def _least_loss(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the first column of each row with the least expected 0-1 loss, by the tie rule."""
+    loss = weights.sum(axis=1, keepdims=True) - weights
+    least = loss <= loss.min(axis=1, keepdims=True) * (1 + TIE_RELATIVE)
+    return np.asarray(least.argmax(axis=1))
 
 
 def constant_label(space: MetricSpace, training: Mapping[str, int]) -> int:

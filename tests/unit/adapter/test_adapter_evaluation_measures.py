@@ -147,6 +147,16 @@ def test_on_a_complete_graph_every_row_is_answered_as_argmax_does(decimals):
     assert (flat == np.isclose(P, P.max(axis=1, keepdims=True), rtol=1e-12, atol=0).argmax(axis=1)).all()
 
 
+def test_probabilities_that_differ_by_less_than_the_tie_rule_are_answered_alike():
+    n = 200
+    keys = [f"k{i:03d}" for i in range(n)]
+    P = np.full((n, n), 1 / n)
+    P[:, n // 2 :] *= 1 + 1e-10  # which makes a loss that is smaller by 5e-13 of it
+    result = evaluate(CompleteSpace(keys), P, keys[:1] * n, observed=keys, top_k=1)
+    for rule in ("loki", "argmax"):
+        assert (result[rule].all.accuracy, result[rule].all.top_k_accuracy) == (1, 1), rule
+
+
 def test_branches_add_up_to_the_whole():
     space = metric_space(LabelGraph.from_edges([(f"v{i}", f"v{(i - 1) // 3}") for i in range(1, 80)]))
     observed, P, truth = drawn(space, 500, 9, 9)
