@@ -6,14 +6,29 @@ are data here; each says in words what it shows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from adapter.evaluation.text import Table
 from labelgrove.report.picturedata import Picture
 
-__all__ = ["Block", "Folded", "Judged", "Link", "Notes", "Origin", "Pictures", "Report", "Section", "Tone"]
+__all__ = [
+    "Block",
+    "Folded",
+    "Judged",
+    "Link",
+    "Notes",
+    "Origin",
+    "Pictures",
+    "Report",
+    "Section",
+    "Tone",
+    "mostly_numbers",
+]
+
+_NUMBER = re.compile(r"[+−-]?[\d.,]+(e[+-]?\d+)?( ± [\d.,e+-]+)?( %)?")
 
 Tone = Literal["good", "mixed", "bad", "open"]
 """What a verdict is to its reader; a word and a sign say it beside the colour."""
@@ -126,3 +141,15 @@ class Report:
     document: Any
     lead: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def mostly_numbers(cells: Iterable[Any]) -> bool:
+    """Return whether most cells of a column are numbers, and the column is set to the right."""
+    said = [cell for cell in cells if cell is not None and cell != ""]
+    return 2 * sum(map(_is_number, said)) > len(said)
+
+
+def _is_number(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return _NUMBER.fullmatch(cell) is not None
+    return isinstance(cell, int | float | list | tuple) and not isinstance(cell, bool)

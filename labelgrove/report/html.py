@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 from xml.etree import ElementTree
 
 from adapter.evaluation.text import Span, Table, shown
-from labelgrove.report.content import Block, Folded, Judged, Link, Notes, Origin, Report
+from labelgrove.report.content import Block, Folded, Judged, Link, Notes, Origin, Report, mostly_numbers
 from labelgrove.report.picturedata import Picture
 from labelgrove.report.pictures import draw
 from labelgrove.report.svg import Element, clean, element
@@ -19,7 +18,6 @@ __all__ = ["to_html"]
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """What a browser may do with the page: show it. A defect in escaping would still run and load nothing."""
 
-_NUMBER = re.compile(r"[+−-]?[\d.,]+(e[+-]?\d+)?( ± [\d.,e+-]+)?( %)?")
 _SIGNS = {"good": "✓", "mixed": "◐", "bad": "✕", "open": "?"}
 
 
@@ -140,7 +138,7 @@ def _origin(origin: Origin) -> Element:
 
 def _table(table: Table) -> Element:
     classes = [
-        "number" if _numeric(row[i] for row in table.rows) else None for i in range(len(table.columns))
+        "number" if mostly_numbers(row[i] for row in table.rows) else None for i in range(len(table.columns))
     ]
     head = (
         element("th", name, scope="col", class_=c) for name, c in zip(table.columns, classes, strict=True)
@@ -168,18 +166,6 @@ def _table(table: Table) -> Element:
 def _box(content: Element, title: str) -> Element:
     """Return a box that scrolls inside itself, by keyboard too, where its content is wider than the page."""
     return element("div", content, class_="scroll", role="region", aria_label=title, tabindex=0)
-
-
-def _numeric(cells: Iterable[Any]) -> bool:
-    """Return whether most cells of a column are numbers: it is set to the right."""
-    said = [cell for cell in cells if cell is not None and cell != ""]
-    return 2 * sum(map(_is_number, said)) > len(said)
-
-
-def _is_number(cell: Any) -> bool:
-    if isinstance(cell, str):
-        return _NUMBER.fullmatch(cell) is not None
-    return isinstance(cell, int | float | list | tuple) and not isinstance(cell, bool)
 
 
 def _is_list(cell: Any) -> bool:

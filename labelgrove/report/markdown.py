@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from adapter.evaluation.text import Table, shown
-from labelgrove.report.content import Block, Folded, Link, Notes, Origin, Report
+from labelgrove.report.content import Block, Folded, Link, Notes, Origin, Report, mostly_numbers
 from labelgrove.report.svg import clean
 
-__all__ = ["table_lines", "to_markdown"]
+__all__ = ["to_markdown"]
 
 _SPECIAL = re.compile(r"([\\`*|]|(?<!\w)_|_(?!\w)|\](?=[(\[]))")
 
@@ -40,11 +40,12 @@ def to_markdown(report: Report, *, level: int = 1, brief: bool = False) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def table_lines(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Return the lines of a table; columns after the first are set to the right."""
+def _table_lines(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return the lines of a table; columns of numbers are set to the right."""
+    cells = [list(row) for row in rows]
     head = [_text(name) for name in columns]
-    ruler = ["---", *["---:"] * (len(head) - 1)]
-    lines = [head, ruler, *([_cell(cell) for cell in row] for row in rows)]
+    ruler = ["---:" if mostly_numbers(row[i] for row in cells) else "---" for i in range(len(head))]
+    lines = [head, ruler, *([_cell(cell) for cell in row] for row in cells)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -57,7 +58,7 @@ def _block(block: Block, brief: bool) -> Iterator[str]:
         table = block if isinstance(block, Table) else block.table
         if not (brief and isinstance(block, Folded)):
             yield _text(table.title)
-            yield table_lines(table.columns, table.rows)
+            yield _table_lines(table.columns, table.rows)
     elif not brief:
         for picture in block.shown:
             yield f"**{_text(picture.title)}** (picture). {_text(picture.alternative)}"
