@@ -21,6 +21,7 @@ USE, CALIBRATE, REFUSE, UNDECIDED = (
 )
 _FEWEST = 30  # samples below which an interval means little
 _OFF = 0.1  # difference between confidence and accuracy that is worth a word
+_SURE = 2.0  # standard errors
 _TIMES = 2.0 ** np.arange(-6.0, 4.5, 0.5)
 _NAMES = {"argmax": "argmax", "constant": "a constant answer"}
 
@@ -33,8 +34,8 @@ class Verdict:
     ----------
     answer : {"use it", "calibrate first", "do not use it here", "no difference shown"}
         ``"use it"``: the Fréchet mean beats argmax and the constant, with intervals above 0.
-        ``"calibrate first"``: it loses to one of them, and does not at another temperature.
-        ``"do not use it here"``: it loses at every temperature tried.
+        ``"calibrate first"``: it is behind one of them, and surely ahead of both at another temperature.
+        ``"do not use it here"``: it loses to one of them, and no temperature tried puts it surely ahead.
         ``"no difference shown"``: an interval holds 0, or there are too few samples.
     reason : str
     temperature : float or None
@@ -102,11 +103,11 @@ def judged(differences: Mapping[str, Interval], n: int, sure: Reliability, trial
             return Verdict(
                 CALIBRATE,
                 f"{loses}{doubt}; at temperature {temperature:.4g} it falls from {before:.4g} to {after:.4g} "
-                "on samples that did not choose it, less than either",
+                "on samples that did not choose it, surely less than either",
                 temperature,
             )
         if lost:
-            return Verdict(REFUSE, f"{loses}{doubt}, at every temperature tried")
+            return Verdict(REFUSE, f"{loses}{doubt}, and no temperature tried makes it surely smaller")
     least = min(differences, key=lambda rule: differences[rule].mean)
     if not all(interval.low > 0 for interval in differences.values()):
         unsure = next(rule for rule, interval in differences.items() if not interval.low > 0)
@@ -123,19 +124,22 @@ def judged(differences: Mapping[str, Interval], n: int, sure: Reliability, trial
 
 
 def tempered(trial: Trial) -> tuple[float, float, float] | None:
-    """Return a temperature at which the Fréchet mean is ahead, with E[d^2] without and with it.
+    """Return a temperature at which the Fréchet mean is surely ahead, with E[d^2] without and with it.
 
-    One half of the samples chooses the temperature and the other half tells whether it helps; None where it
-    does not.
+    One half of the samples chooses the temperature and the other half tells whether it helps: the mean of the
+    differences to each rival, and to the temperature as it is, is above 0 by two of its standard errors. None
+    where it is not. A low temperature alone makes the Fréchet mean argmax, which is no gain.
     """
-    means: dict[float, tuple[float, float]] = {}
-    for times in _TIMES.tolist():
-        squared = trial.squared(softmax(trial.logits, times * trial.temperature))
-        means[times] = float(squared[::2].mean()), float(squared[1::2].mean())
-    best = min(means, key=lambda times: (means[times][0], abs(np.log(times))))
-    rival = min(float(values[1::2].mean()) for values in trial.others.values())
-    before, after = means[1.0][1], means[best][1]
-    return (best * trial.temperature, before, after) if best != 1.0 and after < min(rival, before) else None
+    squared = {
+        times: trial.squared(softmax(trial.logits, times * trial.temperature)) for times in _TIMES.tolist()
+    }
+    best = min(squared, key=lambda times: (float(squared[times][::2].mean()), abs(np.log(times))))
+    after = squared[best][1::2]
+    before = squared[1.0][1::2]
+    gains = [before - after, *(other[1::2] - after for other in trial.others.values())]
+    if not all(gain.mean() > _SURE * gain.std() / np.sqrt(len(gain)) for gain in gains):
+        return None
+    return best * trial.temperature, float(before.mean()), float(after.mean())
 
 
 def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:

@@ -180,6 +180,20 @@ def test_a_model_that_is_not_calibrated_is_called_so():
     assert "under-confident" in result.verdict.reason
 
 
+def test_a_gain_by_chance_is_no_reason_to_calibrate():
+    """Argmax is right 15 times of 16 and else at the far end: one step inwards costs just as much."""
+    line = metric_space(LabelGraph.grid((9,)))
+    ends, answers = line.keys.take([0, 8]), []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        said, wrong = rng.integers(0, 2, 1600), rng.permutation(1600) < 100
+        sure = rng.uniform(0.55, 0.65, 1600)
+        P = np.where(np.arange(2) == said[:, None], sure[:, None], 1 - sure[:, None])
+        truth = [ends[i] for i in np.where(wrong, 1 - said, said)]
+        answers.append(evaluate(line, P, truth, observed=ends, resamples=100).verdict.answer)
+    assert answers.count("do not use it here") >= 27  # two standard errors: one of 40 by chance
+
+
 def test_do_not_use_it_where_no_temperature_mends_it():
     rng = np.random.default_rng(4)
     truth = ["0,7"] * 500  # one constant answer is always right, and the outputs say nothing
