@@ -41,7 +41,7 @@ DRAWN_AT_ONCE = 4096
 CASES: dict[str, tuple[Callable[[], tuple[str, LabelGraph]], int, int | None]] = {
     "82,115 labels, 1,000 observed": (noun_tree, 50_000, 1000),
     "325,056 labels, 1,000 observed": (lambda: ("category_graph", category_graph()), 10_000, 1000),
-    "325,056 labels, all observed": (lambda: ("category_graph", category_graph()), 300, None),
+    "325,056 labels, all observed": (lambda: ("category_graph", category_graph()), 10_000, None),
 }
 """Graph, rows and observed labels (None: all) of each case."""
 
