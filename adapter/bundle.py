@@ -292,7 +292,10 @@ class Bundle:
         except FileNotFoundError:
             raise NotFoundError(f"{shown}: no such bundle file") from None
         except IsADirectoryError:
-            raise ArtifactError(f"{shown}: a folder; a bundle is one .safetensors file") from None
+            raise ArtifactError(
+                f"{shown}: a folder; a bundle is one .safetensors file, and what save_pretrained wrote "
+                "is opened by Adapter.from_pretrained"
+            ) from None
         except (OSError, ValueError) as error:
             raise ArtifactError(f"{shown!r}: cannot be read ({error}); give a file you may read") from error
         return cls.from_arrays(*read_safetensors(data, name=shown), name=shown)

@@ -209,7 +209,7 @@ class OutputFile:
         if len(tables) != 1:
             raise InputError(
                 f"{self.path}: {len(tables)} arrays of two axes among {first_few(listed) or 'none'}; "
-                "name one: OutputFile(path, array=...)"
+                "name one: OutputFile(path, array=...) (grove: --array NAME)"
             )
         return tables[0]
 

@@ -23,6 +23,7 @@ __all__ = ["TemperatureFit", "VectorScaling", "fit_temperature", "fit_vector_sca
 By = Literal["nll", "ece", "error", "squared_distance"]
 
 _MEASURES = {"nll": "nll", "ece": "ece", "error": "distance_error", "squared_distance": "squared_distance"}
+_FAR = ("error", "squared_distance")  # measured on answers of the Fréchet mean, over all samples
 _LOWEST, _HIGHEST = 2.0**-7, 2.0**7
 _COARSE, _FINE, _ROUNDS = 29, 9, 5
 _FEW = 50  # samples below which a fit is hardly worth more than a guess
@@ -60,6 +61,14 @@ class TemperatureFit:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return asdict(self)
+
+    @property
+    def samples(self) -> str:
+        """The samples that the measure was taken on, in words."""
+        if self.by in _FAR:
+            return f"{self.n_samples:,} samples, {self.n_unobserved:,} of them with an unobserved truth"
+        n_observed = self.n_samples - self.n_unobserved
+        return f"the {n_observed:,} of {self.n_samples:,} samples with an observed truth"
 
 
 @dataclass(frozen=True)
@@ -159,7 +168,7 @@ def fit_temperature(
     """
     if by not in _MEASURES:
         raise InputError(f"by: {by!r} given; choose {', '.join(map(repr, _MEASURES))}")
-    far = by in ("error", "squared_distance")
+    far = by in _FAR
     if far and adapter is None:
         raise InputError(
             f"by: {by!r} is measured on answers of the Fréchet mean: give the adapter that makes them "
@@ -323,7 +332,7 @@ def _notes(data: LabelledOutputs, far: bool, at_bound: bool) -> tuple[str, ...]:
     if not left:
         notes.append(CAVEAT)
     elif not far:
-        notes.append(f"{left} of {data.n} samples have an unobserved truth and do not count here")
+        notes.append(f"{left} of {data.n} samples have an unobserved truth and do not count for the fit")
     if at_bound:
         notes.append(
             "the best temperature is an end of the range: the samples are separable, too few, or carry no "

@@ -10,7 +10,8 @@ from adapter.calibration.fitting import By, TemperatureFit, fit_temperature
 from adapter.calibration.temperatures import LabelledOutputs
 from adapter.calibration.tradeoff import BETAS, TEMPERATURES, BetaTable, TradeOff, beta_table, trade_off
 from adapter.evaluation.calibrationerror import BINS, Reliability
-from adapter.evaluation.text import Span, Table
+from adapter.evaluation.text import Span, Table, shown
+from adapter.evaluation.verdict import applied
 from adapter.rowblocks import OutputStream
 from adapter.scorer import Adapter
 from ontology.geometry import MetricSpace
@@ -33,6 +34,8 @@ class CalibrationReport:
         At the fitted temperature, in bins of equal width.
     betas : BetaTable
         At the default, the ECE-best, the Loki-best and the fitted temperature.
+    outputs : str
+        What the model emits.
     """
 
     fit: TemperatureFit
@@ -40,11 +43,28 @@ class CalibrationReport:
     equal_mass: Reliability
     fitted: Reliability
     betas: BetaTable
+    outputs: str
+
+    @property
+    def change(self) -> tuple[float, float]:
+        """E[d²] of the Fréchet mean at the default and at the fitted temperature."""
+        curve = self.trade_off
+        fitted = curve.temperatures.index(self.fit.temperature)
+        return curve.squared_distance[curve.default], curve.squared_distance[fitted]
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know, each once."""
-        return tuple(dict.fromkeys((*self.fit.notes, *self.trade_off.notes)))
+        """What a reader must know, each once, and what to do next."""
+        before, after = self.change
+        own = self.trade_off.temperatures[self.trade_off.default]
+        step = (
+            f"at the fitted temperature E[d²] of the Fréchet mean rises from {shown(before)} to "
+            f"{shown(after)}: stay at {own:g}, or fit E[d²] itself with by='squared_distance' "
+            "(grove: --measure squared_distance)"
+            if after > before
+            else applied(self.outputs, self.fit.temperature)
+        )
+        return tuple(dict.fromkeys((*self.fit.notes, *self.trade_off.notes, step)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -56,7 +76,7 @@ class CalibrationReport:
         """Return the report as text."""
         bins = bin_table(self.trade_off.reliability, "default temperature")
         lines = [self.summary()]
-        for table in (self.trade_off.table(), self.error_table(), bins, self.betas.table()):
+        for table in (self.temperature_table(), self.error_table(), bins, self.betas.table()):
             lines += [f"{table.title}:", *table.text()]
         return "\n".join([*lines, *self.notes])
 
@@ -65,8 +85,12 @@ class CalibrationReport:
         fit = self.fit
         return (
             f"temperature {fit.temperature:.6g} by {fit.by}: {fit.value_before:.4g} -> {fit.value:.4g} over "
-            f"{fit.n_samples} samples, {fit.n_unobserved} of them with an unobserved truth"
+            f"{fit.samples}"
         )
+
+    def temperature_table(self) -> Table:
+        """Return a row for each temperature; the fitted one is named beside those that stand out."""
+        return self.trade_off.table(fitted=self.fit.temperature)
 
     def error_table(self) -> Table:
         """Return the calibration errors at the default and at the fitted temperature."""
@@ -131,6 +155,7 @@ def calibrate(
         equal_mass=data.reliability(adapter.temperature, bins=bins, scheme="mass"),
         fitted=data.reliability(fit.temperature, bins=bins),
         betas=beta_table(adapter, P, truths, space=space, betas=exponents, temperatures=degrees),
+        outputs=adapter.outputs,
     )
 
 

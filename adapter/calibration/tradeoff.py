@@ -65,12 +65,13 @@ class TradeOff:
         """Return plain values for JSON."""
         return asdict(self)
 
-    def table(self) -> Table:
-        """Return a row for each temperature, the marked ones named."""
+    def table(self, *, fitted: float | None = None) -> Table:
+        """Return a row for each temperature, the marked ones named, and `fitted` where it is among them."""
         rows = []
+        marks = {"default": self.default, "Loki-best": self.loki_best, "ECE-best": self.ece_best}
         for i, temperature in enumerate(self.temperatures):
-            marks = {"default": self.default, "Loki-best": self.loki_best, "ECE-best": self.ece_best}
-            named = ", ".join(name for name, at in marks.items() if at == i)
+            listed = ["fitted"] if temperature == fitted else []
+            named = ", ".join([*listed, *(name for name, at in marks.items() if at == i)])
             rows.append((named, temperature, self.squared_distance[i], self.ece[i], self.accuracy[i]))
         columns = ("", "temperature", "E[d²]", "ECE", "accuracy")
         return Table("Temperatures", columns, tuple(rows))

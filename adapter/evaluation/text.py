@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from adapter.bundlechecks import UNIT
 from adapter.evaluation.measures import Scores
 from adapter.evaluation.result import Evaluation
+from adapter.evaluation.verdict import applied
 
 __all__ = [
     "Span",
@@ -178,7 +179,32 @@ def remarks(found: Evaluation) -> list[str]:
             f"confidence {shown(sure.mean_confidence)}, accuracy {shown(sure.mean_accuracy)}, "
             f"ECE {sure.ece:.4g} ({len(sure.counts)} bins)"
         )
-    return [*said, *found.notes]
+    if found.verdict.temperature is not None:
+        said.append(applied(found.outputs, found.verdict.temperature))
+    return [*said, *_paid(found), *found.notes]
+
+
+def _paid(found: Evaluation) -> Iterator[str]:
+    """Yield what a smaller E[d²] than that of argmax was paid with."""
+    loki, argmax = found["loki"], found["argmax"]
+    ours, theirs = (r.observed.mean_squared_distance for r in (loki, argmax))
+    if not _less(loki.all.mean_squared_distance, argmax.all.mean_squared_distance):
+        return
+    if _less(loki.all.accuracy, argmax.all.accuracy):
+        yield (
+            f"exact answers become fewer: accuracy {shown(loki.all.accuracy)}, that of argmax "
+            f"{shown(argmax.all.accuracy)}; the Fréchet mean hedges"
+        )
+    if _less(theirs, ours):
+        yield (
+            f"where the truth is observed E[d²] is larger, {shown(ours)}, than that of argmax, "
+            f"{shown(theirs)}: the gain is made on the "
+            f"{loki.unobserved.n / found.n_samples:.0%} of samples whose truth is not, and goes with them"
+        )
+
+
+def _less(one: float | None, other: float | None) -> bool:
+    return one is not None and other is not None and one < other
 
 
 def measures_table(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from adapter.evaluation.bootstrap import Interval
 from adapter.evaluation.calibrationerror import Reliability
 
-__all__ = ["Trial", "Verdict", "judged", "softmax", "tempered"]
+__all__ = ["Trial", "Verdict", "applied", "judged", "softmax", "tempered"]
 
 USE, CALIBRATE, REFUSE, UNDECIDED = (
     "use it",
@@ -140,6 +140,21 @@ def tempered(trial: Trial) -> tuple[float, float, float] | None:
     if not all(gain.mean() > _SURE * gain.std() / np.sqrt(len(gain)) for gain in gains):
         return None
     return best * trial.temperature, float(before.mean()), float(after.mean())
+
+
+def applied(outputs: str, temperature: float) -> str:
+    """Return how a model's outputs are answered at a temperature; probabilities go by their logarithm.
+
+    >>> applied("logits", 2.0)
+    "to answer at temperature 2: outputs='logits', temperature=2 (grove: --emits logits --temperature 2)"
+    """
+    given, kind = "", outputs
+    if outputs == "probabilities":
+        given, kind = "np.log of the probabilities with ", "log_probabilities"
+    return (
+        f"to answer at temperature {temperature:.4g}: {given}outputs={kind!r}, temperature={temperature:.6g} "
+        f"(grove: --emits {kind} --temperature {temperature:.6g})"
+    )
 
 
 def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ def calibration_report(found: CalibrationReport, origin: Origin) -> Report:
     """Return the report of a calibration; `origin` is the command, versions and digests it comes from."""
     fit, curve = found.fit, found.trade_off
     own = curve.temperatures[curve.default]
-    before, after = (curve.squared_distance[curve.temperatures.index(t)] for t in (own, fit.temperature))
+    before, after = found.change
     facts: dict[str, Any] = {
         "samples": fit.n_samples,
         "truth not observed": fit.n_unobserved,
@@ -64,7 +64,7 @@ def calibration_sections(found: CalibrationReport) -> Iterator[Section]:
             f"{_fitted(found)}.",
             Pictures(tuple(panels)),
             Folded(_fit_table(found)),
-            Folded(found.trade_off.table()),
+            Folded(found.temperature_table()),
         ),
     )
     diagrams = {"default": curve.reliability, "fitted": found.fitted}
@@ -130,6 +130,5 @@ def _fitted(found: CalibrationReport) -> str:
     fit = found.fit
     return (
         f"Temperature {fit.temperature:.4g} makes the {_MEASURES[fit.by]} smallest, {fit.value_before:.4g} "
-        f"to {fit.value:.4g}, over {fit.n_samples:,} samples, {fit.n_unobserved:,} of them with a truth "
-        "that is not observed"
+        f"to {fit.value:.4g}, over {fit.samples}"
     )

@@ -142,6 +142,11 @@ class Report:
     lead: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def heading(self) -> str:
+        """Return what it is about with the verdict; a question is followed by its answer."""
+        return f"{self.title}{'' if self.title.endswith('?') else ':'} {self.answer}"
+
 
 def mostly_numbers(cells: Iterable[Any]) -> bool:
     """Return whether most cells of a column are numbers, and the column is set to the right."""

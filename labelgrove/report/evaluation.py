@@ -91,7 +91,7 @@ def evaluation_report(
         title="Does the Fréchet mean (Loki) help this model?",
         answer=found.verdict.answer,
         tone=_TONES[found.verdict.answer],
-        sentence=f"{found.verdict.reason}.",
+        sentence=f"{found.verdict.reason[0].upper()}{found.verdict.reason[1:]}.",
         facts=_facts(found),
         sections=tuple(sections),
         origin=Origin(origin.command, own | dict(origin.facts), origin.others),

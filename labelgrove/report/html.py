@@ -36,7 +36,7 @@ def to_html(report: Report) -> str:
             element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
             element("meta", name="color-scheme", content="light dark"),
-            element("title", f"{report.title}: {report.answer}"),
+            element("title", report.heading),
             element("style", style),
         ),
         element("body", element("main", *_Page().parts(report))),

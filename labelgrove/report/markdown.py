@@ -26,7 +26,7 @@ def to_markdown(report: Report, *, level: int = 1, brief: bool = False) -> str:
     brief : bool, default=False
         Whether to leave out the tables that are folded on the page, and the pictures.
     """
-    blocks = [f"{'#' * level} {_text(report.title)}: {_text(report.answer)}"]
+    blocks = [f"{'#' * level} {_text(report.heading)}"]
     blocks += [f"**{_text(name)}.** {_text(said)}" for name, said in report.lead.items()]
     blocks.append(f"**Verdict: {_text(report.answer)}.** {_text(report.sentence)}")
     if report.facts:

@@ -136,7 +136,7 @@ def test_calibrate_prints_the_temperature_and_what_surrounds_it(call):
     assert result["fit"]["value"] <= result["fit"]["value_before"]
     assert "not calibration for unobserved" in result["notes"][0]
     page = Path("c.md").read_text(encoding="utf-8")
-    assert page.startswith("# Which temperature suits this model?: temperature ")
+    assert page.startswith("# Which temperature suits this model? temperature ")
     assert "not calibration for unobserved" in page
     text = call(*arguments, "--measure", "squared_distance", "--bins", "5").stdout
     assert "by squared_distance" in text

@@ -162,7 +162,7 @@ def test_samples_with_an_unobserved_truth_do_not_count_for_the_likelihood():
     assert mixed.temperature == pytest.approx(fit_temperature(logits, truth).temperature, rel=1e-6)
     assert mixed.value == pytest.approx(fit_temperature(logits, truth).value, rel=1e-9)
     assert mixed.n_unobserved == 600
-    assert mixed.notes == ("600 of 1200 samples have an unobserved truth and do not count here",)
+    assert mixed.notes == ("600 of 1200 samples have an unobserved truth and do not count for the fit",)
 
 
 def test_separable_samples_drive_the_temperature_to_the_bound_and_that_is_said():
@@ -277,10 +277,30 @@ def test_the_report_holds_all_of_it_and_the_caveat():
     assert report.fitted.ece < report.trade_off.reliability.ece
     document = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert set(document) == {"fit", "trade_off", "betas", "equal_mass", "fitted", "notes"}
-    assert document["notes"] == [CAVEAT]
+    assert document["notes"][0] == CAVEAT
     text = report.render()
     assert CAVEAT in text
     assert all(mark in text for mark in ("default", "Loki-best", "ECE-best", "equal mass"))
+
+
+@pytest.mark.parametrize("by", ["nll", "squared_distance"])
+def test_the_report_says_what_the_fitted_temperature_does_to_the_mean_and_what_to_do_next(by):
+    """Sharper outputs fit the observed labels at the ends, and turn the answers in the middle to the ends."""
+    line = LabelGraph.from_edges([("middle", "left"), ("right", "middle")])
+    adapter = Adapter.from_graph(line, ["left", "right"])
+    logits = np.array([[2.0, 0.0], [0.0, 2.0], [0.1, 0.0]] * 20)
+    P = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    report = calibrate(adapter, P, ["left", "right", "middle"] * 20, by=by)
+    text = report.render()
+    if by == "nll":
+        assert "over the 40 of 60 samples with an observed truth" in report.summary()
+        assert report.change == (0.0, pytest.approx(1 / 3))
+        assert "rises from 0 to 0.3333: stay at 1, or fit E[d²] itself" in text
+        (marked,) = (r[0] for r in report.temperature_table().rows if r[1] == report.fit.temperature)
+        assert marked.startswith("fitted")
+    else:
+        assert "over 60 samples, 20 of them with an unobserved truth" in report.summary()
+        assert "np.log of the probabilities with outputs='log_probabilities', temperature=1 (grove: " in text
 
 
 def test_the_names_are_handed_out_at_the_front_door():

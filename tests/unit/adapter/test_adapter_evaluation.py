@@ -151,6 +151,22 @@ def test_report_as_json_and_as_text():
         result["best"]
 
 
+def test_what_a_smaller_error_was_paid_with_is_said():
+    """Sure where the truth is left or right, wrongly so once; unsure where it is between them."""
+    line = LabelGraph.from_edges([("b", "a"), ("c", "b"), ("d", "c"), ("e", "d")])
+    adapter = Adapter.from_graph(line, ["a", "e"])
+    weights = np.array([[1.0, 0.0], [0.7, 0.3], [0.5, 0.5]] * 20)
+    said = evaluate(adapter, weights, ["a", "a", "c"] * 20).render()
+    assert "exact answers become fewer" not in said
+    assert "where the truth is observed E[d²] is larger, 0.5, than that of argmax, 0: the gain " in said
+    assert "33% of samples" in said
+    said = evaluate(adapter, weights, ["a", "a", "d"] * 20).render()
+    assert "exact answers become fewer: accuracy 0.3333, that of argmax 0.6667;" in said
+    first = evaluate(adapter, np.array([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]] * 20), ["a", "e", "c"] * 20)
+    assert first.verdict.answer == "calibrate first"
+    assert "--emits log_probabilities --temperature" in first.render()
+
+
 def test_parts_without_samples_have_no_means():
     result = evaluate(Adapter.from_graph(HAND, OBSERVED), P[:1], TRUTH[:1])
     assert result["loki"].observed.n == 0

@@ -120,7 +120,7 @@ WRONG = {
     "one axis": (_arrays("p.npy", p=np.arange(3.0)), r"holds float64 of shape \(3,\)"),
     "text": (_arrays("p.npy", p=np.array([["a", "b"]])), r"holds <U1 of shape"),
     "no array of two axes": (_arrays("p.npz", a=np.arange(3.0)), r"0 arrays of two axes among 'a'"),
-    "two of them": (_arrays("p.safetensors", a=P, b=P), r"2 arrays of two axes.*array="),
+    "two of them": (_arrays("p.safetensors", a=P, b=P), r"2 arrays of two axes.*array=.*--array NAME"),
     "an array by columns": (_arrays("p.npz", a=np.asfortranarray(P)), r"stored column by column"),
     "half an archive": (_cut(_arrays("p.npz", a=P), 700), r"p\.npz: not a \.npz file"),
     "half a safetensors": (_cut(_arrays("p.safetensors", a=P), 700), r"p\.safetensors"),
