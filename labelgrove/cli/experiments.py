@@ -22,7 +22,7 @@ __all__ = ["experiment", "train"]
 _FILE_OPTIONS = {
     "hierarchy": "The labels: anything `grove ingest` reads.",
     "probs": "Probabilities of the test samples, .npy or .csv.",
-    "columns": "The label key of each column of --probs, one per line.",
+    "columns": "The label key of each column of --probs, one per line; the header of a .csv names them.",
     "truth": "The label key of each row of --probs, one per line.",
     "embeddings": "Features of the samples, .npy, or .npz of a scipy sparse matrix.",
     "labels": "The label key of each row of --embeddings, one per line.",

@@ -80,7 +80,7 @@ def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
     if not (isinstance(files, dict) and files.keys() <= set(_FILES) and all(map(_is_file, files.values()))):
         raise found.wrong("files", "name the files by their own parameters")
     experiment = load(found["experiment"])
-    check_runnable(experiment, _files({name: Path(name) for name in files}, found))
+    check_runnable(experiment, _files({name: Path(name + files[name]["ending"]) for name in files}, found))
     found["settings"] = as_texts(_settings(found))
     if found["environment"] is None:
         found["environment"] = _environment(experiment)

@@ -141,11 +141,12 @@ def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> Non
     for package, module in (("scikit-learn", "sklearn"), ("threadpoolctl", "threadpoolctl")):
         if importlib.util.find_spec(module) is None:
             raise MissingExtraError.of(package, "demo", f"the experiment {experiment.name!r}")
-    given = set() if files is None else files.given()
-    if given and not any(set(needed) <= given for needed in experiment.own_files):
+    if files is None or not files.given():
+        return
+    if not any(set(needed) <= files.said() for needed in experiment.own_files):
         wanted = " or ".join(" ".join(f"--{n}" for n in needed) for needed in experiment.own_files)
         raise InputError(
-            f"{experiment.name}: {', '.join(f'--{n}' for n in sorted(given))} given; "
+            f"{experiment.name}: {', '.join(f'--{n}' for n in sorted(files.given()))} given; "
             + (f"it takes {wanted}" if wanted else "it takes no files of your own")
         )
 

@@ -36,7 +36,7 @@ class Files:
         Anything `ontology.read` takes.
     probs, columns, truth : Path, optional
         Probabilities of test samples (``.npy``, n_samples x n_columns), the label key of each column and of
-        each sample, one for each line.
+        each sample, one for each line. The header of a ``.csv`` or ``.parquet`` names the columns itself.
     embeddings, labels : Path, optional
         Features of samples (``.npy``, or ``.npz`` of a scipy sparse matrix) and the label key of each; lines
         with several keys, separated by commas or spaces, where samples have several labels.
@@ -66,6 +66,11 @@ class Files:
     def given(self) -> set[str]:
         """Return the names of the files given, as on the command line."""
         return {f.name.replace("_", "-") for f in fields(self) if isinstance(getattr(self, f.name), Path)}
+
+    def said(self) -> set[str]:
+        """Return what the files given say: their names, and ``columns`` where a header names them."""
+        named = self.probs is not None and self.probs.suffix in (".csv", ".parquet")
+        return self.given() | ({"columns"} if named else set())
 
     def digests(self) -> dict[str, str]:
         """Return the sha256 of each file given, and how distances are taken; a folder by its files."""
@@ -123,7 +128,15 @@ class Files:
         """
         path = _needed("probs", self.probs)
         values, header = read_outputs(path)
-        columns = header if header is not None else read_truth(_needed("columns", self.columns))
+        if header is not None and self.columns is None:
+            columns = header
+        else:
+            columns = read_truth(_needed("columns", self.columns))
+            if header is not None and header != columns:
+                raise InputError(
+                    f"--columns {self.columns}: other keys, or in another order, than the header of --probs "
+                    f"{path}; leave --columns out, the header names the columns"
+                )
         truth = read_truth(_needed("truth", self.truth))
         for name, keys, n in (("columns", columns, values.shape[1]), ("truth", truth, values.shape[0])):
             if len(keys) != n:

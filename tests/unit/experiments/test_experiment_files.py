@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix, save_npz
 
 from labelgrove.experiments import load
 from labelgrove.experiments.claims.partially_observed import of_all_classes
-from labelgrove.experiments.running import run
+from labelgrove.experiments.running import check_runnable, run
 from labelgrove.experiments.settings import changed
 from labelgrove.experiments.sources.category import categories, categories_of_files
 from labelgrove.experiments.sources.files import Files, read_votes
@@ -228,10 +228,26 @@ def test_a_hierarchy_that_was_written_anew_is_read_anew(tmp_path):
     assert files.space().n_labels == 3
 
 
+def with_header(files, path):
+    """Return the probabilities as CSV whose header names the columns."""
+    head = ",".join(files.columns.read_text(encoding="utf-8").split())
+    np.savetxt(path, np.load(files.probs), delimiter=",", header=head, comments="")
+    return path
+
+
+def test_a_header_of_probabilities_names_the_columns(cifar, tmp_path):
+    named = Files(cifar.hierarchy, with_header(cifar, tmp_path / "named.csv"), truth=cifar.truth)
+    check_runnable(load("partially-observed"), named)
+    assert named.predicted(cifar.space()).columns == cifar.predicted(cifar.space()).columns
+    with pytest.raises(InputError, match="it takes"):
+        check_runnable(load("partially-observed"), Files(cifar.hierarchy, cifar.probs, truth=cifar.truth))
+
+
 def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
     space = cifar.space()
     short = lines(tmp_path / "short.txt", CLASSES[:3])
     strange = lines(tmp_path / "strange.txt", [*CLASSES[:99], "class-x"])
+    named = with_header(cifar, tmp_path / "named.csv")
     given = {
         "hierarchy": cifar.hierarchy,
         "probs": cifar.probs,
@@ -246,6 +262,7 @@ def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
         (predicted(truth=short), InputError, "--truth: 3 keys, and --probs .* has 400"),
         (predicted(columns=strange), UnknownLabelError, "--columns: 1 of 100 .* line 100 'class-x'"),
         (predicted(columns=None), InputError, "--columns: missing"),
+        (predicted(probs=named, columns=short), InputError, r"other order, than the header.*named\.csv"),
         (predicted(probs=tmp_path / "gone.npy"), NotFoundError, r"gone\.npy: there is no such file"),
         (lambda: Files(cifar.hierarchy, classes=short, class_embeddings=cifar.class_embeddings).class_space(),
          InputError, "100 rows for 3 keys"),
