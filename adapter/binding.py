@@ -69,6 +69,11 @@ def bind(
         f"no column feeds the observed label {_label(int(i), keys, names)}; add it to the columns"
         for i in missing
     ]
+    if problems and len(listed) != len(keys):
+        problems.append(
+            f"the bundle was built for {len(keys)} observed labels; for the classes of another model build "
+            "another: grove bundle build ONTOLOGY NAME --observed FILE, or build_bundle(graph, columns)"
+        )
     _refuse(problems, len(listed), len(keys), by)
     order = np.empty(len(keys), dtype=np.int64)
     order[found] = np.arange(len(listed))

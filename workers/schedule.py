@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -283,7 +284,7 @@ def _fire(
     due_at, next_at = cron.until(instant), cron.after(instant)
     plan = _planned(workspace, schedule)
     if isinstance(plan, str):
-        logger.error("schedule %s, due %.0f: %s", schedule.name, due_at, plan)
+        logger.error("schedule %s, due %s: %s", schedule.name, _utc(due_at), plan)
         return timetable.fire(schedule, due_at, next_at=next_at, error=plan)
 
     def record(connection: sa.Connection) -> None:
@@ -291,9 +292,13 @@ def _fire(
 
     fired = timetable.fire(schedule, due_at, next_at=next_at, job_id=plan.id, record=record)
     if fired:
-        logger.info("schedule %s, due %.0f: job %s", schedule.name, due_at, plan.id)
+        logger.info("schedule %s, due %s: job %s", schedule.name, _utc(due_at), plan.id)
         record_lost(workspace, ledger, plan.id)
     return fired
+
+
+def _utc(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _planned(workspace: Workspace, schedule: Schedule) -> PlannedJob | str:

@@ -16,7 +16,7 @@ from adapter.evaluation.verdict import softmax
 from adapter.outputs import OutputKind
 from adapter.rowblocks import BlockSource, OutputStream, logits_of, opened, row_blocks
 from adapter.scorer import Adapter
-from ontology.errors import InputError
+from ontology.errors import InputError, UnknownLabelError
 from ontology.geometry import CompleteSpace, MetricSpace
 
 __all__ = ["CAVEAT", "LabelledOutputs", "Measured", "check_temperatures"]
@@ -278,4 +278,12 @@ def _flat(
     numbers = [
         str(key) if isinstance(key, int | np.integer) and not isinstance(key, bool) else key for key in truth
     ]
+    known = set(keys)
+    outside = [(i, key) for i, key in enumerate(numbers) if isinstance(key, str) and key not in known]
+    if outside:
+        row, key = outside[0]
+        raise UnknownLabelError(
+            f"truth: row {row} {key!r} is the number of no column (0 to {len(keys) - 1}); for truths that are "
+            "keys give columns=[key of each column], or the adapter"
+        )
     return Adapter(build_bundle(CompleteSpace(keys), keys), outputs=outputs), numbers

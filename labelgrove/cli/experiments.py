@@ -103,15 +103,26 @@ def experiment(
     for chosen in names:
         found = load(chosen)
         settings = changed(found.settings(quick=quick), changes)
-        with Progress(chosen).shown() as progress:
-            result = run(
-                found, out, settings=settings, files=files, command=_command(chosen, quick), progress=progress
-            )
+        try:
+            with Progress(chosen).shown() as progress:
+                result = run(
+                    found,
+                    out,
+                    settings=settings,
+                    files=files,
+                    command=_command(chosen, quick),
+                    progress=progress,
+                )
+        except KeyboardInterrupt:
+            note(f"{chosen}: stopped; what is done stays in {out}, the same command goes on from there")
+            raise
         note(
             f"{chosen}: {result.document['verdict']} ({result.computed} units computed, "
             f"{result.seconds:.0f} s in all; {result.path})"
         )
         results.append(result.document)
+    if quick:
+        note("--quick has few trials, which often cannot tell: verdicts count without it")
     if name == "all":
         from labelgrove.experiments.running import write
 

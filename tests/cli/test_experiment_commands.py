@@ -41,6 +41,7 @@ def test_one_experiment_prints_its_verdict_and_leaves_its_files(call):
     result = call("experiment", "complete-graph", "--quick", "--out", "found")
     assert "complete-graph  holds" in result.stdout
     assert "4 units computed" in result.stderr
+    assert "--quick has few trials" in result.stderr
     assert sorted(p.name for p in Path("found/complete-graph").iterdir()) == [
         "result.html",
         "result.json",
@@ -52,6 +53,15 @@ def test_one_experiment_prints_its_verdict_and_leaves_its_files(call):
     document = json.loads(again.stdout)
     assert document == json.loads(Path("found/complete-graph/result.json").read_text())
     assert document["command"] == "grove experiment complete-graph --quick --out found --json"
+
+
+def test_a_run_that_is_stopped_says_how_to_go_on(call, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(load("complete-graph")), "measure", stopped)
+    said = call("experiment", "complete-graph", "--quick", "--out", "found", code=1).stderr
+    assert "complete-graph: stopped; what is done stays in found, the same command goes on from there" in said
 
 
 def test_settings_are_changed_by_name(call):

@@ -55,6 +55,10 @@ def test_every_fault_is_listed_in_one_error():
     for key in ("n2", "n3", "n4"):
         assert f"no column feeds the observed label {key!r}" in text
     assert "feeds the observed label 'n1'" not in text
+    assert "built for 4 observed labels; for the classes of another model build another: grove bundle" in text
+    with pytest.raises(BindingError) as renamed:
+        bind(["n1", "n2", "n3", "n5"], KEYS, NAMES)
+    assert "build another" not in str(renamed.value)
 
 
 def test_position_only_when_asked():

@@ -17,6 +17,7 @@ from adapter.calibration.report import calibrate
 from adapter.calibration.tradeoff import beta_table, trade_off
 from adapter.evaluation.calibrationerror import Reliability, WidthBins, expected_calibration_error
 from adapter.evaluation.spaces import compare_spaces
+from ontology.errors import UnknownLabelError
 from ontology.geometry import CompleteSpace, frechet_mean, metric_space
 from ontology.labelgraph import LabelGraph
 
@@ -163,6 +164,11 @@ def test_samples_with_an_unobserved_truth_do_not_count_for_the_likelihood():
     assert mixed.value == pytest.approx(fit_temperature(logits, truth).value, rel=1e-9)
     assert mixed.n_unobserved == 600
     assert mixed.notes == ("600 of 1200 samples have an unobserved truth and do not count for the fit",)
+
+
+def test_truths_that_are_keys_need_to_know_the_columns():
+    with pytest.raises(UnknownLabelError, match=r"truth: row 1 'oak' is.*\(0 to 1\).*give columns=.*adapter"):
+        fit_temperature([[1.0, 0.0], [0.0, 1.0]], [0, "oak"])
 
 
 def test_separable_samples_drive_the_temperature_to_the_bound_and_that_is_said():

@@ -168,10 +168,12 @@ def test_a_due_time_fires_once_and_the_next_one_again(add, fire, clock, ledger, 
     assert (schedule.next_at, schedule.last.due_at) == (103 * HOUR, 102 * HOUR)
 
 
-def test_of_the_missed_due_times_the_latest_fires_once(add, fire, clock, timetable):
+def test_of_the_missed_due_times_the_latest_fires_once(add, fire, clock, timetable, caplog):
     add()
     clock.time = 150 * HOUR + 60
-    assert fire() == 1
+    with caplog.at_level("INFO", logger="workers.schedule"):
+        assert fire() == 1
+    assert "hourly, due 1970-01-07T06:00:00Z: job" in caplog.text
     assert fire() == 0
     assert [f.due_at for f in timetable.firings("hourly")] == [150 * HOUR]
     clock.time = 151 * HOUR
