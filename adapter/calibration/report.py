@@ -66,6 +66,9 @@ class CalibrationReport:
         )
         return tuple(dict.fromkeys((*self.fit.notes, *self.trade_off.notes, step)))
 
+    def __str__(self) -> str:
+        return self.render()
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         parts = {name: getattr(self, name) for name in ("fit", "trade_off", "betas")}

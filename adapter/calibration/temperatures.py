@@ -283,7 +283,7 @@ def _flat(
     if outside:
         row, key = outside[0]
         raise UnknownLabelError(
-            f"truth: row {row} {key!r} is the number of no column (0 to {len(keys) - 1}); for truths that are "
-            "keys give columns=[key of each column], or the adapter"
+            f"truth: row {row} {key!r} is the number of no column (0 to {len(keys) - 1}); for truths that "
+            "are keys give columns=[key of each column], or the adapter"
         )
     return Adapter(build_bundle(CompleteSpace(keys), keys), outputs=outputs), numbers

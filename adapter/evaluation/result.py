@@ -120,6 +120,13 @@ class Evaluation:
                 return result
         raise InputError(f"rule {rule!r} is not among {', '.join(r.rule for r in self.rules)}")
 
+    def __repr__(self) -> str:
+        errors = ", ".join(f"{r.rule}={r.all.mean_squared_distance:.4g}" for r in self.rules)
+        return f"Evaluation({self.verdict.answer!r}, n_samples={self.n_samples}, {errors})"
+
+    def __str__(self) -> str:
+        return self.render()
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return asdict(self) | {"unit": UNIT, "rules": {r.rule: asdict(r) for r in self.rules}}

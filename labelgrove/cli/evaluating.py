@@ -141,7 +141,7 @@ def evaluate(
         inputs |= {} if train_truth is None else {"training truth": train_truth}
         regions = regions_of(adapter, named)
         _write(
-            evaluation_report(result, _origin(inputs), calibration=fitted, regions=regions, named=named),
+            evaluation_report(result, _origin(inputs, {}), calibration=fitted, regions=regions, named=named),
             reports,
         )
     emit(result.to_dict(), as_json, result.render)
@@ -187,7 +187,13 @@ def calibrate(
     if reports:
         from labelgrove.report.calibration import calibration_report
 
-        origin = _origin({"outputs": outputs, "truth": truth}, bundle=adapter.digest)
+        settings = {
+            "bundle": adapter.digest,
+            "model's outputs": adapter.outputs,
+            "measure": measure,
+            "bins of calibration errors": bins,
+        }
+        origin = _origin({"outputs": outputs, "truth": truth}, settings)
         _write(calibration_report(result, origin), reports)
     emit(result.to_dict(), as_json, result.render)
 
@@ -203,14 +209,14 @@ def _checked(reports: tuple[Path, ...]) -> None:
             raise InputError(f"--report {path}: cannot be written, there is no such folder; make it first")
 
 
-def _origin(inputs: dict[str, Path], **facts: Any) -> Origin:
-    """Return where a report comes from: the command, digests of what it read, versions."""
+def _origin(inputs: dict[str, Path], settings: dict[str, Any]) -> Origin:
+    """Return where a report comes from: the command, its settings, digests of what it read, versions."""
     from labelgrove.digests import sha256_of
     from labelgrove.report.content import Origin
     from labelgrove.report.files import versions
 
     found = {f"sha256 of the {name}": sha256_of(path) for name, path in inputs.items()}
-    return Origin(typed(), facts | found | versions())
+    return Origin(typed(), settings | found | versions())
 
 
 def _write(page: Report, reports: tuple[Path, ...]) -> None:

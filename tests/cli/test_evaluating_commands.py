@@ -138,6 +138,7 @@ def test_calibrate_prints_the_temperature_and_what_surrounds_it(call):
     page = Path("c.md").read_text(encoding="utf-8")
     assert page.startswith("# Which temperature suits this model? temperature ")
     assert "not calibration for unobserved" in page
+    assert "- model's outputs: logits\n- measure: nll\n- bins of calibration errors: 15\n" in page
     text = call(*arguments, "--measure", "squared_distance", "--bins", "5").stdout
     assert "by squared_distance" in text
     assert "Loki-best" in text

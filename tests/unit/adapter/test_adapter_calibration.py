@@ -284,7 +284,7 @@ def test_the_report_holds_all_of_it_and_the_caveat():
     document = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert set(document) == {"fit", "trade_off", "betas", "equal_mass", "fitted", "notes"}
     assert document["notes"][0] == CAVEAT
-    text = report.render()
+    text = str(report)
     assert CAVEAT in text
     assert all(mark in text for mark in ("default", "Loki-best", "ECE-best", "equal mass"))
 

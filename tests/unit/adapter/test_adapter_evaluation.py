@@ -147,6 +147,8 @@ def test_report_as_json_and_as_text():
     assert lines[3].split() == ["loki", "2.6", "0.2889", "1.4", "0.2", "3", "2"]
     assert [line.split()[0] for line in lines[3:9]] == list(RULES)
     assert "constant: 'a', the Fréchet mean of the training labels" in lines
+    assert str(result) == result.render()
+    assert repr(result).startswith("Evaluation('no difference shown', n_samples=5, loki=2.6, argmax=")
     with pytest.raises(InputError, match="not among loki"):
         result["best"]
 
