@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +31,10 @@ from ontology.errors import (
     SpaceError,
     first_few,
 )
-from ontology.geometry import CompleteSpace, MatrixSpace, TreeSpace, metric_space
+from ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace, metric_space
 from ontology.keys import Keys, Texts
 from ontology.labelgraph import LabelGraph
 from ontology.safetensors_file import read_safetensors, safetensors_chunks
-
-if TYPE_CHECKING:
-    from ontology.geometry import MetricSpace
 
 __all__ = ["Bundle", "build_bundle"]
 
@@ -370,6 +367,11 @@ def build_bundle(
         space = metric_space(source, metric=metric, labels=labels)
         names = source.names if source.names != source.keys else None
         rule = labels if isinstance(labels, str) else "listed"
+    elif not isinstance(source, MetricSpace):
+        raise InputError(
+            f"source: of type {type(source).__name__}; give a MetricSpace, or a LabelGraph, of "
+            "LabelGraph.from_edges or read(path).graph"
+        )
     elif metric != "auto" or labels != "all":
         raise InputError("metric, labels: a space has both already; leave them out or give a LabelGraph")
     else:

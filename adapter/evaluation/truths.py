@@ -99,7 +99,7 @@ def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[n
         ]
         raise UnknownLabelError(
             f"truth: {len(outside)} of {len(truth)} rows are outside the {adapter.n_labels} allowed labels: "
-            f"{first_few(shown)}; leave these samples out or allow their labels"
+            f"{first_few(shown)}; name labels by key, leave these samples out, or allow their labels"
         )
     return np.array([index[key] for key in truth], dtype=np.int64)
 

@@ -54,7 +54,7 @@ def metric_space(
     >>> metric_space(graph, labels="leaves")
     TreeSpace(n_labels=2, n_points=4)
     """
-    refuse_other_than(LabelGraph, "graph", graph, "build one with LabelGraph.from_edges")
+    refuse_other_than(LabelGraph, "graph", graph, "of LabelGraph.from_edges, or read(path).graph")
     if not isinstance(metric, str) or metric not in ("auto", "tree", "graph"):
         raise InputError(f"metric: {metric!r} given; choose 'auto', 'tree' or 'graph'")
     allowed = _allowed(graph, labels)

@@ -272,7 +272,7 @@ class GraphSpace(MetricSpace):
     kind = "graph"
 
     def __init__(self, graph: LabelGraph, allowed: ArrayLike | None = None) -> None:
-        refuse_other_than(LabelGraph, "graph", graph, "build one with LabelGraph.from_edges")
+        refuse_other_than(LabelGraph, "graph", graph, "of LabelGraph.from_edges, or read(path).graph")
         super().__init__(graph.keys, allowed)
         refuse_parts(graph)
         self.paths = ShortestPaths(graph.n_labels, graph.edge_child, graph.edge_parent, graph.edge_weight)

@@ -101,8 +101,7 @@ def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     if asked.get("outputs") is not None:
         outputs = _stored(workspace.artifacts, asked, array)
         observed = _columns(outputs, asked, _observed(workspace.artifacts, asked), classes)
-        asked |= {"outputs": outputs.sha256, "n_samples": outputs.n_samples}
-        asked |= {} if observed is None else {"observed": observed}
+        asked |= {"outputs": outputs.sha256, "n_samples": outputs.n_samples, "observed": observed}
     for truth in ("truth", "train_truth"):
         if asked.get(truth) is not None:
             asked[truth], n = _labelled(workspace.artifacts, asked, truth)
@@ -144,8 +143,8 @@ def _columns(
     asked: Mapping[str, Any],
     given: Sequence[str] | None,
     classes: Sequence[str] | None,
-) -> Sequence[str] | None:
-    """Return the labels of the columns, out of request, header or bundle; None where none of them says."""
+) -> Sequence[str]:
+    """Return the labels of the columns, out of request, header or bundle."""
     header = outputs.columns
     if given is not None and header is not None:
         raise InputError(
@@ -153,12 +152,18 @@ def _columns(
             "...), and observed does too; leave observed out"
         )
     named = next((list(labels) for labels in (given, header, classes) if labels is not None), None)
-    if named is not None and len(named) != outputs.n_columns:
+    if named is None:
+        raise InputError(
+            f"evaluation: nothing names the columns of {asked['outputs']!r}; give observed, the label keys "
+            "in their order, or a bundle that was built in this order; the header of a .csv or .parquet file "
+            "names them itself"
+        )
+    if len(named) != outputs.n_columns:
         raise InputError(
             f"evaluation: {len(named)} labels are observed, and {asked['outputs']!r} has "
             f"{outputs.n_columns} columns; give one label for each column"
         )
-    if named is not None and classes is not None and sorted(named) != sorted(classes):
+    if classes is not None and sorted(named) != sorted(classes):
         strange = sorted(set(named) ^ set(classes))
         raise InputError(
             f"evaluation: the columns of {asked['outputs']!r} are not the observed labels of the bundle "

@@ -241,7 +241,7 @@ def summarize(
     >>> summary.keys, summary.assignment.tolist(), summary.counts.tolist()
     (('plant', 'tree'), [0, 1, 1, 1], [1])
     """
-    refuse_other_than(LabelGraph, "graph", graph, "build one with LabelGraph.from_edges")
+    refuse_other_than(LabelGraph, "graph", graph, "of LabelGraph.from_edges, or read(path).graph")
     n = graph.n_labels
     target = min(whole_number("target", target, 1), n)
     seed = whole_number("seed", seed, 0, 2**63 - 1)

@@ -447,6 +447,7 @@ def test_bundles_that_cannot_be_had(case, world):
 
 
 BUILDING = {
+    "what a reader returns": (lambda: build_bundle(object(), ["oak"]), InputError, r"read\(path\)\.graph"),
     "nothing observed": (lambda: build_bundle(GRAPH, []), InputError, "needs at least one observed label"),
     "observed twice": (lambda: build_bundle(GRAPH, ["oak", "oak"]), InputError, "one column for each label"),
     "observed unknown": (lambda: build_bundle(GRAPH, ["oka"]), UnknownLabelError, "close to it: 'oak'"),

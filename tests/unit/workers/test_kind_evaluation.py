@@ -224,7 +224,7 @@ def test_a_refresh_evaluates_the_same_outputs_on_the_current_version(tmp_path, a
     ("options", "said"),
     [
         ({"observed": ["39", "05"]}, "2 labels are observed, and .*p.npy' has 4 columns"),
-        ({"observed": None}, "evaluation needs observed"),
+        ({"observed": None}, "nothing names the columns of .*; give observed, .*, or a bundle"),
         ({"observed": "39,05"}, "observed is '39,05'; give a list of label keys"),
         ({"observed": {"39": "1"}}, "observed is .*; give a list of label keys"),
         ({"bundle": ["mine"]}, r"bundle is \['mine'\]; give its name, as a string, or null"),
