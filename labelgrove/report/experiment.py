@@ -26,6 +26,9 @@ _READING = (
     "where some are, reverses where none is and at least one is worse, and does not hold where nothing can "
     "be told."
 )
+_QUICK = (
+    "{n} of {of} ran with --quick: its few trials often cannot tell, so that verdicts count without it alone."
+)
 _SEVERAL = {
     "holds": "hold",
     "holds in part": "hold in part",
@@ -73,6 +76,7 @@ def overview_report(
     held = [d["verdict"] for d in documents]
     counted = {verdict: held.count(verdict) for verdict in _TONES if verdict in held}
     checked = sum(d["rows_where_argmax_was_verified"] for d in documents)
+    quick = sum("--quick" in d["command"].split() for d in documents)
     rows = [
         (Link(d["experiment"], address(d)), d["claim"], _judged(d["verdict"]), s)
         for d, s in zip(documents, seconds, strict=True)
@@ -93,6 +97,7 @@ def overview_report(
                     Table("Verdicts", ("experiment", "claim", "verdict", "seconds"), tuple(rows)),
                     f"All units together took {sum(seconds):,.0f} seconds of wall-clock time. Written by "
                     "grove experiment all, which anyone can repeat.",
+                    *((_QUICK.format(n=quick, of=len(held)),) if quick else ()),
                 ),
             ),
         ),

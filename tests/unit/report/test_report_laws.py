@@ -13,6 +13,7 @@ from adapter import Adapter, evaluate
 from adapter.bundle import build_bundle
 from adapter.evaluation.text import shown
 from labelgrove.report import Origin, as_bytes, evaluation_report, to_html, to_json, to_markdown
+from labelgrove.report.experiment import overview_report
 from labelgrove.report.files import check_ending
 from labelgrove.report.regions import regions_of
 from ontology.errors import InputError
@@ -224,6 +225,10 @@ def test_the_overview_counts_verdicts_and_leads_to_each_page():
     (first,) = (i for i, line in enumerate(lines) if "[made-up-0](made-up-0/result.html)" in line)
     assert lines[first - 1] == "| --- | --- | --- | ---: |"  # words to the left, seconds to the right
     assert len(json.loads(to_json(report))) == 5
+    assert "--quick" not in to_html(report)
+    quick = experiment_document() | {"command": "grove experiment made-up --quick"}
+    said = to_markdown(overview_report([quick, experiment_document()], [1.0, 1.0], lambda d: "page.html"))
+    assert "1 of 2 ran with --quick" in said
 
 
 def test_a_command_cannot_close_its_own_block(reports):
