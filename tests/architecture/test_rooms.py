@@ -13,7 +13,13 @@ HOMES = {
     "neo4j": {"ontology/graph/neo4j.py"},
     "ladybug": {"ontology/graph/embedded.py"},
     "redis": {"adapter/cache.py", "workers/broker_check.py"},
-    "celery": {"workers/app.py", "workers/children.py", "workers/tasks.py", "workers/transport.py"},
+    "celery": {
+        "workers/app.py",
+        "workers/children.py",
+        "workers/events.py",
+        "workers/tasks.py",
+        "workers/transport.py",
+    },
     "kombu": {"workers/app.py", "workers/tasks.py", "workers/transport.py"},
     "sqlalchemy": {
         "ontology/database.py",
