@@ -127,7 +127,7 @@ def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[J
                 result_sha256=row.result_sha256,
                 error=row.error or unnamed.get(row.id),
                 units=units[row.id],
-                publishing=row.id in publishing,
+                publishing=row.id in publishing and row.state in (State.PENDING, State.DONE),
             )
         )
     return jobs

@@ -81,8 +81,8 @@ class Job:
     units : mapping of state to int
         How many units stand where.
     publishing : bool
-        Whether a name is still to be pointed at the result, or the result to be shown in the graph. A graph
-        that is away is not waited for.
+        Whether a name is still to be pointed at the result, or the result to be shown in the graph: never
+        of a job without a result to come. A graph that is away is not waited for.
     """
 
     id: str

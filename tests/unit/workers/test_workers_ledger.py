@@ -90,13 +90,14 @@ def test_a_job_is_done_with_its_last_unit_and_has_its_artifact(ledger, clock):
 
 def test_a_failed_unit_fails_its_jobs_and_stops_what_nobody_else_wants(ledger):
     one, other = plan_parts([1, 2]), plan_parts([2, 3])
-    ledger.submit(one)
+    ledger.submit(one, target={"name": "wanted"})
     ledger.submit(other)
     own = next(key for key in keys_of(one) if key not in keys_of(other))
+    assert ledger.job(one.id).publishing
     ledger.fail(ledger.claim(own, lease_s=LEASE_S), "the number one is evil")
     assert ledger.settle(own) == [one.id]
     job = ledger.job(one.id)
-    assert (job.state, job.error) == (State.FAILED, "the number one is evil")
+    assert (job.state, job.error, job.publishing) == (State.FAILED, "the number one is evil", False)
     assert job.units == {"failed": 1, "pending": 1, "cancelled": 1}  # the shared unit goes on
     finish(ledger, other)
     assert ledger.job(other.id).state is State.DONE
