@@ -16,16 +16,16 @@ from __future__ import annotations
 import csv
 import mmap
 import os
-import tokenize
 import zipfile
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adapter.archives import FAULTS, refuse_long_header
 from adapter.plainfile import open_plain
 from ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError, first_few
 from ontology.safetensors_file import read_safetensors
@@ -35,8 +35,8 @@ __all__ = ["FORMATS", "OutputFile", "is_number", "load_npy"]
 FORMATS = (".npy", ".npz", ".safetensors", ".parquet", ".csv")
 """Endings of the names of files that are read."""
 
-_HEADER_FAULTS = (MemoryError, OverflowError, RecursionError, SyntaxError, TypeError, tokenize.TokenError)
-"""What numpy lets through from a .npy header that lies about its shape or is no literal."""
+_LONGEST_LINE = 1 << 24
+"""Characters of a line of a .csv file; what is longer is no table, and is not read to its end."""
 
 
 class OutputFile:
@@ -158,13 +158,16 @@ class OutputFile:
         return arrays[self._chosen({name: a.shape for name, a in arrays.items()}, array)]
 
     def _npz_member(self, array: str | None) -> tuple[str, tuple[int, ...], np.dtype[Any]]:
-        found = {}
+        found: dict[str, tuple[str, tuple[int, ...], bool, np.dtype[Any]]] = {}
         try:
             with zipfile.ZipFile(self.path) as archive:
                 for name in archive.namelist():
+                    if name.removesuffix(".npy") in found:
+                        raise ValueError(f"two arrays are called {name.removesuffix('.npy')!r}")
                     with archive.open(name) as member:
+                        refuse_long_header(member)
                         found[name.removesuffix(".npy")] = name, *self._npy_header(member)
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile, *_HEADER_FAULTS) as error:
+        except FAULTS as error:
             raise InputError(f"{self.path}: not a .npz file of arrays of numbers ({error})") from error
         name, shape, in_columns, dtype = found[self._chosen({n: f[1] for n, f in found.items()}, array)]
         if min(shape, default=0) < 0:
@@ -196,7 +199,9 @@ class OutputFile:
                     if len(data) != n * width:
                         raise InputError(f"{self.path}: ends within row {start + len(data) // width}")
                     yield np.frombuffer(data, dtype).reshape(n, shape[1])
-        except (OSError, EOFError, zipfile.BadZipFile) as error:
+        except InputError:
+            raise
+        except FAULTS as error:
             raise InputError(f"{self.path}: cannot be unpacked ({error}); write it again") from error
 
     def _chosen(self, shapes: dict[str, tuple[int, ...]], array: str | None) -> str:
@@ -229,26 +234,38 @@ class OutputFile:
     def _parquet_columns(self) -> tuple[tuple[str, ...], int]:
         from pyarrow import types
 
-        with self._parquet() as file:
-            schema = file.schema_arrow
-            for field in schema:
-                if not (types.is_integer(field.type) or types.is_floating(field.type)):
-                    raise InputError(
-                        f"{self.path}: column {field.name!r} holds {field.type}; every column is a label and "
-                        "holds numbers: leave the others out"
-                    )
-            return tuple(schema.names), file.metadata.num_rows
+        try:
+            with self._parquet() as file:
+                schema, n_rows = file.schema_arrow, file.metadata.num_rows
+                names = tuple(schema.names)
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.path}: a column has a name that is not UTF-8 ({error})") from error
+        for name, held in zip(names, schema.types, strict=True):
+            if not (types.is_integer(held) or types.is_floating(held)):
+                raise InputError(
+                    f"{self.path}: column {name!r} holds {held}; every column is a label and holds "
+                    "numbers: leave the others out"
+                )
+        return names, n_rows
 
     def _parquet_blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
         start = 0
+        for batch in self._parquet_batches(n_rows):
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                if column.null_count:
+                    row = start + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+                    raise InputError(f"{self.path}: row {row}, column {name!r} is empty; give a number")
+            yield np.column_stack([c.to_numpy(zero_copy_only=False) for c in batch.columns])
+            start += len(batch)
+
+    def _parquet_batches(self, n_rows: int) -> Iterator[Any]:
+        from pyarrow import ArrowException
+
         with self._parquet() as file:
-            for batch in file.iter_batches(batch_size=n_rows):
-                for name, column in zip(batch.schema.names, batch.columns, strict=True):
-                    if column.null_count:
-                        row = start + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-                        raise InputError(f"{self.path}: row {row}, column {name!r} is empty; give a number")
-                yield np.column_stack([c.to_numpy(zero_copy_only=False) for c in batch.columns])
-                start += len(batch)
+            try:
+                yield from file.iter_batches(batch_size=n_rows)
+            except (OSError, ArrowException) as error:
+                raise InputError(f"{self.path}: a damaged page ({error}); write it again") from error
 
     # ---- csv -------------------------------------------------------------------------------------------
 
@@ -256,7 +273,7 @@ class OutputFile:
         """Yield (line number, cells) of every line that is not empty."""
         try:
             with self.path.open(encoding="utf-8-sig", newline="") as file:
-                reader = csv.reader(file)
+                reader = csv.reader(self._short_lines(file))
                 try:
                     for row in reader:
                         if row:
@@ -267,6 +284,12 @@ class OutputFile:
                     ) from error
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{self.path}: cannot be read as UTF-8 text ({error})") from error
+
+    def _short_lines(self, file: TextIO) -> Iterator[str]:
+        while line := file.readline(_LONGEST_LINE):
+            if len(line) == _LONGEST_LINE:
+                raise csv.Error(f"a line of more than {_LONGEST_LINE} characters")
+            yield line
 
     def _csv_header(self) -> tuple[str, ...]:
         for line, header in self._csv_lines():
@@ -314,10 +337,12 @@ def load_npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
         Where there is no such file; for bytes that are no array.
     """
     try:
+        with open_plain(path) as file:
+            refuse_long_header(file)
         array = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file; check the path") from None
-    except (OSError, ValueError, EOFError, *_HEADER_FAULTS) as error:
+    except FAULTS as error:
         raise InputError(f"{path}: not a .npy file of numbers or strings ({error})") from error
     if not isinstance(array, np.ndarray):
         array.close()

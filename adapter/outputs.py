@@ -25,6 +25,7 @@ OutputKind = Literal["probabilities", "log_probabilities", "logits"]
 _KINDS = ("probabilities", "log_probabilities", "logits")
 _CHUNK_ROWS = 4096
 _CHUNK_VALUES = 1 << 22
+_MOST_EMPTY_ROWS = 10**7
 _LARGEST_LOG = 0.01  # what rounding in float16 may leave above zero
 
 Faults = tuple[tuple[str, NDArray[Any]], ...]
@@ -300,10 +301,11 @@ class OutputReader:
     def _listed(self, given: SparseOutputs) -> _SparseRows:
         indices = np.atleast_2d(_array("indices", given.indices, "iu"))
         values = np.atleast_2d(_array("values", given.values))
-        if indices.ndim != 2 or indices.shape != values.shape:
+        endless = indices.size == 0 and len(indices) > _MOST_EMPTY_ROWS  # they cost a file nothing
+        if indices.ndim != 2 or indices.shape != values.shape or endless:
             raise WeightError(
                 f"P: indices of shape {indices.shape} and values of shape {values.shape}; both are "
-                "(n_samples, m)"
+                "(n_samples, m), and list something"
             )
         begin = np.arange(len(indices) + 1) * indices.shape[1]
         column = indices.ravel() if indices.dtype.kind == "i" else indices.ravel().astype(np.int64)

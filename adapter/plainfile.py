@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import stat
@@ -9,7 +10,9 @@ from typing import BinaryIO
 
 from ontology.wholefile import write_whole
 
-__all__ = ["open_plain", "read_plain", "write_whole"]
+__all__ = ["decoded", "open_plain", "read_plain", "write_whole"]
+
+_BLOCK = 1 << 20
 
 
 def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
@@ -26,6 +29,21 @@ def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
 
 def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for a writer
+
+
+def decoded(file: BinaryIO) -> str:
+    """Return the UTF-8 text of a file, its line ends as they are; other bytes raise `ValueError`.
+
+    It is decoded as it is read, and text holds no NUL, so that of ``/dev/zero`` or a terabyte that was never
+    written only the beginning is read.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    parts = []
+    while block := file.read(_BLOCK):
+        if b"\0" in block:
+            raise ValueError("it holds bytes that are 0")
+        parts.append(decoder.decode(block))
+    return "".join([*parts, decoder.decode(b"", final=True)])
 
 
 def read_plain(path: str | os.PathLike[str], most: int) -> bytes:

@@ -130,6 +130,7 @@ def note_on_sums(n_odd: int, rows: str, low: float, high: float) -> str:
 def _parts(adapter: Adapter, P: OutputStream, size: int) -> Iterator[NDArray[Any]]:
     """Yield pieces of any size."""
     if isinstance(P, BlockSource):
+        adapter.rows(np.empty((0, P.n_columns)))  # before rows of another width are read
         pieces: Iterable[Any] = P.blocks(size)
     elif isinstance(P, Iterator):
         pieces = P

@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 from adapter.outputfiles import load_npy
+from adapter.plainfile import decoded, open_plain
 from ontology.errors import InputError, NotFoundError
 
 __all__ = ["read_truth"]
@@ -41,9 +42,9 @@ def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
 def _text(path: Path) -> str:
     """Return the text of a UTF-8 file, its line ends as they are."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return file.read()
+        with open_plain(path) as file:
+            return decoded(file)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file; check the path") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import mmap
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from adapter.archives import FAULTS, refuse_bomb
 from adapter.outputs import SparseOutputs
 from adapter.plainfile import open_plain
-from ontology.errors import ArtifactError, InputError, MissingExtraError
+from ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError
 from ontology.safetensors_file import read_safetensors
 
-__all__ = ["read_sparse", "rows_of"]
+__all__ = ["read_scipy", "read_sparse", "rows_of"]
 
 _LISTED = {"indices", "values"}
 _SCIPY = {"data", "format", "shape"}
@@ -32,7 +32,7 @@ def read_sparse(path: Path) -> SparseOutputs | Any | None:
     Raises
     ------
     InputError
-        For a matrix that scipy refuses.
+        For an archive that is damaged or unpacks to too much, and for a matrix that scipy refuses.
     MissingExtraError
         For one where scipy is not installed.
 
@@ -71,20 +71,44 @@ def _npz(path: Path) -> SparseOutputs | Any | None:
     try:
         with open_plain(path) as file, np.load(file, allow_pickle=False) as archive:
             names = set(archive.files)
-            if names == _LISTED:
-                return SparseOutputs(archive["indices"], archive["values"])
-    except (OSError, ValueError, TypeError, EOFError, MemoryError, OverflowError, zipfile.BadZipFile):
+    except FAULTS:  # whoever reads dense outputs says what is wrong
         return None
-    return _scipy(path) if names >= _SCIPY else None
+    if names == _LISTED:
+        try:
+            refuse_bomb(path)
+            with open_plain(path) as file, np.load(file, allow_pickle=False) as archive:
+                return SparseOutputs(archive["indices"], archive["values"])
+        except FAULTS as error:
+            raise InputError(f"{path}: its indices and values cannot be read ({error})") from error
+    return read_scipy(path) if names >= _SCIPY else None
 
 
-def _scipy(path: Path) -> Any:
+def read_scipy(path: Path) -> Any:
+    """Return the matrix of a ``.npz`` file of ``scipy.sparse.save_npz`` by rows, every index checked.
+
+    scipy itself takes indices as they are, and compiled loops would follow them out of the matrix.
+
+    Raises
+    ------
+    NotFoundError, InputError
+        Where there is no such file; for one that holds no sound matrix, or unpacks to too much.
+    MissingExtraError
+        Without scipy.
+    """
     try:
         from scipy.sparse import load_npz
     except ImportError as error:
         raise MissingExtraError.of("scipy", "service", "a sparse matrix in a .npz file") from error
     try:
+        refuse_bomb(path)
         with open_plain(path) as file:
-            return load_npz(file).tocsr()
-    except (OSError, ValueError, KeyError, NotImplementedError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: no sparse matrix of scipy ({error}); write it again") from error
+            matrix = load_npz(file)
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+        return matrix.tocsr()
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: there is no such file; check the path") from None
+    except FAULTS as error:
+        raise InputError(
+            f"{path}: no sparse matrix of scipy.sparse.save_npz ({error}); write it again"
+        ) from error

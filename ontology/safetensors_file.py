@@ -22,7 +22,7 @@ from ontology.errors import ArtifactError, InputError
 
 __all__ = ["read_safetensors", "safetensors_chunks", "write_safetensors"]
 
-MAX_HEADER_BYTES = 16 * 1024 * 1024
+MAX_HEADER_BYTES = 2 * 1024 * 1024
 _ALIGNMENT = 64
 _DTYPES = {
     "BOOL": np.dtype("?"),

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from labelgrove.digests import sha256_of
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.quickstart.predicted import Predicted
+from labelgrove.sparsefiles import read_scipy
 from labelgrove.tables import read_outputs, read_truth
-from ontology.errors import InputError, NotFoundError, UnknownLabelError, first_few
+from ontology.errors import InputError, UnknownLabelError, first_few
 from ontology.geometry import EuclideanSpace, MetricSpace, metric_space
 from ontology.keys import Keys
 from ontology.labelgraph import LabelGraph
@@ -179,14 +180,9 @@ def read_features(path: Path) -> Any:
     """Return a row of numbers for each sample: ``.npy`` memory-mapped, or ``.npz`` of scipy, sparse."""
     if path.suffix != ".npz":
         return read_outputs(path)[0]
-    from scipy.sparse import csr_matrix, load_npz
+    from scipy.sparse import csr_matrix
 
-    try:
-        return csr_matrix(load_npz(path))
-    except FileNotFoundError:
-        raise NotFoundError(f"{path}: there is no such file; check the path") from None
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{path}: is no sparse matrix of scipy.sparse.save_npz ({error})") from error
+    return csr_matrix(read_scipy(path))
 
 
 def read_votes(path: Path) -> list[list[str]]:
