@@ -117,15 +117,16 @@ def as_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def read_keys(source: str) -> list[str]:
     """Return the label keys of a file with one key per line (``-``: stdin), or of a comma-separated list."""
+    from adapter.plainfile import decoded
     from ontology.errors import InputError, NotFoundError
 
     if source == "-":
         lines = sys.stdin.read().splitlines()
     else:
         try:
-            with open(source, encoding="utf-8-sig") as file:
-                lines = file.read().splitlines()
-        except (OSError, UnicodeDecodeError) as error:
+            with open(source, "rb") as file:  # a shell gives what <(command) prints as a pipe
+                lines = decoded(file).splitlines()
+        except (OSError, ValueError) as error:
             if not isinstance(error, OSError) or error.errno not in _NO_SUCH_NAME:
                 raise InputError(f"cannot read label keys from {source!r}: {error}") from error
             if "," not in source and ("/" in source or "." in source):
@@ -148,11 +149,15 @@ def existing_folder(folder: Path) -> Path:
 
 
 def write_file(path: Path, data: bytes, what: str) -> None:
-    """Write the file that an option names, and say so on stderr."""
+    """Write the file that an option names, as a whole or not at all, and say so on stderr."""
+    from adapter.plainfile import write_whole
     from ontology.errors import InputError
 
     try:
-        path.write_bytes(data)
+        if path.exists() and not path.is_file():  # a device or a pipe takes bytes and keeps its place
+            path.write_bytes(data)
+        else:
+            write_whole(path.resolve(), [data])
     except OSError as error:
         raise InputError(
             f"{path}: cannot be written ({error.strerror}); name a file in a folder that you may write"

@@ -172,7 +172,7 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> bytes:
-    from labelgrove.experiments.running import identify, repeating, summarized
+    from labelgrove.experiments.running import as_asked, identify, repeating, summarized
     from ontology.results import pack_document, read_document
 
     wanted = work.parameters
@@ -185,15 +185,16 @@ def _execute(work: Work) -> bytes:
         )
     with _one_at_a_time, _opened(work.artifacts, wanted) as opened:
         work.check()
-        if "unit" in wanted:
-            unit = experiment.units(settings)[wanted["unit"]]
-            result = experiment.measure(experiment.prepare(settings, opened), settings, unit)
-            return pack_document({"parameters": dict(unit), "result": dict(result)})
-        results = [read_document(work.artifacts, digest)["result"] for digest in work.inputs]
-        identity = identify(experiment, settings, opened)
-        command = repeating(experiment, settings, opened)
-        document = summarized(experiment, settings, identity, results, command)
-        return pack_document(document)
+        with as_asked(experiment, settings, opened):
+            if "unit" in wanted:
+                unit = experiment.units(settings)[wanted["unit"]]
+                result = experiment.measure(experiment.prepare(settings, opened), settings, unit)
+                return pack_document({"parameters": dict(unit), "result": dict(result)})
+            results = [read_document(work.artifacts, digest)["result"] for digest in work.inputs]
+            identity = identify(experiment, settings, opened)
+            command = repeating(experiment, settings, opened)
+            document = summarized(experiment, settings, identity, results, command)
+            return pack_document(document)
 
 
 def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:

@@ -18,7 +18,8 @@ import json
 import platform
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from labelgrove.experiments.experiment import Experiment, Record
 from labelgrove.experiments.settings import as_texts
 from labelgrove.report.experiment import experiment_report
 from labelgrove.report.files import as_bytes
-from ontology.errors import InputError, MissingExtraError
+from ontology.errors import GroveError, InputError, MissingExtraError
 from ontology.results import pack_document
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Identity",
     "Result",
+    "as_asked",
     "check_runnable",
     "identify",
     "libraries",
@@ -106,34 +108,57 @@ def run(
     MissingExtraError
         Without scikit-learn.
     InputError
-        For files that the experiment does not take, and a unit's file that is not what was written.
+        For files that the experiment does not take, settings and files with which it cannot be computed, and
+        a unit's file that is not what was written.
     GroveError
         Whatever a unit raises; the units before it are kept.
     """
     check_runnable(experiment, files)
     settings = experiment.settings() if settings is None else settings
-    identity = identify(experiment, settings, files)
-    home = folder / experiment.name
-    store = _Units(home / "units" / identity.digest[:_IDENTITY_DIGITS])
-    units = list(experiment.units(settings))
-    missing = [i for i, unit in enumerate(units) if not store.has(unit)]
-    data = experiment.prepare(settings, files) if missing else None
-    for done, i in enumerate(missing):
-        progress(_name(units[i]), len(units) - len(missing) + done, len(units))
-        begin = time.perf_counter()
-        found = experiment.measure(data, settings, units[i])
-        store.put(units[i], found, time.perf_counter() - begin)
-    results, seconds = store.read(units)
-    command = command or repeating(experiment, settings, files)
-    document = summarized(experiment, settings, identity, results, command)
-    path = home / "result.json"
-    content = pack_document(document)
-    document = json.loads(content)
-    report = experiment_report(document)
-    for form in (".md", ".html"):
-        write(path.with_suffix(form), as_bytes(report, path.with_suffix(form)).decode())
-    write(path, content.decode())  # the last one is what a finished run is known by
+    with as_asked(experiment, settings, files):
+        identity = identify(experiment, settings, files)
+        home = folder / experiment.name
+        store = _Units(home / "units" / identity.digest[:_IDENTITY_DIGITS])
+        units = list(experiment.units(settings))
+        missing = [i for i, unit in enumerate(units) if not store.has(unit)]
+        data = experiment.prepare(settings, files) if missing else None
+        for done, i in enumerate(missing):
+            progress(_name(units[i]), len(units) - len(missing) + done, len(units))
+            begin = time.perf_counter()
+            found = experiment.measure(data, settings, units[i])
+            store.put(units[i], found, time.perf_counter() - begin)
+        results, seconds = store.read(units)
+        command = command or repeating(experiment, settings, files)
+        document = summarized(experiment, settings, identity, results, command)
+        path = home / "result.json"
+        content = pack_document(document)
+        document = json.loads(content)
+        report = experiment_report(document)
+        for form in (".md", ".html"):
+            write(path.with_suffix(form), as_bytes(report, path.with_suffix(form)).decode())
+        write(path, content.decode())  # the last one is what a finished run is known by
     return Result(document, path, len(missing), seconds)
+
+
+@contextmanager
+def as_asked(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> Iterator[None]:
+    """Turn what a library raises for settings or files of a user's own into `InputError`.
+
+    With the usual settings it is a defect, and stays what it is.
+    """
+    try:
+        yield
+    except GroveError:
+        raise
+    except (ArithmeticError, MemoryError, ValueError) as error:
+        if files is None and settings in (experiment.settings(), experiment.settings(quick=True)):
+            raise
+        said = str(error).partition("\n")[0]
+        changes = shlex.split(repeating(experiment, settings, files))[3:]
+        raise InputError(
+            f"{experiment.name}: cannot be run with {' '.join(changes)} "
+            f"({type(error).__name__}: {said}); change these settings or files"
+        ) from error
 
 
 def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> None:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from adapter.plainfile import write_whole
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.quickstart.predicted import Predicted
 from ontology.errors import InputError, MissingExtraError
@@ -183,8 +185,8 @@ def train_files(
     Raises
     ------
     InputError
-        For counts that differ, fewer than two labels, texts beside numbers, and a folder that cannot be
-        written.
+        For counts that differ, fewer than two labels, texts beside numbers, features that no model can be
+        trained on, and a folder that cannot be written.
     """
     n_train = len(features) if isinstance(features, list) else features.shape[0]
     if n_train != len(labels):
@@ -193,22 +195,31 @@ def train_files(
         raise InputError(f"labels: {len(set(labels))} distinct; a classifier needs two at least")
     if isinstance(features, list) != isinstance(test_features, list):
         raise InputError("features: texts and numbers are mixed; train and predict on the same kind")
-    if isinstance(features, list):
-        features, test_features = _tfidf(features, test_features)
-    elif features.shape[1] != test_features.shape[1]:
+    if not isinstance(features, list) and features.shape[1] != test_features.shape[1]:
         raise InputError(
             f"features: {features.shape[1]} columns to train on and {test_features.shape[1]} to predict; "
             "use the same embedding for both"
         )
     fitted = make_model(model, regularisation=regularisation, n_train=n_train)
-    with _quietly():
-        fitted.fit(features, np.array(labels))
-        probabilities = _probabilities(fitted, test_features).astype(np.float32)
+    try:
+        if isinstance(features, list):
+            features, test_features = _tfidf(features, test_features)
+        with _quietly():
+            fitted.fit(features, np.array(labels))
+            probabilities = _probabilities(fitted, test_features).astype(np.float32)
+    except ValueError as error:
+        said = str(error).partition("\n")[0]
+        raise InputError(
+            f"features: {model} with regularisation {regularisation} cannot be trained on them ({said}); "
+            "give finite numbers, a regularisation above 0, and a row for each sample"
+        ) from error
     trained = Trained(out / "probabilities.npy", out / "columns.txt", *probabilities.shape)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        np.save(trained.probabilities, probabilities)
-        trained.columns.write_text("".join(f"{c}\n" for c in fitted.classes_.tolist()), encoding="utf-8")
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(probabilities))
+        write_whole(trained.probabilities, [header.getvalue(), probabilities.tobytes("A")])
+        write_whole(trained.columns, [f"{key}\n".encode() for key in fitted.classes_.tolist()])
     except OSError as error:
         raise InputError(f"--out {out}: cannot be written ({error.strerror}); name another folder") from error
     return trained

@@ -60,12 +60,12 @@ class Glosses:
         return EuclideanSpace(self.classes, self.graph.keys, None if allowed is None else np.sort(allowed))
 
     def labelled(self, seed: int, *, metric: str = "tree", answers: Any = "all", n_test: int) -> Labelled:
-        """Return 60 % of the documents to train on, and `n_test` of the others to test on."""
+        """Return 60 % of the documents to train on, and `n_test` of the others (0: all) to test on."""
         rng = np.random.default_rng((seed, _SPLIT_STREAM))
         shuffled = rng.permutation(len(self.truth))
         n_train = len(shuffled) - round(_TEST_SHARE * len(shuffled))
         train, test = shuffled[:n_train], shuffled[n_train:]
-        test = test[spread(len(test), n_test, rng)]
+        test = test[spread(len(test), n_test or len(test), rng)]
         return Labelled(
             space=self.space(metric, answers),
             trainable=self.space(metric, self.labels),

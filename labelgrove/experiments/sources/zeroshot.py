@@ -66,7 +66,7 @@ def zero_shot(
     rng = np.random.default_rng((seed, _STREAM))
     classes = sorted(np.array(source.labels)[spread(len(source.labels), n_classes, rng)].tolist())
     among = np.flatnonzero(np.isin(source.truth, classes))
-    test = among[spread(len(among), n_test, rng)]
+    test = among[spread(len(among), n_test or len(among), rng)]
     similarity = source.documents[test] @ source.classes[source.graph.keys.indices(classes)].T
     rows = np.exp(similarity - similarity.max(axis=1, keepdims=True))
     truth = tuple(source.truth[test].tolist())
