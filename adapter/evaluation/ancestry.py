@@ -55,6 +55,10 @@ class Ancestry:
     """
 
     def __init__(self, space: TreeSpace, keys: Keys) -> None:
+        if not isinstance(space, TreeSpace):
+            raise SpaceError(
+                f"hierarchy: {type(space).__name__} given; give a tree: hierarchy=metric_space(graph, 'tree')"
+            )
         try:
             point = np.arange(len(keys)) if keys == space.points else space.points.indices(keys)
         except UnknownLabelError as error:

@@ -84,7 +84,7 @@ class PairedBootstrap:
         level : float
             Share of draws between the ends, such as 0.95: its percentiles.
         """
-        if not 0 < level < 1:
+        if not isinstance(level, float) or not 0 < level < 1:
             raise InputError(f"level: {level!r} given; a share between 0 and 1, such as 0.95")
         rng = np.random.default_rng([self._seed, 1])
         sums, counts = self._sums[:, :-1] @ contrasts.T, self._sums[:, -1]

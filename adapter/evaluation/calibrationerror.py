@@ -16,6 +16,7 @@ from ontology.errors import InputError
 __all__ = ["BINS", "BinScheme", "Reliability", "WidthBins", "check_bins", "expected_calibration_error"]
 
 BINS = 15
+_MOST_BINS = 10**6
 """Bins where nothing else is asked for."""
 
 BinScheme = Literal["width", "mass"]
@@ -82,7 +83,10 @@ class Reliability:
         >>> found.counts, round(found.ece, 4)
         ((0, 4), 0.0375)
         """
-        sure, right = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=bool)
+        try:
+            sure, right = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=bool)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"confidence, correct: cannot be read as numbers and flags ({error})") from None
         if sure.ndim != 1 or sure.shape != right.shape:
             raise InputError(
                 f"confidence, correct: shapes {sure.shape} and {right.shape}; give one of each for a sample"
@@ -144,6 +148,8 @@ def check_bins(bins: int, scheme: str = "width") -> None:
     """Raise `InputError` unless bins can be made."""
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise InputError(f"bins: {bins!r} given; a positive whole number, 15 by default")
+    if bins > _MOST_BINS:
+        raise InputError(f"bins: {bins} given, at most {_MOST_BINS}; more bins than samples show nothing")
     if scheme not in ("width", "mass"):
         raise InputError(f"scheme: {scheme!r} given; choose 'width' or 'mass'")
 

@@ -29,6 +29,7 @@ __all__ = ["evaluate"]
 
 _TRIAL_ROWS = 4000
 _TRIAL_VALUES = 1 << 23
+_MOST_RESAMPLES = 10**6
 _ENOUGH = 100  # samples of which chance is told from skill
 
 
@@ -112,9 +113,11 @@ def evaluate(
     >>> result["loki"].all.mean_squared_distance, result["argmax"].all.mean_squared_distance
     (0.0, 0.5)
     """
-    for name, number in (("top_k", top_k), ("resamples", resamples)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise InputError(f"{name}: {number!r} given; a whole number from 1 on")
+    for name, number, least in (("top_k", top_k, 1), ("resamples", resamples, 1), ("seed", seed, 0)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise InputError(f"{name}: {number!r} given; a whole number from {least} on")
+    if resamples > _MOST_RESAMPLES:
+        raise InputError(f"resamples: {resamples} given, at most {_MOST_RESAMPLES}; 1000 are enough for most")
     adapter, space = resolved(source.pinned() if isinstance(source, Adapter) else source, observed, space)
     listed = listed_keys("truth", truth)
     rows, n_rows = opened(adapter, P)

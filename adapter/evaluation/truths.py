@@ -51,6 +51,9 @@ def resolved(
     source: Adapter | MetricSpace, observed: Iterable[str] | None, space: MetricSpace | None
 ) -> tuple[Adapter, MetricSpace]:
     """Return the adapter of what was given, and the space between all of its labels."""
+    for name, given in (("source", source), ("space", space)):
+        if given is not None and not isinstance(given, Adapter | MetricSpace):
+            raise InputError(f"{name}: {type(given).__name__} given; give what metric_space(graph) returns")
     if isinstance(source, MetricSpace):
         if observed is None or space is not None:
             raise InputError("a space is evaluated with observed=[...] and without space=")
@@ -79,6 +82,8 @@ def listed_keys(name: str, keys: Iterable[Any]) -> list[str]:
     """Return keys as a list of text; `name` is what messages call them."""
     if isinstance(keys, str):
         raise InputError(f"{name}: {keys!r} is one text; give one key for each sample")
+    if not isinstance(keys, Iterable):
+        raise InputError(f"{name}: {keys!r} given; give the key of each sample's label")
     listed = list(keys)
     for i, key in enumerate(listed):
         if not isinstance(key, str):
