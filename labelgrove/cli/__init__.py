@@ -107,12 +107,13 @@ class LazyGroup(click.Group):
 
 
 def _fail(error: GroveError) -> NoReturn:
+    from labelgrove.cli.common import say
     from ontology.settings import masked
 
     report = getattr(error, "report", None)
     if report is not None:
-        click.echo(report.render(), err=True)
-    click.echo(f"error: {masked(str(error))}", err=True)
+        say(report.render(), err=True)
+    say(f"error: {masked(str(error))}", err=True)
     raise SystemExit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
 
 

@@ -7,6 +7,7 @@ import errno
 import functools
 import io
 import json
+import re
 import shlex
 import sys
 import time
@@ -29,6 +30,7 @@ __all__ = [
     "json_option",
     "note",
     "read_keys",
+    "say",
     "table",
     "typed",
     "when",
@@ -38,6 +40,9 @@ __all__ = [
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_COMMANDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but tab and line end, and what turns the direction of a line."""
 
 _NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
@@ -65,17 +70,24 @@ def _bring_results_back(workspace: Workspace) -> None:
     bring_back(workspace)
 
 
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print text: as it is for a program, with what would command a terminal escaped on one."""
+    if (sys.stderr if err else sys.stdout).isatty():
+        text = _COMMANDING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    click.echo(text, err=err, nl=nl, color=True)  # else click drops codes from what a program reads
+
+
 def emit(document: Any, as_json: bool, text: str | Callable[[], str]) -> None:
     """Print `document` as JSON, or `text` for people."""
     if as_json:
-        click.echo(json.dumps(document, ensure_ascii=False, indent=2, default=str))
+        say(json.dumps(document, ensure_ascii=False, indent=2, default=str))
     else:
-        click.echo(text() if callable(text) else text)
+        say(text() if callable(text) else text)
 
 
 def note(message: str) -> None:
     """Print a line for people on stderr."""
-    click.echo(message, err=True)
+    say(message, err=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, limit: int = 60) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import as_csv, emit, json_option, note, table, with_workspace
+from labelgrove.cli.common import as_csv, emit, json_option, note, say, table, with_workspace
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
@@ -52,7 +52,7 @@ def cypher(
         bound["version"] = _current(workspace, ontology)
     rows = workspace.graph.run_user(statement, bound, timeout_s=timeout_s, max_rows=max_rows)
     if as_csv_:
-        click.echo(as_csv(rows.columns, rows.rows))
+        say(as_csv(rows.columns, rows.rows))
     else:
         document = {"columns": rows.columns, "rows": rows.rows, "truncated": rows.truncated}
         emit(document, as_json, lambda: table(rows.columns, rows.rows))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, table, write_file
+from labelgrove.cli.common import Progress, emit, json_option, note, say, table, write_file
 from labelgrove.cli.spaces import KEYS, StoredSpace, with_space
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
     if as_json:
         emit(document, as_json, summary)
     elif "rows" in document:
-        click.echo(
-            table(("", *column_keys), [(k, *r) for k, r in zip(row_keys, matrix.tolist(), strict=True)])
-        )
+        say(table(("", *column_keys), [(k, *r) for k, r in zip(row_keys, matrix.tolist(), strict=True)]))
 
 
 def _file(out: Path, dtype: np.dtype[Any], shape: tuple[int, int]) -> NDArray[Any]:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, table, when, with_workspace, write_file
+from labelgrove.cli.common import (
+    Progress,
+    emit,
+    json_option,
+    note,
+    say,
+    table,
+    when,
+    with_workspace,
+    write_file,
+)
 from labelgrove.cli.following import check_waitable, follow, result_of
 from labelgrove.cli.refreshing import check_refreshed, refresh_stale, refresh_table
 
@@ -256,7 +266,7 @@ def export(workspace: Workspace, name: str, out: Path | None, format_: str) -> N
 
     text = export_ontology(workspace, name, format=format_)
     if out is None:
-        click.echo(text, nl=False)
+        say(text, nl=False)
     else:
         write_file(out, text.encode(), name)
 
