@@ -84,6 +84,8 @@ def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
     found["settings"] = as_texts(_settings(found))
     if found["environment"] is None:
         found["environment"] = _environment(experiment)
+    elif not _is_environment(found["environment"]):
+        raise found.wrong("environment", "leave it out: it is filled in")
     del found["quick"]
     return found
 
@@ -92,6 +94,13 @@ def _is_file(entry: Any) -> bool:
     if not (isinstance(entry, dict) and is_digest(entry.get("sha256"))):
         return False
     return isinstance(entry.get("ending"), str) and _ENDING.fullmatch(entry["ending"]) is not None
+
+
+def _is_environment(given: Any) -> bool:
+    """Whether this is what `_environment` fills in, here or on another node."""
+    return isinstance(given, dict) and all(
+        isinstance(v, str) and v.isascii() for v in (*given, *given.values())
+    )
 
 
 def _settings(parameters: Mapping[str, Any]) -> Any:

@@ -303,8 +303,8 @@ class _Units:
             kept: dict[str, Any] = json.loads(path.read_bytes())
             if kept["parameters"] != json.loads(json.dumps(dict(unit))):
                 raise InputError(f"{path}: holds the unit {kept['parameters']}; delete it and run again")
-            kept["result"], kept["seconds"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            int(kept["result"]["checked_rows"]), float(kept["seconds"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(

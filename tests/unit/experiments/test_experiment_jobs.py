@@ -101,6 +101,8 @@ def test_an_estimate_says_how_many_units(workspace):
         ({"quick": "yes"}, "quick is 'yes'; give true or false"),
         ({"probs": 1}, "probs is 1; give the path or URL of a file"),
         ({"probs": "."}, "cannot be read"),
+        ({"environment": {"python": "\ud800"}}, "environment is .*leave it out"),
+        ({"environment": 5}, "environment is 5; leave it out"),
         ({"files": {"probs": "p.npy"}}, "name the files by their own parameters"),
         ({"files": {"probs": {"sha256": "ab" * 32, "ending": "/../x"}}}, "name the files by their own"),
     ],

@@ -163,7 +163,23 @@ def test_another_setting_never_takes_the_units_of_the_first(tmp_path):
     assert run(experiment, tmp_path, settings=settings).computed == 0
 
 
-@pytest.mark.parametrize("content", ["", "{}", '{"parameters": {"K": 3}, "result": {}, "seconds": 1}', "[1]"])
+UNIT = '{"parameters": {"K": 2, "seed": 1}, "result": %s, "seconds": %s}'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{}",
+        '{"parameters": {"K": 3}, "result": {}, "seconds": 1}',
+        "[1]",
+        "[" * 100_000,
+        UNIT % ("{}", 1),
+        UNIT % ('"text"', 1),
+        UNIT % ('{"checked_rows": 1}', '"long"'),
+    ],
+    ids=range(8),
+)
 def test_a_unit_file_of_somebody_else_is_refused_by_name(tmp_path, content):
     experiment = load("complete-graph")
     settings = experiment.settings(quick=True)
