@@ -228,7 +228,7 @@ class Bundle:
             names=check.names(points),
             is_allowed=is_allowed,
             observed=observed,
-            metric=check.text("metric"),
+            metric=check.metric(),
             labels=check.rule(),
             diameter=check.diameter(),
             ontology=check.text("ontology"),

@@ -24,6 +24,7 @@ UNIT = "edge-weight units"
 _COMMON = {"keys.blob", "keys.offsets", "keys.order", "observed.indices"}
 _OPTIONAL = {"names.blob", "names.offsets", "labels.allowed"}
 _REQUIRED = {"tree": {"tree.parent"}, "block": {"block.distances"}, "complete": set[str]()}
+_DIAMETERS = (1e-150, 1e150)  # whose squares are numbers
 _BLOCK_DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
 _HEX = re.compile(r"(?:[0-9a-f]{64})?")
 _WORDS = 8  # keys are rarely longer than 64 bytes
@@ -89,6 +90,13 @@ class BundleChecker:
             raise self._fault(f"metadata: labels is {rule!r}, expected 'all', 'leaves' or 'listed'")
         return rule
 
+    def metric(self) -> str:
+        """Return the distances it stands for; only a block can have those of another kind."""
+        metric = self.text("metric")
+        if self.kind != "block" and metric != self.kind:
+            raise self._fault(f"metadata: metric is {metric!r}, which no {self.kind} bundle has")
+        return metric
+
     def ontology_digest(self) -> str:
         """Return the digest of the version it was made from; empty for none."""
         digest = self.text("ontology_digest")
@@ -104,9 +112,10 @@ class BundleChecker:
             diameter = float(self.text("diameter"))
         except ValueError:
             diameter = math.nan
-        if not (math.isfinite(diameter) and diameter >= 0):
+        if diameter != 0 and not _DIAMETERS[0] <= diameter <= _DIAMETERS[1]:
             raise self._fault(
-                f"metadata: diameter is {self.text('diameter')!r}, expected a number of 0 or more"
+                f"metadata: diameter is {self.text('diameter')!r}, expected 0 or a number from "
+                f"{_DIAMETERS[0]:g} to {_DIAMETERS[1]:g}"
             )
         return diameter
 

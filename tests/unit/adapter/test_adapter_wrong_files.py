@@ -134,6 +134,19 @@ FILES = {
         "utf-8",
     ),
     "diameter no number": (with_content(diameter="far"), BundleError, "diameter is 'far'"),
+    "diameter that divides to nothing": (
+        with_content(diameter="1e-320"),
+        BundleError,
+        "from 1e-150 to 1e.150",
+    ),
+    "diameter without end": (with_content(diameter="1e300"), BundleError, "from 1e-150 to 1e.150"),
+    "diameter not a number": (with_content(diameter="nan"), BundleError, "diameter is .nan."),
+    "metric unknown": (
+        with_content(metric="crow"),
+        BundleError,
+        "metric is .crow., which no tree bundle has",
+    ),
+    "metric of another kind": (with_content(metric="complete"), BundleError, "which no tree bundle has"),
 }
 
 
