@@ -13,7 +13,7 @@ from adapter.evaluation import RULES, evaluate
 from adapter.pairdistances import pair_distances
 from labelgrove.quickstart.predicted import Predicted
 from ontology.errors import GroveError, first_few
-from ontology.geometry import TIE_RELATIVE, CompleteSpace, MetricSpace, make_scorer
+from ontology.geometry import TIE_RELATIVE, CompleteSpace, MetricSpace, check_weights, make_scorer
 
 __all__ = [
     "ArgmaxIdentityError",
@@ -114,9 +114,12 @@ def squared_errors(
 def tempered(probabilities: NDArray[Any], temperature: float) -> NDArray[np.float64]:
     """Return the probabilities of the same logits under another temperature, in float64 whatever is given.
 
+    Rows that are no weights raise `WeightError`.
+
     >>> tempered(np.array([[0.8, 0.2]]), 0.5).round(3).tolist()
     [[0.941, 0.059]]
     """
+    check_weights(probabilities, probabilities.shape[1])
     with np.errstate(divide="ignore"):
         logits = np.log(probabilities, dtype=np.float64) / temperature
     logits -= logits.max(axis=1, keepdims=True)

@@ -15,6 +15,7 @@ from labelgrove.experiments.measuring import (
     tempered,
 )
 from labelgrove.quickstart.predicted import Predicted
+from ontology.errors import WeightError
 from ontology.geometry import make_scorer, metric_space
 from ontology.labelgraph import LabelGraph
 
@@ -67,6 +68,12 @@ def test_the_fitted_temperature_undoes_another():
     for distorted, wanted in ((0.5, 2.0), (2.0, 0.5), (1.0, 1.0)):
         made = Predicted(("a", "b", "c"), tempered(honest, distorted), truth, truth)
         assert fitted_temperature(made) == pytest.approx(wanted, rel=0.1)
+
+
+@pytest.mark.parametrize("wrong", [-0.5, np.nan, np.inf, 0.0])
+def test_rows_that_have_no_temperature_are_refused_as_they_were_given(wrong):
+    with pytest.raises(WeightError, match="row"):
+        tempered(np.array([[0.5, 0.5], [wrong, 0.0]]), 0.5)
 
 
 def test_argmax_is_verified_on_every_row(monkeypatch):
