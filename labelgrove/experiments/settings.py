@@ -13,7 +13,7 @@ __all__ = ["as_texts", "changed"]
 
 S = TypeVar("S")
 
-_MAY_BE_ZERO = ("seeds", "large_seeds", "n_test", "n_labels", "held_out", "theta")
+_MAY_BE_ZERO = ("seeds", "large_seeds", "n_test", "n_labels", "theta")
 """Other numbers are above zero: sizes, counts, strengths and temperatures."""
 
 
@@ -61,10 +61,12 @@ def changed(settings: S, changes: Sequence[str]) -> S:
 
 def _check(change: str, name: str, values: Sequence[Any]) -> None:
     for value in values:
-        above = isinstance(value, str) or value > 0 or (value == 0 and name in _MAY_BE_ZERO)
-        if not above or value == math.inf:
-            rule = "from 0 on" if name in _MAY_BE_ZERO else "above 0"
-            raise InputError(f"--set {change!r}: {value!r} given; give finite numbers {rule}")
+        most = 1 if name == "held_out" else math.inf
+        if isinstance(value, str) or 0 < value < most or (value == 0 and name in _MAY_BE_ZERO):
+            continue
+        rule = "from 0 on" if name in _MAY_BE_ZERO else "above 0"
+        below = " and below 1" if most == 1 else ""
+        raise InputError(f"--set {change!r}: {value!r} given; give finite numbers {rule}{below}")
     repeated = [value for i, value in enumerate(values) if value in values[:i]]
     if repeated:
         raise InputError(
