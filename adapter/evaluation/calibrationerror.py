@@ -16,8 +16,9 @@ from ontology.errors import InputError
 __all__ = ["BINS", "BinScheme", "Reliability", "WidthBins", "check_bins", "expected_calibration_error"]
 
 BINS = 15
-_MOST_BINS = 10**6
 """Bins where nothing else is asked for."""
+
+_MOST_BINS = 10**6
 
 BinScheme = Literal["width", "mass"]
 """Bins of equal width over 0..1, or of (nearly) equal numbers of samples."""
