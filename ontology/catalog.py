@@ -226,7 +226,7 @@ class Catalog:
             return fitting[0]
         if digest is not None and found:
             known = ", ".join(v.digest[:12] for v in found)
-            raise NotFoundError(f"ontology {name!r} has no version {digest!r}; it has {known}; name one")
+            raise NotFoundError(f"{name!r} has no version {digest!r}; it has {known}; name one, or ingest it")
         if found:
             raise NotFoundError(f"ontology {name!r} is not whole yet; wait for its ingest, or repeat it")
         names = ", ".join(self.names()) or "none yet"
