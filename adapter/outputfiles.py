@@ -38,6 +38,8 @@ FORMATS = (".npy", ".npz", ".safetensors", ".parquet", ".csv")
 _LONGEST_LINE = 1 << 24
 """Characters of a line of a .csv file; what is longer is no table, and is not read to its end."""
 
+_GIVE_BACK: int | None = getattr(mmap, "MADV_DONTNEED", None)  # not where there is no madvise
+
 
 class OutputFile:
     """A file with a row of numbers for each sample, read from front to back as often as asked.
@@ -83,6 +85,7 @@ class OutputFile:
         self.columns: tuple[str, ...] | None = None
         self.n_rows: int | None = None
         self._array: NDArray[Any] | None = None
+        self._mapped: mmap.mmap | None = None
         ending = self.path.suffix
         if ending not in FORMATS:
             raise InputError(f"{self.path}: ends in {ending!r}; outputs are read from {', '.join(FORMATS)}")
@@ -91,6 +94,7 @@ class OutputFile:
         self._refuse_what_is_no_file()
         if ending == ".npy":
             self._array = load_npy(self.path, mmap_mode="r")
+            self._mapped = self._array.base if isinstance(self._array.base, mmap.mmap) else None
             shape, dtype = self._array.shape, self._array.dtype
         elif ending == ".safetensors":
             self._array = self._mapped_safetensors(array)
@@ -111,6 +115,8 @@ class OutputFile:
     def blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
         """Yield all rows, at most `n_rows` at a time, as arrays of shape (m, n_columns).
 
+        Of a mapped file no more than a block is in memory at a time.
+
         Raises
         ------
         InputError
@@ -119,6 +125,8 @@ class OutputFile:
         if self._array is not None:
             for start in range(0, len(self._array), n_rows):
                 yield self._array[start : start + n_rows]
+                if self._mapped is not None and _GIVE_BACK is not None:
+                    self._mapped.madvise(_GIVE_BACK)  # else memory holds all that was read
         elif self.path.suffix == ".npz":
             yield from self._npz_blocks(n_rows)
         elif self.path.suffix == ".parquet":
@@ -150,6 +158,7 @@ class OutputFile:
                 if os.fstat(file.fileno()).st_size == 0:
                     raise InputError(f"{self.path}: an empty file; give one array of two axes")
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._mapped = data
             arrays, _ = read_safetensors(data, name=str(self.path))
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read ({error}); give a file you may read") from error

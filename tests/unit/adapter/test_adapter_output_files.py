@@ -1,8 +1,10 @@
 """Files of outputs: every format gives the same rows in blocks, and every damaged file is refused."""
 
+import json
 import os
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -165,3 +167,22 @@ def test_rows_of_a_table_are_counted_over_all_blocks(tmp_path):
     file = OutputFile(_table(a=[1.0, 2.0, 3.0], b=[1.0, 2.0, None])(tmp_path))
     with pytest.raises(InputError, match="row 2, column 'b' is empty"):
         list(file.blocks(1))
+
+
+@pytest.mark.parametrize("ending", [".npy", ".safetensors"])
+def test_of_a_mapped_file_a_block_is_in_memory_at_a_time(ending, tmp_path):
+    shape = 1 << 14, 1 << 12  # 256 MiB of float32, none of which is on disk
+    path = tmp_path / f"p{ending}"
+    if ending == ".npy":
+        np.lib.format.open_memmap(path, "w+", np.float32, shape).flush()
+    else:
+        n = 4 * shape[0] * shape[1]
+        head = json.dumps({"p": {"dtype": "F32", "shape": shape, "data_offsets": [0, n]}}).encode()
+        path.write_bytes(len(head).to_bytes(8, "little") + head)
+        os.truncate(path, 8 + len(head) + n)
+    resident = psutil.Process().memory_info
+    file, before, most = OutputFile(path), resident().rss, 0
+    for block in file.blocks(1 << 10):
+        assert not block.any()
+        most = max(most, resident().rss - before)
+    assert 16 << 20 <= most < 48 << 20  # a block has 16 MiB
