@@ -26,7 +26,7 @@ from ontology.errors import InputError
 from ontology.geometry import TIE_RELATIVE, MetricSpace, frechet_mean, frechet_variance
 from ontology.geometry.ties import tied
 
-__all__ = ["Baselines", "constant_label"]
+__all__ = ["Baselines", "constant_label", "least_loss"]
 
 _SOURCES_AT_ONCE = 256
 _CRM_ENTRIES = 1 << 28
@@ -55,6 +55,7 @@ class Baselines:
         at[at == bundle.n_labels] = 0
         self.label = np.where(bundle.allowed[at] == bundle.observed, at, -1)
         self._canonical = np.argsort(bundle.observed)
+        self._place = np.argsort(self._canonical)
         self._by_label = np.argsort(self.label[self._canonical], kind="stable")
         self._sorted_labels = self.label[self._canonical][self._by_label]
         self._n_inside = n_inside = int(np.count_nonzero(self.label >= 0))
@@ -86,7 +87,7 @@ class Baselines:
 
         ``"argmax"`` gives one, shape (m, 1); the rules that score give `k`, or as many as there are.
         """
-        chosen = {"argmax": self._canonical[_least_loss(weights[:, self._canonical])][:, None]}
+        chosen = {"argmax": self._canonical[least_loss(weights[:, self._canonical])][:, None]}
         top = min(k, self._n_inside)
         for rule, adapter in self._adapters.items():
             labels = adapter.score(weights, top, candidates="observed").index
@@ -94,17 +95,21 @@ class Baselines:
         return chosen
 
     def argmax_within(
-        self, weights: NDArray[np.float64], labels: NDArray[np.int64], k: int
+        self,
+        weights: NDArray[np.float64],
+        argmax: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        k: int,
     ) -> NDArray[np.bool_]:
         """Return whether each allowed label is an observed one among the `k` of largest weight.
 
-        The answer of argmax is the first; other weights within the tie rule stand in canonical order.
+        The column `argmax` is the first; other weights within the tie rule stand in canonical order.
         """
         ordered = weights[:, self._canonical]
         by_label = self.label[self._canonical]
         at = np.minimum(np.searchsorted(self._sorted_labels, labels), len(by_label) - 1)
         place = self._by_label[at]
-        rows, first = np.arange(len(labels)), _least_loss(ordered)
+        rows, first = np.arange(len(labels)), self._place[argmax]
         own = ordered[rows, place][:, None]
         ahead = ordered > own * (1 + TIE_RELATIVE)
         tied = (ordered >= own * (1 - TIE_RELATIVE)) & ~ahead
@@ -115,8 +120,12 @@ class Baselines:
         return within
 
 
-def _least_loss(weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the first column of each row with the least expected 0-1 loss, by the tie rule."""
+def least_loss(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the first column of each row with the least expected 0-1 loss, by the tie rule.
+
+    >>> least_loss(np.array([[0.2, 0.4, 0.4], [0.5, 0.3, 0.2]])).tolist()
+    [1, 0]
+    """
     loss = weights.sum(axis=1, keepdims=True) - weights
     least = loss <= loss.min(axis=1, keepdims=True) * (1 + TIE_RELATIVE)
     return np.asarray(least.argmax(axis=1))

@@ -247,7 +247,7 @@ class _Run:
             labels = self.baselines.label[chosen]
             within = None if rule == "nearest_observed" else (labels == truths[:, None]).any(axis=1)
             if rule == "argmax":
-                within = self.baselines.argmax_within(weights, truths, self._k)
+                within = self.baselines.argmax_within(weights, chosen[:, 0], truths, self._k)
             best = chosen[:, 0]
             distance = to_observed[np.arange(len(best)), best].astype(np.float64)
             found[rule] = self._in_tree(

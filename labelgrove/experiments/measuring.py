@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from adapter.calibration import fit_temperature
 from adapter.evaluation import RULES, evaluate
+from adapter.evaluation.baselines import least_loss
 from adapter.pairdistances import pair_distances
 from labelgrove.quickstart.predicted import Predicted
 from ontology.errors import GroveError, first_few
-from ontology.geometry import TIE_RELATIVE, CompleteSpace, MetricSpace, check_weights, make_scorer
+from ontology.geometry import CompleteSpace, MetricSpace, check_weights, make_scorer
 
 __all__ = [
     "ArgmaxIdentityError",
@@ -141,9 +142,7 @@ def argmax_columns(order: NDArray[np.int64], probabilities: NDArray[Any]) -> NDA
     out = np.empty(len(probabilities), dtype=np.int64)
     for start in range(0, len(probabilities), _ROWS):
         rows = np.asarray(probabilities[start : start + _ROWS], dtype=np.float64)[:, arranged]
-        loss = rows.sum(axis=1, keepdims=True) - rows
-        tied = loss <= loss.min(axis=1, keepdims=True) * (1 + TIE_RELATIVE)
-        out[start : start + _ROWS] = arranged[tied.argmax(axis=1)]
+        out[start : start + _ROWS] = arranged[least_loss(rows)]
     return out
 
 
