@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from adapter.plainfile import read_plain, write_whole
+from adapter.plainfile import read_plain
 from ontology.errors import BindingError, NotFoundError, ServiceError
+from ontology.wholefile import write_whole
 
 __all__ = ["BINDING_FORMAT", "Binding", "By"]
 

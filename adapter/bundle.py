@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapter.bundlechecks import FORMAT, UNIT, BundleChecker
-from adapter.plainfile import open_plain, write_whole
+from adapter.plainfile import open_plain
 from ontology.errors import (
     ArtifactError,
     BundleError,
@@ -35,6 +35,7 @@ from ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace
 from ontology.keys import Keys, Texts
 from ontology.labelgraph import LabelGraph
 from ontology.safetensors_file import read_safetensors, safetensors_chunks
+from ontology.wholefile import write_whole
 
 __all__ = ["Bundle", "build_bundle"]
 

@@ -1,4 +1,4 @@
-"""Files that somebody else named: read only where they are plain, written whole or not at all."""
+"""Files that somebody else named: read only where they are plain files, text only as far as it is text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import os
 import stat
 from typing import BinaryIO
 
-from ontology.wholefile import write_whole
-
-__all__ = ["decoded", "open_plain", "read_plain", "write_whole"]
+__all__ = ["decoded", "open_plain", "read_plain"]
 
 _BLOCK = 1 << 20
 

@@ -16,8 +16,9 @@ from typing import Any
 
 from adapter.bundle import Bundle
 from adapter.outputs import OutputKind
-from adapter.plainfile import read_plain, write_whole
+from adapter.plainfile import read_plain
 from ontology.errors import ArtifactError, BundleError, NotFoundError, ServiceError
+from ontology.wholefile import write_whole
 
 __all__ = ["BUNDLE_FILE", "CONFIG_FILE", "PRETRAINED_FORMAT", "Config", "read_folder", "write_folder"]
 

@@ -14,7 +14,8 @@ import os
 import time
 from pathlib import Path
 
-from adapter.plainfile import open_plain, write_whole
+from adapter.plainfile import open_plain
+from ontology.wholefile import write_whole
 
 __all__ = ["Stamps", "mark_used", "settle"]
 

@@ -162,8 +162,8 @@ def existing_folder(folder: Path) -> Path:
 
 def write_file(path: Path, data: bytes, what: str) -> None:
     """Write the file that an option names, as a whole or not at all, and say so on stderr."""
-    from adapter.plainfile import write_whole
     from ontology.errors import InputError
+    from ontology.wholefile import write_whole
 
     try:
         if path.exists() and not path.is_file():  # a device or a pipe takes bytes and keeps its place

@@ -24,13 +24,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adapter.plainfile import write_whole
 from labelgrove.experiments.experiment import Experiment, Record
 from labelgrove.experiments.settings import as_texts
 from labelgrove.report.experiment import experiment_report
 from labelgrove.report.files import as_bytes
 from ontology.errors import GroveError, InputError, MissingExtraError
 from ontology.results import pack_document
+from ontology.wholefile import write_whole
 
 if TYPE_CHECKING:
     from labelgrove.experiments.sources.files import Files

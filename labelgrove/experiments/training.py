@@ -20,10 +20,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.plainfile import write_whole
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.quickstart.predicted import Predicted
 from ontology.errors import InputError, MissingExtraError
+from ontology.wholefile import write_whole
 
 __all__ = ["MODELS", "Model", "Trained", "fit_predict", "make_model", "observe", "train_files"]
 
