@@ -82,15 +82,21 @@ class Baselines:
         """Whether a rule has an observed label to choose; all but two always do."""
         return rule not in ("observed_only", "crm") or rule in self._adapters
 
-    def columns(self, weights: NDArray[np.float64], k: int = 1) -> dict[str, NDArray[np.int64]]:
+    def columns(
+        self, weights: NDArray[np.float64], ranking: NDArray[np.int64]
+    ) -> dict[str, NDArray[np.int64]]:
         """Return the columns that each rule chooses for each row of weights, best first.
 
-        ``"argmax"`` gives one, shape (m, 1); the rules that score give `k`, or as many as there are.
+        ``"argmax"`` gives one, shape (m, 1); the rules that score give k, or as many as there are. `ranking`
+        holds the k best allowed labels of each row, shape (m, k).
         """
         chosen = {"argmax": self._canonical[least_loss(weights[:, self._canonical])][:, None]}
-        top = min(k, self._n_inside)
+        top = min(ranking.shape[1], self._n_inside)
         for rule, adapter in self._adapters.items():
-            labels = adapter.score(weights, top, candidates="observed").index
+            if rule == "observed_only" and self._n_inside == adapter.n_labels:  # no label beside the observed
+                labels = ranking
+            else:
+                labels = adapter.score(weights, top, candidates="observed").index
             chosen[rule] = self._canonical[self._by_label[np.searchsorted(self._sorted_labels, labels)]]
         return chosen
 

@@ -241,7 +241,7 @@ class _Run:
         }
         distinct, at = np.unique(truths, return_inverse=True)
         to_observed = self._adapter.distances(distinct)[at]
-        columns = self.baselines.columns(weights, self._k)
+        columns = self.baselines.columns(weights, ranking)
         columns["nearest_observed"] = to_observed.argmin(axis=1)[:, None]
         for rule, chosen in columns.items():
             labels = self.baselines.label[chosen]

@@ -45,7 +45,7 @@ class GraphScorer:
         columns of the weights.
     compiled : bool, optional
         Whether to search with numba. By default with numba where it is installed, once the process has
-        loaded it or this scorer has been asked for some 16,000 rows. Answers are the same.
+        loaded it or this scorer was asked for enough to make up for loading it. Answers are the same.
 
     Notes
     -----
@@ -63,7 +63,7 @@ class GraphScorer:
     def __init__(self, distances: NDArray[Any], *, compiled: bool | None = None) -> None:
         self._distances = distances
         self._dense = DenseScorer(distances)
-        self._compilation = Compilation("ontology.geometry.scoring.compiledrows", compiled)
+        self._compilation = Compilation("ontology.geometry.scoring.compiledrows", compiled, self.n_observed)
         self._n_rows = 0
 
     @property

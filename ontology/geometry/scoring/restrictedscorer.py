@@ -2,6 +2,10 @@
 
 `ontology.geometry.scoring.treesearch` explains the search. It returns finalists; they are decided here by the
 plain sum (see `ontology.geometry.ties`), so that answers equal those of every other scorer to the last bit.
+
+Columns without weight add nothing to a sum, and labels that differ in their distances to them alone tie: of a
+hundred thousand observed labels, tens of thousands may. Samples that together have weight in few columns are
+therefore scored as if no other label was observed, where that saves more than it takes to prepare.
 """
 
 from __future__ import annotations
@@ -35,6 +39,13 @@ from ontology.geometry.ties import FrechetResult, shaped_weights, tied
 __all__ = ["RestrictedTreeScorer"]
 
 _BATCH_ENTRIES = 1 << 20
+_FEW = 8  # one column in so many at most
+# entries for each point of the tree that take as long as preparing for other observed labels
+_ENTRIES_SEARCHED = 8
+_ENTRIES_SUMMED = 128
+
+_Found = tuple[Hanging, Finalists]
+"""Finalists, and what their groups are groups of."""
 
 
 class RestrictedTreeScorer:
@@ -49,15 +60,15 @@ class RestrictedTreeScorer:
         twice counts twice.
     compiled : bool, optional
         Whether to search with numba. By default with numba where it is installed, once the process has
-        loaded it or this scorer has been asked for some 16,000 rows: loading it takes longer than a few
-        batches. Answers are the same.
+        loaded it or this scorer was asked for enough to make up for loading it. Answers are the same.
 
     Notes
     -----
     Preparation is O(n_points + n_labels log n_labels) time; memory is 4 bytes for each label, 40 for each
     group of labels that hang on one vertex at one depth, and 300 for each vertex between observed labels. A
     sample visits a handful of vertices; where thousands of distances are too near for float64 to tell apart
-    it visits them all, and is still exact.
+    it visits them all, and is still exact. Of many observed labels, those without weight in a batch of
+    samples cost a comparison each.
 
     Examples
     --------
@@ -75,7 +86,8 @@ class RestrictedTreeScorer:
         if not len(self._points):
             raise InputError("observed: empty; name at least one observed label")
         self._observed = Observed.of(space.tree, space.tree.positions(self._points))
-        self._compilation = Compilation("ontology.geometry.scoring.compiledsearch", compiled)
+        self._compiled = compiled
+        self._compilation = Compilation("ontology.geometry.scoring.compiledsearch", compiled, self.n_observed)
 
     @property
     def n_observed(self) -> int:
@@ -109,7 +121,7 @@ class RestrictedTreeScorer:
         chosen = check_choice(top, candidates, self._space.n_labels)
         hanging = self._hanging if chosen is None else self._hang(chosen)
         batches = self._decided(given, hanging, top)
-        return gathered(len(given), top, ((of, _ranked(hanging, *found, top)) for of, found in batches))
+        return gathered(len(given), top, ((of, _ranked(*found, top)) for of, found in batches))
 
     def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
         """Return what takes the decisions of `score` on rows as they are; None where nothing is compiled yet.
@@ -134,8 +146,7 @@ class RestrictedTreeScorer:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
         given = shaped_weights(weights, self.n_observed)
         check_one_row(len(given))
-        hanging = self._hanging
-        ((_, (_, group, total)),) = self._decided(given, hanging, 1)
+        ((_, (hanging, (_, group, total))),) = self._decided(given, self._hanging, 1)
         among = group[tied(total)]
         return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])]).astype(np.int64)
 
@@ -153,16 +164,38 @@ class RestrictedTreeScorer:
         points = labels if allowed is None else allowed[labels]
         return Hanging.of(space.tree, self._observed.hull, space.tree.positions(points), labels)
 
-    def _decided(self, given: NDArray[Any], hanging: Hanging, top: int) -> Iterator[tuple[slice, Finalists]]:
+    def _decided(self, given: NDArray[Any], hanging: Hanging, top: int) -> Iterator[tuple[slice, _Found]]:
         """Yield the finalists of one batch after another."""
+        if given.size >= _ENTRIES_SEARCHED * self._space.n_points:
+            listed = self._listed(given)
+            if listed is not None:
+                scorer, among = self._narrowed(listed, hanging)
+                return scorer._decided(given[:, listed], among, top)
         step = max(1, _BATCH_ENTRIES // self.n_observed)
+        return in_halves(len(given), step, lambda of: self._found(given[of], of.start, hanging, top))
 
-        def find(of: slice) -> Finalists | None:
-            batch = self._batch(given[of], of.start)
-            pairs = batch.finalists(hanging, top)
-            return None if pairs is None else (*pairs, batch.sums(hanging, *pairs))
+    def _found(self, rows: NDArray[Any], first: int, hanging: Hanging, top: int) -> _Found | None:
+        """Return the finalists of a batch whose row 0 is number `first`; None: it is too large."""
+        batch = self._batch(rows, first)
+        pairs = batch.finalists(hanging, top)
+        if pairs is None:
+            return None
+        if len(pairs[0]) * self.n_observed >= _ENTRIES_SUMMED * self._space.n_points:
+            listed = self._listed(rows)
+            if listed is not None:
+                scorer, among = self._narrowed(listed, hanging)
+                return scorer._found(rows[:, listed], first, among, top)
+        return hanging, (*pairs, batch.sums(hanging, *pairs))
 
-        return in_halves(len(given), step, find)
+    def _listed(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
+        """Return the columns that have weight in some row, None where they are not few."""
+        listed = np.flatnonzero(rows.any(axis=0))
+        return listed if 0 < _FEW * len(listed) <= self.n_observed else None
+
+    def _narrowed(self, listed: NDArray[np.int64], hanging: Hanging) -> tuple[RestrictedTreeScorer, Hanging]:
+        """Return the scorer of some columns alone, and the labels of `hanging` as it has them."""
+        scorer = RestrictedTreeScorer(self._space, self._points[listed], compiled=self._compiled)
+        return scorer, scorer._hang(hanging.label.astype(np.int64))
 
     def _batch(self, given: NDArray[Any], first: int) -> Batch:
         compiled = self._compilation.module(len(given))
@@ -172,14 +205,9 @@ class RestrictedTreeScorer:
         return batch
 
 
-def _ranked(
-    hanging: Hanging,
-    sample: NDArray[np.int64],
-    group: NDArray[np.int64],
-    total: NDArray[np.float64],
-    top: int,
-) -> Ranked:
+def _ranked(hanging: Hanging, finalists: Finalists, top: int) -> Ranked:
     """Return what `ranked_groups` does; most samples have one finalist, with nothing to compare it with."""
+    sample, group, total = finalists
     first, label = hanging.first, hanging.label
     begin = np.searchsorted(sample, np.arange(sample[-1] + 2))
     count = np.diff(begin)

@@ -45,7 +45,6 @@ from ontology.geometry.ties import (
 __all__ = ["TreeScorer"]
 
 _BATCH_ENTRIES = 1 << 20
-_ROWS_OF_A_CALL = 50  # rows that take as long as a call without any, in numpy
 
 
 class TreeScorer:
@@ -85,7 +84,7 @@ class TreeScorer:
         self._observed = Observed.of(space.tree, space.tree.positions(self._points))
         self._label = space.tree.points(self._observed.skeleton.chain)
         self._search: Any = None
-        self._compilation = Compilation("ontology.geometry.scoring.treecompiled", compiled)
+        self._compilation = Compilation("ontology.geometry.scoring.treecompiled", compiled, self.n_observed)
 
     @property
     def n_observed(self) -> int:
@@ -188,7 +187,7 @@ class TreeScorer:
 
     def _searched(self, given: NDArray[Any], first: int) -> tuple[TreeBatch, Lowest]:
         """Return rows with their lowest vertices; `first` is the number of row 0."""
-        module = self._compilation.module(len(given) + _ROWS_OF_A_CALL)
+        module = self._compilation.module(len(given))
         if module is not None:
             if self._search is None:
                 self._search = module.CompiledTree(self._observed, self._nearest)

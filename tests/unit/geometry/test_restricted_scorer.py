@@ -28,6 +28,7 @@ from ontology.geometry.scoring import (
     treesearch,
 )
 from ontology.geometry.scoring.densescorer import RowsOnDemand
+from ontology.geometry.scoring.hanging import Hanging
 from ontology.geometry.scoring.hullscorer import HullScorer
 from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
 from ontology.geometry.scoring.treescorer import TreeScorer
@@ -152,6 +153,50 @@ def test_scorers_agree_to_the_last_bit(lengths: str, weights: str) -> None:
             assert_same(scorer.score(rows), dense.score(rows))
             assert_same(scorer.score(rows, top), dense.score(rows, top))
             assert scorer.tied(rows[0]).tolist() == dense.tied(rows[0]).tolist()
+
+
+@pytest.mark.parametrize("rule", ["_ENTRIES_SEARCHED", "_ENTRIES_SUMMED"])
+def test_samples_with_weight_in_few_columns_are_scored_by_those(
+    rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restrictedscorer, "_ENTRIES_SEARCHED", 1 << 40)
+    monkeypatch.setattr(restrictedscorer, rule, 0)
+    narrowed: list[int] = []
+    narrow = RestrictedTreeScorer._narrowed
+
+    def counted(
+        self: RestrictedTreeScorer, listed: NDArray[np.int64], hanging: Hanging
+    ) -> tuple[RestrictedTreeScorer, Hanging]:
+        narrowed.append(len(listed))
+        return narrow(self, listed, hanging)
+
+    monkeypatch.setattr(RestrictedTreeScorer, "_narrowed", counted)
+    rng = np.random.default_rng(SEED)
+    for lengths in LENGTHS:
+        for round_ in range(6):
+            space = random_tree(rng, 90, drawn_lengths(lengths, 90, rng), bool(round_ % 2), 70)
+            observed = rng.permutation(90)[:64]
+            rows = np.zeros((9, 64), dtype=np.float32 if round_ % 3 else np.float64)
+            listed = rng.permutation(64)[: rng.integers(1, 9)]
+            rows[:, listed] = rng.random((9, len(listed))) * (rng.random((9, len(listed))) < 0.7)
+            rows[np.arange(9), listed[rng.integers(0, len(listed), 9)]] += 0.5
+            candidates = np.unique(rng.permutation(space.n_labels)[:20])
+            dense = DenseScorer(space.distances(cols=observed))
+            for scorer in scorers(space, observed):
+                assert_same(scorer.score(rows), dense.score(rows))
+                assert_same(scorer.score(rows, 5), dense.score(rows, 5))
+                assert_same(scorer.score(rows, 3, candidates), dense.score(rows, 3, candidates))
+                assert scorer.tied(rows[0]).tolist() == dense.tied(rows[0]).tolist()
+                assert len(narrowed) == 4
+                assert max(narrowed) <= len(listed)
+                narrowed.clear()
+                scorer.score(np.ones((2, 64)))
+                assert not narrowed
+                rows[4, listed] = 0
+                with pytest.raises(WeightError, match=r"all zero \(rows 4\)"):
+                    scorer.score(rows)
+                rows[4, listed[0]] = 1
+                narrowed.clear()
 
 
 @pytest.mark.parametrize("length", [1e-75, 1e75])

@@ -275,6 +275,26 @@ assert many.index.tolist() == [0] * 20_000
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+def test_rows_of_very_many_columns_are_worth_it_sooner() -> None:
+    program = """
+import sys
+import numpy as np
+from ontology.geometry import TreeScorer, TreeSpace
+from ontology.keys import Keys
+n = 1 << 17  # one vertex more than a full binary tree has
+keys = Keys.from_strings(sorted(str(i) for i in range(n)))
+parent = (np.arange(n) - 1) // 2
+parent[0] = -1
+scorer = TreeScorer(TreeSpace.from_arrays(keys, parent), np.arange(n))
+rows = np.ones((65, n), dtype=np.float32)
+few, numpy_alone = scorer.score(rows, top=2), "numba" not in sys.modules
+many = scorer.score(rows, top=2)
+assert numpy_alone and "numba" in sys.modules
+assert few.index.tolist() == many.index.tolist() == [[0, 1]] * 65
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_without_numba_the_same_scorer_answers() -> None:
     program = """
 import sys
