@@ -65,7 +65,8 @@ class Experiment(ABC, Generic[S, D]):
     inputs : str
         What data it runs on by default.
     own_files : tuple of tuple of str
-        Which files of a user's own it takes instead: sets of options, any one of which will do.
+        Which files of a user's own it takes instead: sets of options, one of which is to be given, and
+        nothing beside it.
     command : str
         The command that repeats the source paper's own table with a user's files; empty where nothing is
         missing.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from labelgrove.experiments.claims.inputs import with_test_files
 from labelgrove.experiments.claims.rules import grouped, rule_findings, rule_panel, rule_table
 from labelgrove.experiments.experiment import Experiment, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
@@ -40,8 +41,8 @@ class ClassEmbeddings(Experiment[Settings, "Callable[[int], Labelled]"]):
     )
     source: ClassVar[str] = "PubMed, 9,419 classes, SimCSE class vectors, K = 100, 250, 500"
     inputs: ClassVar[str] = "WordNet glosses; 1,575 synsets by the vectors of their own words and gloss"
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
-        ("class-embeddings", "classes", "embeddings", "labels"),
+    own_files: ClassVar[tuple[tuple[str, ...], ...]] = with_test_files(
+        "class-embeddings", "classes", "embeddings", "labels"
     )
     command: ClassVar[str] = (
         "grove experiment class-embeddings --class-embeddings simcse-classes.npy --classes classes.txt \\\n"

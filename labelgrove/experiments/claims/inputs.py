@@ -11,10 +11,19 @@ from labelgrove.experiments.sources.glosses import Glosses, glosses
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.experiments.sources.zeroshot import ZeroShot, zero_shot
 
-__all__ = ["FEW_CLASSES", "OnLabelledGlosses", "OnZeroShotGlosses"]
+__all__ = ["FEW_CLASSES", "LABELLED_FILES", "OnLabelledGlosses", "OnZeroShotGlosses", "with_test_files"]
 
 FEW_CLASSES: Mapping[str, Any] = {"n_classes": 20, "n_test": 200, "n_dimensions": 40, "n_labels": 80}
 """The quick settings of every claim about zero-shot probabilities."""
+
+
+def with_test_files(*needed: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return some options, and the same with samples to test on beside those to train on."""
+    return needed, (*needed, "test-embeddings", "test-labels")
+
+
+LABELLED_FILES = with_test_files("hierarchy", "embeddings", "labels")
+"""What a user gives for samples of a hierarchy's labels."""
 
 
 class _GlossSettings(Protocol):
@@ -47,6 +56,7 @@ class OnZeroShotGlosses(Experiment[Z, "Glosses | Files"]):
     own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
         ("probs", "columns", "truth", "hierarchy"),
         ("probs", "columns", "truth", "class-embeddings", "classes"),
+        ("probs", "columns", "truth", "hierarchy", "class-embeddings", "classes"),
     )
 
     def units(self, settings: Z) -> Sequence[Record]:
@@ -68,7 +78,7 @@ class OnLabelledGlosses(Experiment[S, "Callable[[int], Labelled]"]):
     """A claim about models that are trained on samples of observed labels; the data are samples by seed."""
 
     inputs: ClassVar[str] = "WordNet glosses (TF-IDF on 300 singular vectors), tree of 2,268 synsets"
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (("hierarchy", "embeddings", "labels"),)
+    own_files: ClassVar[tuple[tuple[str, ...], ...]] = LABELLED_FILES
 
     def prepare(self, settings: S, files: Files | None) -> Callable[[int], Labelled]:
         """Read and embed the glosses, or open the user's files."""

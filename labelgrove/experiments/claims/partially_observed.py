@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from labelgrove.experiments.claims.inputs import LABELLED_FILES
 from labelgrove.experiments.claims.rules import grouped, rule_findings, rule_panel, rule_table
 from labelgrove.experiments.experiment import Experiment, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
@@ -57,7 +58,7 @@ class PartiallyObserved(Experiment[Settings, Data]):
     source: ClassVar[str] = "ImageNet with SimCLR features, one-vs-rest, WordNet tree; K from 10 to 1,000"
     inputs: ClassVar[str] = "WordNet glosses (TF-IDF on 300 singular vectors) of 1,575 synsets, tree of 2,268"
     own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
-        ("hierarchy", "embeddings", "labels"),
+        *LABELLED_FILES,
         ("hierarchy", "probs", "columns", "truth"),
     )
     command: ClassVar[str] = (

@@ -189,6 +189,8 @@ class RestrictedTreeScorer:
 
     def _listed(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
         """Return the columns that have weight in some row, None where they are not few."""
+        if _FEW * np.count_nonzero(rows[0]) > self.n_observed:  # most often so, and told by one row
+            return None
         listed = np.flatnonzero(rows.any(axis=0))
         return listed if 0 < _FEW * len(listed) <= self.n_observed else None
 

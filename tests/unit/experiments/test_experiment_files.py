@@ -1,6 +1,7 @@
 """Files of a user's own, in the shapes of CIFAR-100, ImageNet, PubMed and LSHTC, small."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -142,7 +143,7 @@ def test_experiments_that_train_take_features(samples, tmp_path, name):
     size = "n_start=4" if name == "active-error" else "sizes=6"
     changes = [size, "seeds=0,1"] + (["rounds=4,2"] if name == "active-error" else [])
     files = (
-        samples
+        replace(samples, hierarchy=None)
         if name == "class-embeddings"
         else Files(samples.hierarchy, embeddings=samples.embeddings, labels=samples.labels)
     )
@@ -273,6 +274,16 @@ def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
     ):  # fmt: skip
         with pytest.raises(error, match=said):
             call()
+    for name, other, said in (
+        ("zero-shot", {"classes": short}, "leave out --classes$"),
+        ("partially-observed", {"embeddings": short, "labels": short}, "leave out --embeddings, --labels$"),
+        ("partially-observed", {"test_embeddings": short, "test_labels": short}, "leave out --test-embed"),
+        ("class-embeddings", {}, "it takes --class-embeddings --classes --embeddings --labels or .*-labels$"),
+    ):
+        with pytest.raises(InputError, match=f"{name}: .* given; .*{said}"):
+            check_runnable(load(name), Files(**(given | other)))
+    with pytest.raises(InputError, match=r"leave out --hierarchy$"):
+        check_runnable(load("class-embeddings"), samples)
     with pytest.raises(InputError, match="digits-grid: --labels given; it takes no files of your own"):
         run(load("digits-grid"), tmp_path, files=Files(labels=short))
     with pytest.raises(InputError, match="zero-shot: --hierarchy given; it takes --probs --columns --truth"):
