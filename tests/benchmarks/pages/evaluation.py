@@ -10,9 +10,8 @@ ABOUT = """\
 `python -m tests.benchmarks.bench_evaluation`: `adapter.evaluate` on a `.npy` file of float32, all rules with
 intervals of 1,000 resamples and the verdict. *Memory* is the peak of the process, and what it held before:
 graph, bundle and truths. The file is mapped: the parts read last may be counted as well, never more than
-a block. Where all 325,056 labels are observed, a block has 12 rows, each lists 64 labels and CRM is left out.
-Rows of 325,056 positive probabilities take 0.04 to 0.5 seconds each: the more certain they are, the more of
-the best five tie with others, and each of those takes a sum over all columns."""
+a block. Where all 325,056 labels are observed, a block has 12 rows and CRM is left out. Rows without a zero
+take longer there: of the best five many tie with others, and each of those takes a sum over all columns."""
 
 
 def section(runs: list[Run]) -> Section:
