@@ -3,10 +3,11 @@
     python -m tests.benchmarks.bench_evaluation [--rows 500]
 
 Outputs are drawn and written to a `.npy` file of float32 first: a softmax of seeded noise over the observed
-labels, or 64 probabilities a row, the rest zero. Truths are any labels of the space. Each case is evaluated in a process of its own, all six rules with 1,000 resamples; the
-peak of memory is counted beyond what the process held before, bundle and truths among it, the file among
-neither. Before that, the first 200 rows are evaluated, and the mean squared distance of the Fréchet mean and
-of argmax compared with sums over distances that the space measures. Prints one JSON document.
+labels, or 64 probabilities a row, the rest zero. Truths are any labels of the space. Each case is evaluated
+in a process of its own, all six rules with 1,000 resamples; the peak of memory is counted beyond what the
+process held before, bundle and truths among it, the file among neither. Before that, the first 200 rows are
+evaluated, and the mean squared distance of the Fréchet mean and of argmax compared with sums over distances
+that the space measures. Prints one JSON document.
 """
 
 from __future__ import annotations
