@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from celery.exceptions import InvalidTaskError
 
+from workers import transport
 from workers.transport import TASK, _is_envelope
 
 BODY = json.dumps([["f" * 64], {}, {}])
@@ -59,3 +62,36 @@ def test_what_breaks_one_rule_is_none(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("entry", [None, 5, [], "x", {}])
 def test_what_is_no_object_of_parts_is_none(entry: Any) -> None:
     assert not _is_envelope(entry)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [[["f" * 64], {}], [["f" * 63], {}, {}], [["f" * 64, 1], {}, {}], [["f" * 64], {"x": 1}, {}]],
+    ids=["two parts", "no key", "two arguments", "named argument"],
+)
+def test_a_message_that_carries_no_key_alone_is_refused(
+    payload: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handled = handler(monkeypatch, lambda message, *_: message.headers["id"])
+    sound = SimpleNamespace(payload=[["f" * 64], {}, {}], headers={"id": "1", "eta": "never"})
+    assert handled(sound, None) == "1"
+    assert sound.headers["eta"] is None
+    with pytest.raises(InvalidTaskError, match="one key"):
+        handled(SimpleNamespace(payload=payload, headers={"id": "1"}), None)
+
+
+@pytest.mark.parametrize("raised", [KeyError("x"), TypeError("x"), RecursionError("x"), OverflowError("x")])
+def test_a_message_that_celery_does_not_understand_is_refused(
+    raised: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise raised
+
+    with pytest.raises(InvalidTaskError, match=TASK):
+        handler(monkeypatch, fail)(SimpleNamespace(payload=[["f" * 64], {}, {}], headers={}), None)
+
+
+def handler(monkeypatch: pytest.MonkeyPatch, celery: Any) -> Any:
+    """Return what handles a message, where `celery` stands for what Celery itself does with it."""
+    monkeypatch.setattr(transport, "default", lambda *_, **__: celery)
+    return transport.strategy(SimpleNamespace(name=TASK), None, None)
