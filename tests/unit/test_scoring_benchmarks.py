@@ -83,9 +83,12 @@ def test_a_small_evaluation_fills_its_page(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     graph = taxonomy_tree(900)
-    cases = {"few": (lambda: ("small", graph), 40, 30), "every": (lambda: ("small", graph), 5, None)}
+    cases = {
+        "few": (lambda: ("small", graph), 40, 30, False),
+        "every": (lambda: ("small", graph), 5, None, True),
+    }
     monkeypatch.setattr(bench_evaluation, "CASES", cases)
-    monkeypatch.setattr(bench_evaluation, "DRAWN_AT_ONCE", 100)  # more columns list few
+    monkeypatch.setattr(bench_evaluation, "DRAWN_AT_ONCE", 100)  # a few rows
     figures = {}
     for case in cases:
         bench_evaluation.measure(case, None)
