@@ -22,8 +22,11 @@ from ontology.ingest import register
 from ontology.labelgraph import LabelGraph
 from ontology.settings import Settings
 from ontology.workspace import Workspace
+from tests.conftest import ONE_PROCESS
 from workers import client
 from workers.states import State
+
+pytestmark = ONE_PROCESS  # what all share takes half a minute to make, and one of them needs a server
 
 COOKBOOK = Path(__file__).parents[2] / "docs" / "cypher.md"
 

@@ -21,6 +21,8 @@ from ontology.labelgraph import LabelGraph
 from ontology.settings import Settings
 from ontology.workspace import Workspace
 
+pytestmark = pytest.mark.xdist_group("quickstart")  # one run of it serves all
+
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory) -> Settings:

@@ -15,6 +15,8 @@ from labelgrove.experiments.running import run
 from labelgrove.experiments.settings import changed
 from ontology.errors import InputError, NotFoundError
 
+pytestmark = pytest.mark.xdist_group("experiments")  # one run of each serves all
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
