@@ -55,7 +55,6 @@ class Baselines:
         at[at == bundle.n_labels] = 0
         self.label = np.where(bundle.allowed[at] == bundle.observed, at, -1)
         self._canonical = np.argsort(bundle.observed)
-        self._place = np.argsort(self._canonical)
         self._by_label = np.argsort(self.label[self._canonical], kind="stable")
         self._sorted_labels = self.label[self._canonical][self._by_label]
         self._n_inside = n_inside = int(np.count_nonzero(self.label >= 0))
@@ -85,12 +84,12 @@ class Baselines:
     def columns(
         self, weights: NDArray[np.float64], ranking: NDArray[np.int64]
     ) -> dict[str, NDArray[np.int64]]:
-        """Return the columns that each rule chooses for each row of weights, best first.
+        """Return the columns that each rule which scores chooses for each row of weights, best first.
 
-        ``"argmax"`` gives one, shape (m, 1); the rules that score give k, or as many as there are. `ranking`
-        holds the k best allowed labels of each row, shape (m, k).
+        They are k, or as many as there are. `ranking` holds the k best allowed labels of each row, shape
+        (m, k).
         """
-        chosen = {"argmax": self._canonical[least_loss(weights[:, self._canonical])][:, None]}
+        chosen = {}
         top = min(ranking.shape[1], self._n_inside)
         for rule, adapter in self._adapters.items():
             if rule == "observed_only" and self._n_inside == adapter.n_labels:  # no label beside the observed
@@ -100,22 +99,19 @@ class Baselines:
             chosen[rule] = self._canonical[self._by_label[np.searchsorted(self._sorted_labels, labels)]]
         return chosen
 
-    def argmax_within(
-        self,
-        weights: NDArray[np.float64],
-        argmax: NDArray[np.int64],
-        labels: NDArray[np.int64],
-        k: int,
-    ) -> NDArray[np.bool_]:
-        """Return whether each allowed label is an observed one among the `k` of largest weight.
+    def argmax(
+        self, weights: NDArray[np.float64], labels: NDArray[np.int64], k: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the column of argmax in each row, and whether its label is among the `k` of largest weight.
 
-        The column `argmax` is the first; other weights within the tie rule stand in canonical order.
+        `labels` has an allowed label for each row. The column of argmax is the first of the k; other weights
+        within the tie rule stand in canonical order.
         """
         ordered = weights[:, self._canonical]
         by_label = self.label[self._canonical]
         at = np.minimum(np.searchsorted(self._sorted_labels, labels), len(by_label) - 1)
         place = self._by_label[at]
-        rows, first = np.arange(len(labels)), self._place[argmax]
+        rows, first = np.arange(len(labels)), least_loss(ordered)
         own = ordered[rows, place][:, None]
         ahead = ordered > own * (1 + TIE_RELATIVE)
         tied = (ordered >= own * (1 - TIE_RELATIVE)) & ~ahead
@@ -123,7 +119,7 @@ class Baselines:
         ahead[rows, first] = True
         within: NDArray[np.bool_] = (place == first) | (np.count_nonzero(ahead, axis=1) < k)
         within &= by_label[place] == labels
-        return within
+        return self._canonical[first], within
 
 
 def least_loss(weights: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -241,18 +241,16 @@ class _Run:
         }
         distinct, at = np.unique(truths, return_inverse=True)
         to_observed = self._adapter.distances(distinct)[at]
-        columns = self.baselines.columns(weights, ranking)
-        columns["nearest_observed"] = to_observed.argmin(axis=1)[:, None]
-        for rule, chosen in columns.items():
-            labels = self.baselines.label[chosen]
-            within = None if rule == "nearest_observed" else (labels == truths[:, None]).any(axis=1)
-            if rule == "argmax":
-                within = self.baselines.argmax_within(weights, chosen[:, 0], truths, self._k)
-            best = chosen[:, 0]
+        label = self.baselines.label
+        answers: dict[str, tuple[NDArray[np.int64], NDArray[np.bool_] | None]] = {
+            "argmax": self.baselines.argmax(weights, truths, self._k),
+            "nearest_observed": (to_observed.argmin(axis=1), None),
+        }
+        for rule, chosen in self.baselines.columns(weights, ranking).items():
+            answers[rule] = chosen[:, 0], (label[chosen] == truths[:, None]).any(axis=1)
+        for rule, (best, within) in answers.items():
             distance = to_observed[np.arange(len(best)), best].astype(np.float64)
-            found[rule] = self._in_tree(
-                truths, self._observed[best], distance, labels[:, 0] == truths, within
-            )
+            found[rule] = self._in_tree(truths, self._observed[best], distance, label[best] == truths, within)
         return found
 
     def _of_labels(

@@ -168,11 +168,10 @@ def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> Non
             raise MissingExtraError.of(package, "demo", f"the experiment {experiment.name!r}")
     if files is None or not files.given():
         return
-    said = files.said()
-    if said not in [set(taken) for taken in experiment.own_files]:
+    said, accepted = files.said(), [set(taken) for taken in experiment.own_files]
+    if said not in accepted:
         wanted = " or ".join(" ".join(f"--{n}" for n in taken) for taken in experiment.own_files)
-        enough = max((taken for taken in experiment.own_files if set(taken) <= said), key=len, default=None)
-        spare = said.difference(said if enough is None else enough)
+        spare = said - max((taken for taken in accepted if taken <= said), key=len, default=said)
         raise InputError(
             f"{experiment.name}: {', '.join(f'--{n}' for n in sorted(files.given()))} given; "
             + (f"it takes {wanted}" if wanted else "it takes no files of your own")

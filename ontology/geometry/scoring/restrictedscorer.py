@@ -119,8 +119,7 @@ class RestrictedTreeScorer:
         """
         given = shaped_weights(weights, self.n_observed)
         chosen = check_choice(top, candidates, self._space.n_labels)
-        hanging = self._hanging if chosen is None else self._hang(chosen)
-        batches = self._decided(given, hanging, top)
+        batches = self._decided(given, chosen, top)
         return gathered(len(given), top, ((of, _ranked(*found, top)) for of, found in batches))
 
     def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
@@ -146,7 +145,7 @@ class RestrictedTreeScorer:
         """Return all labels tied with the best one, ascending; `weights` is one row."""
         given = shaped_weights(weights, self.n_observed)
         check_one_row(len(given))
-        ((_, (hanging, (_, group, total))),) = self._decided(given, self._hanging, 1)
+        ((_, (hanging, (_, group, total))),) = self._decided(given, None, 1)
         among = group[tied(total)]
         return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])]).astype(np.int64)
 
@@ -164,13 +163,16 @@ class RestrictedTreeScorer:
         points = labels if allowed is None else allowed[labels]
         return Hanging.of(space.tree, self._observed.hull, space.tree.positions(points), labels)
 
-    def _decided(self, given: NDArray[Any], hanging: Hanging, top: int) -> Iterator[tuple[slice, _Found]]:
-        """Yield the finalists of one batch after another."""
+    def _decided(
+        self, given: NDArray[Any], labels: NDArray[np.int64] | None, top: int
+    ) -> Iterator[tuple[slice, _Found]]:
+        """Yield the finalists of one batch after another among `labels`; None: all."""
         if given.size >= _ENTRIES_SEARCHED * self._space.n_points:
-            listed = self._listed(given)
-            if listed is not None:
-                scorer, among = self._narrowed(listed, hanging)
-                return scorer._decided(given[:, listed], among, top)
+            narrowed = self._narrowed(given)
+            if narrowed is not None:
+                scorer, columns = narrowed
+                return scorer._decided(columns, labels, top)
+        hanging = self._hanging if labels is None else self._hang(labels)
         step = max(1, _BATCH_ENTRIES // self.n_observed)
         return in_halves(len(given), step, lambda of: self._found(given[of], of.start, hanging, top))
 
@@ -181,23 +183,21 @@ class RestrictedTreeScorer:
         if pairs is None:
             return None
         if len(pairs[0]) * self.n_observed >= _ENTRIES_SUMMED * self._space.n_points:
-            listed = self._listed(rows)
-            if listed is not None:
-                scorer, among = self._narrowed(listed, hanging)
-                return scorer._found(rows[:, listed], first, among, top)
+            narrowed = self._narrowed(rows)
+            if narrowed is not None:
+                scorer, columns = narrowed
+                return scorer._found(columns, first, scorer._hang(hanging.label.astype(np.int64)), top)
         return hanging, (*pairs, batch.sums(hanging, *pairs))
 
-    def _listed(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
-        """Return the columns that have weight in some row, None where they are not few."""
+    def _narrowed(self, rows: NDArray[Any]) -> tuple[RestrictedTreeScorer, NDArray[Any]] | None:
+        """Return the columns that have weight in some row, and their scorer; None where they are not few."""
         if _FEW * np.count_nonzero(rows[0]) > self.n_observed:  # most often so, and told by one row
             return None
         listed = np.flatnonzero(rows.any(axis=0))
-        return listed if 0 < _FEW * len(listed) <= self.n_observed else None
-
-    def _narrowed(self, listed: NDArray[np.int64], hanging: Hanging) -> tuple[RestrictedTreeScorer, Hanging]:
-        """Return the scorer of some columns alone, and the labels of `hanging` as it has them."""
+        if not 0 < _FEW * len(listed) <= self.n_observed:
+            return None
         scorer = RestrictedTreeScorer(self._space, self._points[listed], compiled=self._compiled)
-        return scorer, scorer._hang(hanging.label.astype(np.int64))
+        return scorer, rows[:, listed]
 
     def _batch(self, given: NDArray[Any], first: int) -> Batch:
         compiled = self._compilation.module(len(given))

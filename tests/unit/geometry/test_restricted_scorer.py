@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,6 @@ from ontology.geometry.scoring import (
     treesearch,
 )
 from ontology.geometry.scoring.densescorer import RowsOnDemand
-from ontology.geometry.scoring.hanging import Hanging
 from ontology.geometry.scoring.hullscorer import HullScorer
 from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
 from ontology.geometry.scoring.treescorer import TreeScorer
@@ -165,10 +165,12 @@ def test_samples_with_weight_in_few_columns_are_scored_by_those(
     narrow = RestrictedTreeScorer._narrowed
 
     def counted(
-        self: RestrictedTreeScorer, listed: NDArray[np.int64], hanging: Hanging
-    ) -> tuple[RestrictedTreeScorer, Hanging]:
-        narrowed.append(len(listed))
-        return narrow(self, listed, hanging)
+        self: RestrictedTreeScorer, rows: NDArray[Any]
+    ) -> tuple[RestrictedTreeScorer, NDArray[Any]] | None:
+        found = narrow(self, rows)
+        if found is not None:
+            narrowed.append(found[1].shape[1])
+        return found
 
     monkeypatch.setattr(RestrictedTreeScorer, "_narrowed", counted)
     rng = np.random.default_rng(SEED)
