@@ -34,7 +34,8 @@ def test_docstring_examples(name):
     assert result.failed == 0
 
 
-def test_the_readme_example_gives_what_it_says():
+def test_the_readme_example_gives_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # it saves an adapter
     text = (CHECKOUT / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.S)
     *body, last = code.strip().splitlines()
