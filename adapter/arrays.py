@@ -4,9 +4,9 @@ NumPy, CuPy, JAX, PyTorch and array-api-strict are told apart by array-api-compa
 and on the device of the probabilities given. Sums are taken in float64 where the library has it on that
 device. Where it has float32 alone (JAX as it starts), a label may be answered whose Fréchet variance exceeds
 the smallest by up to ``(n_observed + 16) * 2**-22`` of it, and never by more; the labels answered are those
-of `Adapter` wherever the runner-up is farther away, and wherever all sums are whole numbers below 2^24. That
-holds for depths and distances that float32 holds exactly, whole numbers above all; others are rounded to it
-first, and the answer is one for the rounded tree or matrix.
+of `Adapter` wherever the runner-up is farther away, and wherever all sums are whole numbers below 2^24. A
+matrix of distances that float32 does not hold is rounded to it first, and the answer is one for the rounded
+matrix.
 """
 
 from __future__ import annotations
@@ -17,14 +17,23 @@ from typing import Any
 import numpy as np
 
 from adapter.scorer import MAX_VALUES, Adapter
-from adapter.tables import Table, blocks, converted, decide, table_of
+from adapter.tables import (
+    Table,
+    blocks,
+    converted,
+    decide,
+    fair_limits,
+    fair_samples,
+    table_of,
+    weights_of,
+)
 from ontology.errors import InputError, MissingExtraError, WeightError
 
 __all__ = ["ArrayAdapter", "predict_rows"]
 
 _ROW_ENTRIES = 1 << 24
 _PAIR_ENTRIES = 1 << 22
-_LIMITS = {8: (1e-150, 1e150), 4: (1e-20, 1e20)}
+_SINGLE_DIGITS = 24
 
 
 class ArrayAdapter:
@@ -65,7 +74,7 @@ class ArrayAdapter:
         self.keys = adapter.keys
         self.observed = adapter.observed
         self._outputs, self._temperature = adapter.outputs, adapter.temperature
-        self._table = table_of(adapter)
+        self._adapter, self._table = adapter, table_of(adapter)
         self._moved: dict[tuple[str, str], Table] = {}
 
     def predict_indices(self, P: Any) -> Any:
@@ -85,7 +94,8 @@ class ArrayAdapter:
         Raises
         ------
         WeightError
-            For a wrong shape, and for rows with NaN, infinity, a negative probability or zeros alone.
+            For a wrong shape, and for rows with NaN, infinity, a negative probability, a log-probability
+            above 0 or zeros alone.
 
         Notes
         -----
@@ -120,10 +130,8 @@ class ArrayAdapter:
         return xp.matrix_transpose(-table.variance(xp, weights))
 
     def _weights(self, xp: Any, table: Table, rows: Any) -> Any:
-        rows = xp.astype(rows, _real(xp, rows))
-        if self._outputs != "probabilities":
-            rows = xp.exp((rows - xp.max(rows, axis=1, keepdims=True)) / self._temperature)
-            rows = rows / xp.sum(rows, axis=1, keepdims=True)
+        with np.errstate(over="ignore"):  # numbers too far below the largest become minus infinity
+            rows = weights_of(xp, xp.astype(rows, _real(xp, rows)), self._outputs, self._temperature)
         return xp.take(xp.matrix_transpose(rows), table.columns, axis=0)
 
     def _ready(self, P: Any) -> tuple[Any, Table, Any]:
@@ -150,7 +158,8 @@ class ArrayAdapter:
                     array, dtype = array.astype(np.int32), xp.int32
                 return xp.asarray(np.ascontiguousarray(array), dtype=dtype, device=device)
 
-            self._moved[known] = converted(self._table, moved)
+            table = self._table if real == xp.float64 else table_of(self._adapter, _SINGLE_DIGITS)
+            self._moved[known] = converted(table, moved)
         return xp, self._moved[known], P
 
 
@@ -192,20 +201,20 @@ def _totals(table: Table, xp: Any, weights: Any, sample: Any, candidate: Any) ->
 
 
 def _refuse_bad(xp: Any, weights: Any, first: int) -> None:
-    """Raise `WeightError` for samples that are no weights; `first` is the number of the first row."""
-    total = xp.sum(weights, axis=0)
-    smallest, largest = _LIMITS[xp.finfo(weights.dtype).bits // 8]
-    # NaN and infinity would show in the sum
-    fair = (total >= smallest) & (total <= largest) & xp.all(weights >= 0, axis=0)
+    """Raise `WeightError` for samples that are not weights; `first` is the number of the first row."""
+    with np.errstate(over="ignore", invalid="ignore"):  # as a sum that is not fair
+        fair = fair_samples(xp, weights)
     if bool(xp.all(fair)):
         return
+    smallest, largest = fair_limits(xp, weights)
     bad = xp.nonzero(~fair)[0]
     shown = ", ".join(str(first + int(bad[i])) for i in range(min(5, bad.shape[0])))
     more = ", ..." if bad.shape[0] > 5 else ""
     raise WeightError(
-        f"P: {bad.shape[0]} rows hold NaN, infinity or a negative value, or sum to less than {smallest:g} or "
-        f"more than {largest:g} (rows {shown}{more}); a row holds finite, non-negative numbers, at least one "
-        "of them positive; if these are logits, make the adapter with outputs='logits'"
+        f"P: {bad.shape[0]} rows hold NaN, infinity, a negative value or a log-probability above 0, or sum "
+        f"to less than {smallest:g} or more than {largest:g} (rows {shown}{more}); a row holds finite, "
+        "non-negative numbers, at least one of them positive; if these are logits, make the adapter with "
+        "outputs='logits'"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,23 +10,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapter.bindingfile import Binding, By
-from ontology.errors import BindingError, InputError, first_few
+from adapter.labelnames import Describe, LabelNames, describe_observed, key_and_name, look_like_numbers
+from ontology.errors import BindingError, counted, first_few
 
 if TYPE_CHECKING:
     from adapter.bundle import Bundle
 
-__all__ = ["By", "Columns", "bind", "find_labels", "make_binding"]
+__all__ = [
+    "By",
+    "Columns",
+    "bind",
+    "find_labels",
+    "make_binding",
+]
 
 Columns = Iterable[str] | Mapping[int, str] | Mapping[str, str] | Binding
 """What a model calls its columns: in their order, as an ``id2label`` dictionary, or settled before."""
 
-_RULES = ("auto", "key", "name", "position")
-_SHOWN_CANDIDATES = 5
-_MOST_COMPARED = 10_000  # pairs of column and label in one error; beyond, only folded equality is looked for
-
 
 def bind(
-    columns: Columns, keys: Sequence[str], names: Sequence[str] | None = None, *, by: By = "auto"
+    columns: Columns,
+    keys: Sequence[str],
+    names: Sequence[str] | None = None,
+    *,
+    by: By = "auto",
+    describe: Describe | None = None,
 ) -> NDArray[np.int64]:
     """Return the order in which the columns of a model feed the observed labels.
 
@@ -43,6 +50,8 @@ def bind(
         Their names.
     by : {"auto", "key", "name", "position"}, default="auto"
         How columns are read, as for `find_labels`.
+    describe : callable, optional
+        As for `find_labels`.
 
     Returns
     -------
@@ -63,10 +72,10 @@ def bind(
     listed, by = _listed(columns), _rule(columns, by)
     if by == "position":
         return _by_position(listed, len(keys))
-    found, problems = _match(listed, keys, names, by)
+    found, problems = _match(listed, keys, names, by, describe)
     missing = np.setdiff1d(np.arange(len(keys)), found)
     problems += [
-        f"no column feeds the observed label {_label(int(i), keys, names)}; add it to the columns"
+        f"no column feeds the observed label {key_and_name(int(i), keys, names)}; add it to the columns"
         for i in missing
     ]
     if problems and len(listed) != len(keys):
@@ -81,7 +90,12 @@ def bind(
 
 
 def find_labels(
-    columns: Columns, keys: Sequence[str], names: Sequence[str] | None = None, *, by: By = "auto"
+    columns: Columns,
+    keys: Sequence[str],
+    names: Sequence[str] | None = None,
+    *,
+    by: By = "auto",
+    describe: Describe | None = None,
 ) -> NDArray[np.int64]:
     """Return the label that each column stands for; many labels may stay without a column.
 
@@ -97,6 +111,9 @@ def find_labels(
         ``"auto"`` takes a column that is the key of one label or the name of one label; a column that is the
         key of one and the name of another is ambiguous. ``"key"`` and ``"name"`` read all columns one way.
         ``"position"`` ties column i to label i and needs as many columns as labels.
+    describe : callable, optional
+        Says more about the label of an index, to tell labels of one name apart in an error: see
+        `adapter.labelnames.describe_labels`.
 
     Returns
     -------
@@ -120,7 +137,7 @@ def find_labels(
     listed, by = _listed(columns), _rule(columns, by)
     if by == "position":
         return _by_position(listed, len(keys))
-    found, problems = _match(listed, keys, names, by)
+    found, problems = _match(listed, keys, names, by, describe)
     _refuse(problems, len(listed), len(keys), by)
     return found
 
@@ -150,7 +167,7 @@ def make_binding(bundle: Bundle, columns: Columns, *, by: By = "auto") -> Bindin
     """
     keys, rule = bundle.observed_keys, _rule(columns, by)
     given = _listed(columns)
-    order = bind(given, keys, bundle.observed_names, by=rule)
+    order = bind(given, keys, bundle.observed_names, by=rule, describe=describe_observed(bundle))
     called = columns.columns if isinstance(columns, Binding) else tuple(given)
     return Binding(called, tuple(keys[i] for i in np.argsort(order)), rule, bundle.digest)
 
@@ -193,7 +210,7 @@ def _by_number(columns: Mapping[Any, Any]) -> list[Any]:
         if not whole and not (isinstance(given, str) and re.fullmatch("0|[1-9][0-9]{0,8}", given)):
             turned = isinstance(given, str) and isinstance(column, int)
             advice = "this is label2id: give id2label" if turned else "count columns as 0, 1, ..., or as text"
-            raise BindingError(f"columns: {given!r} is no number of a column; {advice}")
+            raise BindingError(f"columns: {given!r} is not a number of a column; {advice}")
         if int(given) in numbered:
             raise BindingError(
                 f"columns: column {int(given)} stands twice, as a number and as text; keep one"
@@ -211,85 +228,42 @@ def _by_number(columns: Mapping[Any, Any]) -> list[Any]:
 def _by_position(columns: list[str], n_labels: int) -> NDArray[np.int64]:
     if len(columns) != n_labels:
         raise BindingError(
-            f"columns: {len(columns)} columns for {n_labels} labels; binding by position needs one for each"
+            f"columns: {counted(len(columns), 'column')} for {counted(n_labels, 'label')}; "
+            "binding by position needs one for each"
         )
     return np.arange(n_labels, dtype=np.int64)
 
 
 def _match(
-    columns: list[str], keys: Sequence[str], names: Sequence[str] | None, by: By
+    columns: list[str], keys: Sequence[str], names: Sequence[str] | None, by: By, describe: Describe | None
 ) -> tuple[NDArray[np.int64], list[str]]:
     """Return the label of each column that has exactly one, and a sentence for each that has not."""
-    if by not in _RULES:
-        raise InputError(f"by: {by!r} is not one of {', '.join(_RULES)}")
-    if by == "name" and names is None:
-        raise BindingError("by: the labels have no names; bind by key")
-    if names is not None and len(names) != len(keys):
-        raise InputError(f"names: {len(names)} names for {len(keys)} keys; give one for each")
-    spellings: dict[str, list[int]] = {}
-    if by != "name":
-        spellings = {key: [i] for i, key in enumerate(keys)}
-    if by != "key" and names is not None:
-        for i, (key, name) in enumerate(zip(keys, names, strict=True)):
-            if by == "name" or name != key:
-                spellings.setdefault(name, []).append(i)
+    known = LabelNames(keys, names, by, describe)
+    counted_off = by != "key" and len(columns) > 1 and look_like_numbers(columns, len(columns))
+    if counted_off and not any(map(known.meant, columns)):
+        raise BindingError(
+            f"columns: {first_few(columns)} look like column numbers; name the classes of the columns, in "
+            "order (where they stand as the bundle was built: by='position', grove: --columns bundle)"
+        )
     problems: list[str] = []
     first: dict[int, int] = {}
-    folded: dict[str, list[str]] | None = None
-    n_compared = 0
     for position, column in enumerate(columns):
-        labels = spellings.get(column, [])
-        if len(labels) == 1:
-            earlier = first.setdefault(labels[0], position)
-            if earlier != position:
-                problems.append(
-                    f"column {position} {column!r} repeats column {earlier} {columns[earlier]!r}: both stand "
-                    f"for {_label(labels[0], keys, names)}; keep one column for each label"
-                )
-        elif labels:
-            candidates = ", ".join(_label(i, keys, names) for i in labels)
+        labels = known.meant(column)
+        if len(labels) != 1:
+            problems.append(f"column {position} {known.fault(column)}")
+            continue
+        earlier = first.setdefault(labels[0], position)
+        if earlier != position:
             problems.append(
-                f"column {position} {column!r} is ambiguous: {candidates}; give the key of the one you mean"
+                f"column {position} {column!r} repeats column {earlier} {columns[earlier]!r}: both stand "
+                f"for {key_and_name(labels[0], keys, names)}; keep one column for each label"
             )
-        else:
-            folded = _folded(spellings) if folded is None else folded
-            n_compared += len(spellings)
-            near = _close(column, spellings, folded, compare=n_compared <= _MOST_COMPARED)
-            problems.append(f"column {position} {column!r} is unknown{near}")
     return np.array(list(first), dtype=np.int64), problems
-
-
-def _folded(spellings: dict[str, list[int]]) -> dict[str, list[str]]:
-    table: dict[str, list[str]] = {}
-    for text in spellings:
-        table.setdefault(_fold(text), []).append(text)
-    return table
-
-
-def _fold(text: str) -> str:
-    return " ".join(text.casefold().replace("_", " ").replace("-", " ").split())
-
-
-def _close(
-    column: str, spellings: dict[str, list[int]], folded: dict[str, list[str]], *, compare: bool
-) -> str:
-    close = folded.get(_fold(column), [])[:_SHOWN_CANDIDATES]
-    if not close and compare:
-        close = difflib.get_close_matches(column, spellings, n=_SHOWN_CANDIDATES)
-        if not close:
-            return "; nothing is close to it"
-    return f"; close to it: {', '.join(map(repr, close))}" if close else ""
-
-
-def _label(i: int, keys: Sequence[str], names: Sequence[str] | None) -> str:
-    key = keys[i]
-    return f"{key!r} ({names[i]})" if names is not None and names[i] != key else repr(key)
 
 
 def _refuse(problems: list[str], n_columns: int, n_labels: int, by: By) -> None:
     if problems:
-        what = "1 column" if n_columns == 1 else f"{n_columns} columns"
         raise BindingError(
-            f"{what} cannot be bound to {n_labels} labels (by {by}):\n"
+            f"{counted(n_columns, 'column')} cannot be bound to {counted(n_labels, 'label')} (by {by}):\n"
             + "\n".join(f"  {p}" for p in problems)
         )

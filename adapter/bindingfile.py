@@ -22,6 +22,7 @@ from typing import Any, Literal, get_args
 
 from adapter.plainfile import read_plain
 from ontology.errors import BindingError, NotFoundError, ServiceError
+from ontology.extras import upgrade_command
 from ontology.wholefile import write_whole
 
 __all__ = ["BINDING_FORMAT", "Binding", "By"]
@@ -52,7 +53,7 @@ class Binding:
     by : {"auto", "key", "name", "position"}
         How the columns were read.
     bundle : str
-        Digest of the bundle it was made with, for readers; another bundle is no fault.
+        Digest of the bundle it was made with, for readers; another bundle is not a fault.
     """
 
     columns: tuple[str, ...]
@@ -106,7 +107,7 @@ class Binding:
         found = document.get("format") if isinstance(document, dict) else None
         if found != BINDING_FORMAT:
             newer = isinstance(found, str) and re.fullmatch(r"labelgrove/binding/[1-9][0-9]*", found)
-            advice = "upgrade with: pip install --upgrade labelgrove" if newer else "this file is no binding"
+            advice = f"upgrade with: {upgrade_command()}" if newer else "this file is not a binding"
             raise BindingError(f"{shown}: format is {found!r}, expected {BINDING_FORMAT!r}; {advice}")
         if document.keys() != _FIELDS:
             raise BindingError(

@@ -29,6 +29,7 @@ from ontology.errors import (
     NotFoundError,
     ServiceError,
     SpaceError,
+    counted,
     first_few,
 )
 from ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace, metric_space
@@ -139,7 +140,7 @@ class Bundle:
         try:
             return TreeSpace.from_arrays(self.points, self.parent, self.length, self.is_allowed)
         except SpaceError as error:
-            raise BundleError(f"bundle {self.digest[:12]}: its arrays are no tree ({error})") from error
+            raise BundleError(f"bundle {self.digest[:12]}: its arrays are not a tree ({error})") from error
 
     def inspect(self) -> dict[str, Any]:
         """Return what the file says of itself: plain values for a table or JSON.
@@ -279,7 +280,7 @@ class Bundle:
         NotFoundError
             Where there is no such file.
         ArtifactError
-            For bytes that are no safetensors file; `BundleError` for one that is no bundle.
+            For bytes that are not a safetensors file; `BundleError` for one that is not a bundle.
         """
         shown = os.fspath(path)
         try:
@@ -448,7 +449,7 @@ def _observed(observed: Iterable[str]) -> list[str]:
     repeated = [repr(key) for key, count in Counter(keys).items() if count > 1]
     if repeated:
         raise InputError(
-            f"observed: {len(repeated)} labels stand more than once: {first_few(repeated)}; "
+            f"observed: {counted(len(repeated), 'label')} given more than once: {first_few(repeated)}; "
             "one column for each label"
         )
     return keys

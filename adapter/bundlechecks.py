@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ontology.errors import BundleError, InputError
+from ontology.extras import upgrade_command
 from ontology.keys import Keys, Texts
 
 __all__ = ["FORMAT", "UNIT", "BundleChecker"]
@@ -27,7 +28,6 @@ _REQUIRED = {"tree": {"tree.parent"}, "block": {"block.distances"}, "complete": 
 _DIAMETERS = (1e-150, 1e150)  # whose squares are numbers
 _BLOCK_DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
 _HEX = re.compile(r"(?:[0-9a-f]{64})?")
-_WORDS = 8  # keys are rarely longer than 64 bytes
 
 
 class BundleChecker:
@@ -126,12 +126,8 @@ class BundleChecker:
         order = self._array("keys.order", np.int32, (n,))
         if not self._checked:
             self._check_range("keys.order", order, 0, n)
-            if (np.bincount(order, minlength=n) != 1).any():
-                raise self._fault("keys.order is not a permutation")
-            if not _ascend(table, order):
-                raise self._fault(
-                    "keys.order does not put the keys into ascending order of distinct, non-empty bytes"
-                )
+            if fault := Keys(table.blob, table.offsets, order).order_fault():
+                raise self._fault(f"keys.{fault}")
         self._check_count("n_points", n)
         return Keys(table.blob, table.offsets, order)
 
@@ -209,8 +205,7 @@ class BundleChecker:
             raise self._fault(f"format is {found!r}, expected {FORMAT!r}; this file is not a bundle")
         if len(version) > 9 or int(version) > int(known_version):
             raise self._fault(
-                f"format is {found!r}, this version reads {FORMAT!r}; "
-                "upgrade with: pip install --upgrade labelgrove"
+                f"format is {found!r}, this version reads {FORMAT!r}; upgrade with: {upgrade_command()}"
             )
         raise self._fault(f"format is {found!r}, this version reads {FORMAT!r}; build the bundle again")
 
@@ -221,16 +216,12 @@ class BundleChecker:
         offsets = self._array(f"{prefix}.offsets", np.int64, (None,))
         try:
             table = Texts(blob, offsets)
-            if not self._checked:
-                blob.tobytes().decode()
-        except (InputError, UnicodeDecodeError) as error:
+        except InputError as error:
             raise self._fault(f"{prefix}: {error}") from None
         if len(table) == 0:
             raise self._fault(f"{prefix}: the table is empty, a bundle has at least one label")
-        if not self._checked:
-            starts = offsets[:-1][offsets[:-1] < len(blob)]
-            if (blob[starts] & 0xC0 == 0x80).any():
-                raise self._fault(f"{prefix}.offsets cut a character in two")
+        if not self._checked and (fault := table.fault()):
+            raise self._fault(f"{prefix}.{fault}")
         return table
 
     def _array(
@@ -260,38 +251,6 @@ class BundleChecker:
 
     def _fault(self, text: str) -> BundleError:
         return BundleError(f"{self._name}: {text}")
-
-
-def _ascend(table: Texts, order: NDArray[np.int32]) -> bool:
-    """Whether `order` puts the entries into ascending order of distinct, non-empty bytes.
-
-    Eight bytes of every entry are compared at a time, as one number; entries that begin with the same
-    `_WORDS` numbers are compared as they are.
-    """
-    begin, length = table.offsets[:-1][order], np.diff(table.offsets)[order]
-    if length[0] == 0:
-        return False
-    padded = np.concatenate([table.blob, np.zeros(8, dtype=np.uint8)])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, 8)
-    first = np.arange(len(order) - 1)  # pairs (i, i + 1) that are equal so far
-    for done in range(0, 8 * _WORDS, 8):
-        if not len(first):
-            return True
-        low, high = (_words(windows, begin[i] + done, length[i] - done) for i in (first, first + 1))
-        if (low > high).any():
-            return False
-        first = first[low == high]
-    return all(table.bytes_at(int(order[i])) < table.bytes_at(int(order[i + 1])) for i in first.tolist())
-
-
-def _words(windows: NDArray[np.uint8], begin: NDArray[Any], length: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return up to eight bytes of each entry as a number that sorts as they do; zeros follow its end."""
-    n_bytes = np.clip(length, 0, 8)
-    words: NDArray[np.uint64] = windows[np.where(n_bytes > 0, begin, 0)].view(">u8")[:, 0].astype(np.uint64)
-    beyond = (8 * (8 - n_bytes)).astype(np.uint64)
-    words = (words >> np.minimum(beyond, 63)) << np.minimum(beyond, 63)
-    words[n_bytes == 0] = 0
-    return words
 
 
 def _listed(names: set[str]) -> str:

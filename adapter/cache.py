@@ -33,10 +33,13 @@ from ontology.errors import (
     GroveError,
     MissingExtraError,
     NotFoundError,
+    PlatformError,
     ServiceError,
     SettingsError,
 )
+from ontology.posix import try_lock
 from ontology.settings import Settings, is_this_host, masked
+from ontology.wholefile import make_folder, open_private
 
 if TYPE_CHECKING:
     import redis
@@ -49,6 +52,7 @@ __all__ = [
     "cache_facts",
     "check_cache",
     "for_client",
+    "redis_advice",
     "redis_entry",
     "through_cache",
 ]
@@ -63,6 +67,8 @@ _REST_S = 10.0  # a Redis that did not answer is not asked again for so long
 _TURN_S = 120.0  # the turn saves work and nothing else: a frozen holder must not stop the others
 _POLL_S = 0.01
 _LENGTH_BYTES = 8
+_LARGEST_ENTRY = VALUE_CAP + VALUE_CAP // 128
+"""Bytes read of an entry: a frame of zstd is at most so much longer than what it holds."""
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
@@ -80,7 +86,7 @@ def through_cache(store: ArtifactStore, settings: Settings) -> ArtifactStore:
     MissingExtraError
         If ``GROVE_CACHE_URL`` is set and redis or pyarrow (for zstd) is not installed.
     SettingsError
-        For a ``GROVE_CACHE_URL`` that is no Redis URL.
+        For a ``GROVE_CACHE_URL`` that is not a Redis URL.
 
     Examples
     --------
@@ -256,7 +262,7 @@ class CachedStore(ArtifactStore):
 
     def _make_room(self, size: int) -> bool:
         """Drop the longest unused copies until `size` more bytes fit; whether they do."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         cap = min(FOLDER_CAP, shutil.disk_usage(self._folder).total // 4)
         found = []
         for path in self._folder.glob("sha256/*/*"):
@@ -279,8 +285,8 @@ class CachedStore(ArtifactStore):
         locks = self._folder / "locks"
         with contextlib.ExitStack() as stack:
             try:
-                locks.mkdir(parents=True, exist_ok=True)
-                handle = stack.enter_context(open(locks / digest[:2], "ab"))
+                make_folder(locks)
+                handle = stack.enter_context(open(locks / digest[:2], "ab", opener=open_private))
                 deadline = time.monotonic() + _TURN_S
                 while not _locked(handle.fileno()) and time.monotonic() < deadline:
                     time.sleep(_POLL_S)
@@ -346,13 +352,21 @@ class RedisCache:
                 client.connection_pool.make_connection()  # not connected: it only takes the options
         except (TypeError, ValueError, redis.RedisError) as error:
             raise SettingsError(
-                f"GROVE_CACHE_URL: {self.where!r} is no Redis URL ({masked(str(error))}); "
+                f"GROVE_CACHE_URL: {self.where!r} is not a Redis URL ({masked(str(error))}); "
                 "write redis://:password@host:6379/0"
             ) from None
 
     def get(self, digest: str) -> bytes | None:
         """Return the artifact, or None where a good copy cannot be had at once."""
-        stored = self._ask(lambda client: client.get(_key(digest)))
+
+        def begin_of_entry(client: redis.Redis) -> bytes | None:
+            with client.pipeline(transaction=False) as pipe:
+                pipe.exists(_key(digest))
+                pipe.getrange(_key(digest), 0, _LARGEST_ENTRY)
+                there, begin = pipe.execute()
+            return begin if there else None
+
+        stored = self._ask(begin_of_entry)
         if stored is None:
             return None
         data = self._unpacked(stored) if isinstance(stored, bytes) else None
@@ -390,9 +404,8 @@ class RedisCache:
             with self._client() as client:
                 return {**client.info("server"), **client.info("memory")}
         except (self._redis.RedisError, OSError, ValueError) as error:
-            raise ServiceError(
-                f"cache {self.where}: {masked(str(error))}; check that Redis runs, and GROVE_CACHE_URL"
-            ) from error
+            advice = redis_advice(error, "GROVE_CACHE_URL")
+            raise ServiceError(f"cache {self.where}: {masked(str(error))}; {advice}") from error
 
     def _ask(self, question: Callable[[redis.Redis], _Answer]) -> _Answer | None:
         if time.monotonic() < self._rests_until:
@@ -452,18 +465,28 @@ def for_client(url: str) -> str:
     return "unix:" + url.removeprefix("redis+socket:").replace("?virtual_host=", "?db=")
 
 
+def redis_advice(error: Exception, variable: str) -> str:
+    """Return the next step after a fault of the Redis that `variable` names."""
+    from redis import exceptions
+
+    if isinstance(error, exceptions.AuthenticationError):
+        return f"user or password is wrong; {variable} holds both"
+    if isinstance(error, exceptions.NoPermissionError):
+        return f"its user may not do that: grant it (ACL SETUSER), or name another user in {variable}"
+    if isinstance(error, exceptions.ReadOnlyError):
+        return f"it is a replica, which takes no writes: name the primary in {variable}"
+    return f"check that Redis runs and {variable} is right"
+
+
 def _key(digest: str) -> str:
     return f"grove:zstd:{digest}"
 
 
 def _locked(descriptor: int) -> bool:
-    import fcntl  # only POSIX systems have it; folders read in place need no lock
-
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        return try_lock(descriptor)
+    except PlatformError:  # then an artifact may be fetched more than once
+        return True
 
 
 _warned: dict[str, object] = {}

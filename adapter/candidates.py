@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapter.bundle import Bundle
-from ontology.errors import InputError, SpaceError, UnknownLabelError
+from adapter.labelnames import LabelNames
+from ontology.errors import InputError, SpaceError, UnknownLabelError, counted, first_few
 from ontology.geometry import TreeSpace
 from ontology.keys import Keys
 
@@ -115,7 +116,8 @@ def read_candidates(candidates: Candidates, n_rows: int) -> Chosen | list[Chosen
         return _one(listed, "candidates")
     if len(listed) != n_rows:
         raise InputError(
-            f"candidates: {len(listed)} sets for {n_rows} rows; give one for each row, None for all labels"
+            f"candidates: {counted(len(listed), 'set')} for {counted(n_rows, 'row')}; give one for "
+            "each row, None for all labels"
         )
     for row, entry in enumerate(listed):
         if isinstance(entry, str):
@@ -166,14 +168,14 @@ def chosen_labels(
     Raises
     ------
     UnknownLabelError
-        For a key that is no allowed label, or that is nowhere in the tree.
+        For a key that is not an allowed label, or that is nowhere in the tree.
     InputError, SpaceError
         Where no allowed label is left, and for rules that need a tree without one.
     """
     if isinstance(chosen, tuple):
         return keys.indices(chosen)
     if isinstance(chosen, Subtree):
-        labels = _below(chosen, bundle, _needed(tree, f"Subtree({chosen.key!r})"))
+        labels = _below(chosen, bundle, _needed(tree, f"the subtree of {chosen.key!r}"))
         if not len(labels):
             raise InputError(f"candidates: no allowed label at or below {chosen.key!r}; name another label")
         return labels
@@ -198,7 +200,15 @@ def chosen_labels(
 def _below(chosen: Subtree, bundle: Bundle, space: TreeSpace) -> NDArray[np.int64]:
     point = space.points.find(chosen.key)
     if point < 0:
-        raise UnknownLabelError(f"candidates: Subtree({chosen.key!r}): no label of the tree has this key")
+        known = LabelNames(bundle.points, bundle.names, "auto")
+        named = [repr(bundle.points[i]) for i in known.meant(chosen.key)]
+        advice = (
+            f"it is the name of {first_few(named)}" if named else known.fault(chosen.key).partition("; ")[2]
+        )
+        raise UnknownLabelError(
+            f"candidates: subtree of {chosen.key!r}: no label of the tree has this key"
+            + (advice and f"; {advice}")
+        )
     tree = space.tree
     first = tree.positions(point)
     at = tree.positions(bundle.allowed)

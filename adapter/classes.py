@@ -12,11 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapter.binding import find_labels
+from adapter.bindingfile import By
 from adapter.bundle import Bundle, build_bundle
+from adapter.labelnames import Describe, describe_graph, describe_observed
 from adapter.outputs import OutputKind
 from adapter.scorer import Adapter
 from adapter.source import open_bundle
-from ontology.errors import BindingError, BundleError, InputError, NotFoundError, UnknownLabelError, first_few
+from ontology.errors import (
+    BindingError,
+    BundleError,
+    InputError,
+    NotFoundError,
+    UnknownLabelError,
+    counted,
+    first_few,
+)
 from ontology.geometry import CompleteSpace, MetricSpace, metric_space
 from ontology.labelgraph import LabelGraph
 
@@ -103,11 +113,17 @@ class ClassBinding:
             advice = "say which label each class is: columns={class: key, ...}"
             if self._columns is not None:
                 advice = "give the key or the name of the label of each class"
+            elif set(map(str, spelled)) <= set(keys):
+                advice = (
+                    "written as text these are keys: fit on y.astype(str), or say "
+                    "columns={c: str(c) for c in set(y)}"
+                )
             raise BindingError(
                 f"classes: {odd[0]!r} of type {type(odd[0]).__name__}; keys of labels are text; {advice}"
             )
         try:
-            return find_labels(spelled, keys, names, by="key" if self._columns is None else "auto")
+            by: By = "key" if self._columns is None else "auto"
+            return find_labels(spelled, keys, names, by=by, describe=self._describe())
         except BindingError as error:
             raise BindingError(
                 f"classes: {error}\na class is the key of an observed label; where it is something else, "
@@ -134,6 +150,11 @@ class ClassBinding:
         if isinstance(given, LabelGraph):
             return given.keys, given.names
         return () if given is None else given.points, None
+
+    def _describe(self) -> Describe | None:
+        if isinstance(self._given, Bundle):
+            return describe_observed(self._given)
+        return describe_graph(self._given) if isinstance(self._given, LabelGraph) else None
 
     def _spelled(self, classes: NDArray[Any]) -> list[Any]:
         listed: list[Any] = classes.tolist()
@@ -201,10 +222,17 @@ class ClassAnswers:
         """What measures between labels; None where they are the classes, each as far from every other."""
         return None if self._own is not None else self._space or self.adapter.bundle.space()
 
+    def learned_all(self, truth: NDArray[Any]) -> bool:
+        """Whether every truth is the label of a class, although there are other labels to answer with."""
+        bundle = self.adapter.bundle
+        if np.isin(bundle.allowed, bundle.observed[self._feeds]).all():
+            return False
+        return {bundle.observed_keys[i] for i in self._feeds.tolist()}.issuperset(truth.tolist())
+
     def outputs(self, given: NDArray[Any]) -> NDArray[Any]:
         """Return what the adapter reads, made from one column for each class.
 
-        What is no class is given a probability of 0.
+        What is not a class is given a probability of 0.
         """
         kind: OutputKind = self.adapter.outputs
         if kind == "log_probabilities":
@@ -233,13 +261,14 @@ class ClassAnswers:
         """Raise `UnknownLabelError` for labels that the bundle does not hold."""
         if self._own is None:
             points = self.adapter.bundle.points
-            absent = sorted(
-                {repr(one) for one in np.ravel(np.asarray(truth, dtype=object)) if one not in points}
-            )
+            absent = {one for one in np.ravel(np.asarray(truth, dtype=object)).tolist() if one not in points}
             if absent:
+                advice = "name labels by key, or leave these samples out"
+                if any(not isinstance(one, str) and str(one) in points for one in absent):
+                    advice = "keys are text: give them as such, y.astype(str)"
                 raise UnknownLabelError(
-                    f"y: {len(absent)} labels are not among the {len(points)} of the bundle: "
-                    f"{first_few(absent)}; name labels by key, or leave these samples out"
+                    f"y: {counted(len(absent), 'label')} not among the {len(points)} of the bundle: "
+                    f"{first_few(sorted(map(repr, absent)))}; {advice}"
                 )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adapter.pairdistances import pair_distances
-from ontology.errors import InputError, SpaceError, UnknownLabelError
+from ontology.errors import InputError, SpaceError, UnknownLabelError, counted
 from ontology.geometry import MatrixSpace, MetricSpace
 
 __all__ = ["expected_sq_distance", "mean_over_samples"]
@@ -48,7 +48,8 @@ def expected_sq_distance(
     truth, answer = _keys("y_true", y_true), _keys("y_pred", y_pred)
     if len(truth) != len(answer) or not truth:
         raise InputError(
-            f"y_true, y_pred: {len(truth)} and {len(answer)} labels; give as many of both, one at least"
+            f"y_true, y_pred: {len(truth)} and {counted(len(answer), 'label')}; give as many of "
+            "both, one at least"
         )
     try:
         column = space.point_index(truth)

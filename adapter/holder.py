@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from threading import Lock
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from adapter.pretrained import read_folder, write_folder
 from adapter.source import BundleSource, Located
 from adapter.state import State
 from ontology.errors import BundleError, InputError
-from ontology.geometry import FrechetResult, MetricSpace
+from ontology.geometry import FrechetResult, MetricSpace, metric_space
 from ontology.keys import Keys, Texts
+from ontology.labelgraph import LabelGraph
 
 __all__ = ["Holder", "refuse_other_version"]
 
@@ -53,7 +54,7 @@ def refuse_other_version(bundle: Bundle, pin: bool | str) -> None:
     if pin is not True and not made_from.startswith(pin):
         raise BundleError(
             f"bundle {bundle.digest[:12]}: made from ontology version {made_from[:12]}, and the adapter is "
-            f"pinned to {pin[:12]}; load it anew with Adapter.load to take the new version, or name the old "
+            f"pinned to {pin[:12]}; load it again with Adapter.load to take the new version, or name the old "
             "bundle by its digest"
         )
 
@@ -84,6 +85,7 @@ class Holder:
         self._source: BundleSource | None = None
         self._mark: tuple[Any, ...] = ()
         self._pin = ""
+        self._graph: LabelGraph | None = None
         self._refreshing = Lock()
         self._state = State(bundle, columns, by, beta)
 
@@ -145,6 +147,14 @@ class Holder:
         return self._state.beta
 
     # ---- what evaluation builds on -----------------------------------------------------------------
+
+    def whole_space(self) -> MetricSpace | None:
+        """Return the space between all allowed labels; None for a block whose graph is not at hand."""
+        if self.space is not None or self._graph is None:
+            return self.space
+        bundle = self.bundle
+        labels = self.keys if bundle.labels == "listed" else bundle.labels
+        return metric_space(self._graph, cast("Any", bundle.metric), labels)
 
     def distances(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """Return the distances of allowed labels to the observed ones, columns in the order of the bundle."""

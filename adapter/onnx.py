@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adapter.scorer import Adapter
-from adapter.tables import converted, decide, table_of
-from ontology.errors import BindingError, InputError, MissingExtraError
+from adapter.tables import converted, decide, fair_samples, table_of, weights_of
+from ontology.errors import BindingError, InputError, MissingExtraError, first_few
 
 try:
     import onnx
@@ -32,6 +32,9 @@ _IR_VERSION = 8
 _PREFIX = "labelgrove/"
 _MOST_BYTES = 1_900_000_000
 
+_Sums = Literal["float64", "float32"]
+_Input = Literal["float64", "float32", "float16"]
+
 
 def export_onnx(
     adapter: Adapter,
@@ -39,10 +42,12 @@ def export_onnx(
     *,
     model: str | os.PathLike[str] | onnx.ModelProto | None = None,
     output: str | None = None,
-    dtype: Literal["float64", "float32"] = "float64",
+    dtype: _Sums = "float64",
+    input_dtype: _Input | None = None,
 ) -> None:
     """Write what `decision_model` returns for the same arguments to the file `path`."""
-    onnx.save(decision_model(adapter, model=model, output=output, dtype=dtype), os.fspath(path))
+    made = decision_model(adapter, model=model, output=output, dtype=dtype, input_dtype=input_dtype)
+    onnx.save(made, os.fspath(path))
 
 
 def decision_model(
@@ -50,7 +55,8 @@ def decision_model(
     *,
     model: str | os.PathLike[str] | onnx.ModelProto | None = None,
     output: str | None = None,
-    dtype: Literal["float64", "float32"] = "float64",
+    dtype: _Sums = "float64",
+    input_dtype: _Input | None = None,
 ) -> onnx.ModelProto:
     """Return the decision as an ONNX model with the outputs ``frechet_index`` and ``frechet_label``.
 
@@ -63,15 +69,20 @@ def decision_model(
         Model to append the decision to; it keeps its own outputs. By default the graph stands alone, with
         one input, named like `Adapter.outputs`, of shape (n_samples, n_observed).
     output : str, optional
-        The model's output that feeds the decision; by default the only one that has n_observed columns.
+        The model's output that feeds the decision; by default the only one that has n_observed columns. A
+        sequence of maps that a ``ZipMap`` makes of such columns, as scikit-learn's converter puts there, is
+        one of them: its columns are read before they become maps.
     dtype : {"float64", "float32"}, default="float64"
         In which sums are taken. With float64 the labels are those of `Adapter`; with float32 they are within
         the band that `adapter.arrays` states.
+    input_dtype : {"float64", "float32", "float16"}, optional
+        Of the input, where the graph stands alone: that of the model which is to feed it. By default `dtype`.
 
     Raises
     ------
     BindingError
-        Where no output of the model fits, or more than one does.
+        Where no output of the model fits, or more than one does, and where a ``ZipMap`` names the observed
+        labels in another order than `Adapter.observed`.
     InputError
         For an argument that breaks a rule, a model that cannot be brought to opset 18, and a file beyond
         2 GB.
@@ -79,7 +90,8 @@ def decision_model(
     Notes
     -----
     ``frechet_index`` (int64) refers to `Adapter.keys`, ``frechet_label`` (string) is the key; both have shape
-    (n_samples,). The graph checks nothing: rows are finite, non-negative and not all zero. Metadata name the
+    (n_samples,). A graph cannot raise: a row that `Adapter.predict_indices` refuses is answered with -1 and
+    an empty string, whatever the other rows hold. A batch without rows has no answers. Metadata name the
     bundle, the ontology and the observed labels. A block's matrix is stored in its own dtype and widened when
     the model runs: n_labels * n_observed numbers of `dtype`.
 
@@ -91,26 +103,27 @@ def decision_model(
     >>> [value.name for value in model.graph.output]
     ['frechet_index', 'frechet_label']
     """
-    if dtype not in ("float64", "float32"):
-        raise InputError(f"dtype: {dtype!r} given; choose float64 or float32")
+    for name, value, choices in (("dtype", dtype, _Sums), ("input_dtype", input_dtype or dtype, _Input)):
+        if value not in get_args(choices):
+            raise InputError(f"{name}: {value!r} given; choose {' or '.join(get_args(choices))}")
+    if model is not None and input_dtype is not None:
+        raise InputError(f"input_dtype: {input_dtype!r} given with a model, whose output has a dtype already")
     adapter = adapter.pinned()
     real = np.dtype(dtype)
     fed: int
     source: str
     whole = None if model is None else _loaded(model)
     if whole is None:
-        source, fed = adapter.outputs, helper.np_dtype_to_tensor_dtype(real)
+        source, fed = adapter.outputs, helper.np_dtype_to_tensor_dtype(np.dtype(input_dtype or dtype))
     else:
-        source, fed = _feeding(whole, output, adapter.n_observed)
+        source, fed = _feeding(whole, output, adapter.observed), TensorProto.UNDEFINED
     graph = _Graph()
     given = graph.operation(
         "Cast", real, _Value(graph, source, real), to=helper.np_dtype_to_tensor_dtype(real)
     )
-    if adapter.outputs != "probabilities":
-        given = graph.operation("Softmax", real, given * (1 / adapter.temperature), axis=-1)
     index = _decision(graph, adapter, given)
     graph.named("Identity", "frechet_index", index.name)
-    labels = graph.constant(np.array(list(adapter.keys), dtype=object))
+    labels = graph.constant(np.array([*adapter.keys, ""], dtype=object))  # -1 takes the last
     graph.named("Gather", "frechet_label", labels.name, "frechet_index")
     finished = _finished(graph, whole, source, fed, adapter)
     if finished.ByteSize() > _MOST_BYTES:
@@ -129,44 +142,80 @@ def _decision(graph: _Graph, adapter: Adapter, given: _Value) -> _Value:
         dtype = given.dtype if kind == "f" else np.dtype(np.int64) if kind == "i" else array.dtype
         return graph.constant(np.ascontiguousarray(array, dtype=dtype))
 
-    table = converted(table_of(adapter), constant)
+    table = converted(table_of(adapter, np.finfo(given.dtype).nmant + 1), constant)
     xp = _Namespace(graph)
-    weights = xp.take(xp.matrix_transpose(given), table.columns, axis=0)
-    index: _Value = decide(xp, table, weights, float(np.finfo(given.dtype).eps) / 2)
-    return index
+    rows = weights_of(xp, given, adapter.outputs, adapter.temperature)
+    weights = xp.take(xp.matrix_transpose(rows), table.columns, axis=0)
+    fair = fair_samples(xp, weights)
+    weights = xp.where(xp.expand_dims(fair, axis=0), weights, xp.ones_like(weights))
+    index = decide(xp, table, weights, float(np.finfo(given.dtype).eps) / 2)
+    return xp.where(fair, index, xp.full_like(index, -1))
 
 
 def _loaded(model: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
-    """Return the model with opset 18 or later."""
-    loaded = model if isinstance(model, onnx.ModelProto) else onnx.load(os.fspath(model))
-    version = max((o.version for o in loaded.opset_import if o.domain in ("", "ai.onnx")), default=OPSET)
+    """Return the model with opset 18 or later; it names each domain once."""
+    loaded = onnx.ModelProto()
+    loaded.CopyFrom(model if isinstance(model, onnx.ModelProto) else onnx.load(os.fspath(model)))
+    versions: dict[str, int] = {}
+    for opset in loaded.opset_import:  # some converters list one twice
+        domain = "" if opset.domain == "ai.onnx" else opset.domain
+        versions[domain] = max(opset.version, versions.get(domain, 0))
+    del loaded.opset_import[:]
+    loaded.opset_import.extend(helper.make_opsetid(*each) for each in versions.items())
+    version = versions.get("", OPSET)
     if version >= OPSET:
-        copy = onnx.ModelProto()
-        copy.CopyFrom(loaded)
-        return copy
+        return loaded
     try:
-        return version_converter.convert_version(loaded, OPSET)
+        converted = version_converter.convert_version(loaded, OPSET)
     except (RuntimeError, ValueError) as error:
         raise InputError(
             f"model: opset {version}, and it cannot be brought to {OPSET} ({error}); export it with opset "
             f"{OPSET} or later"
         ) from error
+    for output, before in zip(converted.graph.output, loaded.graph.output, strict=True):
+        output.CopyFrom(before)  # up to onnx 1.20 the types of maps got lost
+    return converted
 
 
-def _feeding(model: onnx.ModelProto, output: str | None, n_observed: int) -> tuple[str, int]:
-    """Return name and element type of the output that feeds the decision."""
+def _feeding(model: onnx.ModelProto, output: str | None, observed: tuple[str, ...]) -> str:
+    """Return the name of the value that feeds the decision: an output, or the columns behind its maps."""
+    maps = {node.output[0]: node for node in model.graph.node if node.op_type == "ZipMap"}
     shown, fitting = [], []
     for value in model.graph.output:
-        shape = [d.dim_value or d.dim_param or "?" for d in value.type.tensor_type.shape.dim]
-        shown.append(f"{value.name} {shape}")
-        if len(shape) == 2 and shape[1] == n_observed and output in (None, value.name):
-            fitting.append((value.name, value.type.tensor_type.elem_type))
+        if value.name in maps:
+            classes = _classes(maps[value.name])
+            shape = ["?", len(classes)]
+            shown.append(f"{value.name} (maps of {len(classes)} classes)")
+        else:
+            shape = [d.dim_value or d.dim_param or "?" for d in value.type.tensor_type.shape.dim]
+            shown.append(f"{value.name} {shape}")
+        if len(shape) == 2 and shape[1] == len(observed) and output in (None, value.name):
+            fitting.append(str(value.name))
     if len(fitting) != 1:
         raise BindingError(
             f"output: {output!r} given; the model's outputs are {', '.join(shown)}, and {len(fitting)} of "
-            f"them fit; name one of shape (n_samples, {n_observed}): a column for each observed label"
+            f"them fit; name one of shape (n_samples, {len(observed)}): a column for each observed label. "
+            "From scikit-learn they come by to_onnx(model, X, options={'zipmap': False})"
         )
-    return fitting[0]
+    (name,) = fitting
+    if name not in maps:
+        return name
+    classes = _classes(maps[name])
+    if sorted(classes) == sorted(observed) and classes != observed:
+        raise BindingError(
+            f"output: the classes of {name!r} are {first_few(classes)}, and the columns of the adapter "
+            f"{first_few(observed)}; make the adapter with the columns of the model: "
+            "Adapter(bundle, list(classifier.classes_))"
+        )
+    return str(maps[name].input[0])
+
+
+def _classes(zip_map: onnx.NodeProto) -> tuple[str, ...]:
+    """Return the classes of a ``ZipMap`` in the order of its columns."""
+    found = {a.name: helper.get_attribute_value(a) for a in zip_map.attribute}
+    if "classlabels_strings" in found:
+        return tuple(name.decode() for name in found["classlabels_strings"])
+    return tuple(str(number) for number in found.get("classlabels_int64s", ()))
 
 
 def _finished(
@@ -249,6 +298,9 @@ class _Value:
     def __sub__(self, other: Any) -> _Value:
         return self._with("Sub", other)
 
+    def __truediv__(self, other: Any) -> _Value:
+        return self._with("Div", other)
+
     def __mul__(self, other: Any) -> _Value:
         return self._with("Mul", other)
 
@@ -264,6 +316,9 @@ class _Value:
     def __le__(self, other: Any) -> _Value:
         return self._with("LessOrEqual", other, bool)
 
+    def __gt__(self, other: Any) -> _Value:
+        return self._with("Greater", other, bool)
+
     def __ge__(self, other: Any) -> _Value:
         return self._with("GreaterOrEqual", other, bool)
 
@@ -277,6 +332,7 @@ class _Namespace:
     """The part of the array API that `adapter.tables` uses."""
 
     int32 = np.dtype(np.int32)
+    finfo = staticmethod(np.finfo)
 
     def __init__(self, graph: _Graph) -> None:
         self._graph = graph
@@ -296,6 +352,16 @@ class _Namespace:
     def min(self, x: _Value, *, axis: int, keepdims: bool = False) -> _Value:
         return self._graph.operation("ReduceMin", x.dtype, x, self._axis(axis), keepdims=int(keepdims))
 
+    def max(self, x: _Value, *, axis: int, keepdims: bool = False) -> _Value:
+        return self._graph.operation("ReduceMax", x.dtype, x, self._axis(axis), keepdims=int(keepdims))
+
+    def all(self, x: _Value, *, axis: int) -> _Value:
+        """Smallest of 0 and 1: booleans themselves have no order in this opset."""
+        return self.astype(self.min(self.astype(x, np.int32), axis=axis), np.bool_)
+
+    def exp(self, x: _Value) -> _Value:
+        return self._graph.operation("Exp", x.dtype, x)
+
     def argmax(self, x: _Value, *, axis: int) -> _Value:
         return self._graph.operation("ArgMax", np.int64, x, axis=axis, keepdims=0)
 
@@ -314,11 +380,12 @@ class _Namespace:
         return self._graph.operation("Cast", dtype, x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def reshape(self, x: _Value, shape: Any) -> _Value:
+        """To the shape of another value, or flat; the size is counted, for -1 fits no batch without rows."""
         if isinstance(shape, _Value):
             wanted = self._graph.operation("Shape", np.int64, shape)
         else:
-            wanted = self._graph.constant(np.array(shape))
-        return self._graph.operation("Reshape", x.dtype, x, wanted)
+            wanted = self.expand_dims(self._graph.operation("Size", np.int64, x), axis=0)
+        return self._graph.operation("Reshape", x.dtype, x, wanted, allowzero=1)
 
     def expand_dims(self, x: _Value, *, axis: int) -> _Value:
         return self._graph.operation("Unsqueeze", x.dtype, x, self._axis(axis))

@@ -8,7 +8,7 @@
 ``.csv``           a header with the names of the columns, then numbers, line after line
 =================  ==================================================================================
 
-Nothing is ever unpickled.
+One column of the last two may name the samples instead (``id_column``). Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -17,26 +17,33 @@ import csv
 import mmap
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, Literal, TextIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adapter.archives import FAULTS, refuse_long_header
 from adapter.plainfile import open_plain
-from ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError, first_few
+from ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError, counted, first_few
 from ontology.safetensors_file import read_safetensors
 
 __all__ = ["FORMATS", "OutputFile", "is_number", "load_npy"]
 
+T = TypeVar("T")
+
 FORMATS = (".npy", ".npz", ".safetensors", ".parquet", ".csv")
 """Endings of the names of files that are read."""
 
+_ID_COLUMNS = ("id", "", "__index_level_0__")
+"""Names of columns that number or name samples; pandas calls its index so, in .csv and in .parquet files."""
+
 _LONGEST_LINE = 1 << 24
-"""Characters of a line of a .csv file; what is longer is no table, and is not read to its end."""
+"""Characters of a line of a .csv file; a longer one is not part of a table, and is not read to its end."""
+
+_IDS_AT_ONCE = 1 << 16
 
 _GIVE_BACK: int | None = getattr(mmap, "MADV_DONTNEED", None)  # not where there is no madvise
 
@@ -50,12 +57,19 @@ class OutputFile:
         Its ending says the format; see above.
     array : str, optional
         Which array of a ``.npz`` or ``.safetensors`` file; not needed where it has one of two axes alone.
+    id_column : str, optional
+        Which column of a ``.csv`` or ``.parquet`` file names the samples; it holds anything.
+    labels : container of str, optional
+        What columns may be called. Given, a column that is none of them names the samples if it is called
+        ``id``, or as pandas calls an index.
 
     Attributes
     ----------
     path : Path
     columns : tuple of str or None
-        Names of the columns: of ``.csv`` and ``.parquet`` files.
+        Names of the columns with numbers: of ``.csv`` and ``.parquet`` files.
+    id_column : str or None
+        Name of the column that names the samples, where there is one; see `ids`.
     n_rows : int or None
         Number of rows; None for ``.csv``, where only reading tells.
     n_columns : int
@@ -66,7 +80,7 @@ class OutputFile:
         Where there is no such file.
     InputError
         For a file that is empty or damaged, of another format, or whose array does not hold numbers in two
-        axes.
+        axes, and for an `id_column` that it does not have.
     MissingExtraError
         For ``.parquet`` without pyarrow.
 
@@ -80,8 +94,17 @@ class OutputFile:
     (3, None, [(2, 3), (1, 3)])
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, array: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        array: str | None = None,
+        id_column: str | None = None,
+        labels: Container[str] | None = None,
+    ) -> None:
         self.path = Path(path)
+        self.id_column: str | None = None
+        self._id: int | None = None
         self.columns: tuple[str, ...] | None = None
         self.n_rows: int | None = None
         self._array: NDArray[Any] | None = None
@@ -91,6 +114,8 @@ class OutputFile:
             raise InputError(f"{self.path}: ends in {ending!r}; outputs are read from {', '.join(FORMATS)}")
         if array is not None and ending not in (".npz", ".safetensors"):
             raise InputError(f"array: {array!r} given for {self.path}, which holds no named arrays")
+        if id_column is not None and ending not in (".csv", ".parquet"):
+            raise InputError(f"id_column: {id_column!r} given for {self.path}, whose columns have no names")
         self._refuse_what_is_no_file()
         if ending == ".npy":
             self._array = load_npy(self.path, mmap_mode="r")
@@ -102,10 +127,10 @@ class OutputFile:
         elif ending == ".npz":
             self._member, shape, dtype = self._npz_member(array)
         elif ending == ".parquet":
-            self.columns, n_rows = self._parquet_columns()
+            self.columns, n_rows = self._parquet_columns(id_column, labels)
             shape, dtype = (n_rows, len(self.columns)), np.dtype(np.float64)
         else:
-            self.columns = self._csv_header()
+            self.columns = self._without_ids(self._csv_header(), id_column, labels)
             shape, dtype = (-1, len(self.columns)), np.dtype(np.float64)
         if len(shape) != 2 or dtype.kind not in "fiu":
             raise InputError(f"{self.path}: holds {dtype} of shape {shape}; give a row of numbers per sample")
@@ -120,7 +145,7 @@ class OutputFile:
         Raises
         ------
         InputError
-            For a cell that is no number; line or row, and column, are named.
+            For a cell that is not a number; line or row, and column, are named.
         """
         if self._array is not None:
             for start in range(0, len(self._array), n_rows):
@@ -133,6 +158,12 @@ class OutputFile:
             yield from self._parquet_blocks(n_rows)
         else:
             yield from self._csv_blocks(n_rows)
+
+    def ids(self) -> Iterator[str] | None:
+        """Return the names of the samples as the file is read again; None where no column holds them."""
+        if self._id is None:
+            return None
+        return self._parquet_ids() if self.path.suffix == ".parquet" else self._csv_ids()
 
     def read(self) -> NDArray[Any]:
         """Return all rows at once: a memory map where the format has one."""
@@ -149,6 +180,31 @@ class OutputFile:
             raise NotFoundError(f"{self.path}: there is no such file; check the path") from None
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read ({error}); give a file you may read") from error
+
+    def _without_ids(
+        self, header: tuple[str, ...], id_column: str | None, labels: Container[str] | None
+    ) -> tuple[str, ...]:
+        """Settle which column names the samples, and return the others."""
+        found = [] if id_column is None else [i for i, name in enumerate(header) if name == id_column]
+        if id_column is not None and len(found) != 1:
+            raise InputError(
+                f"id_column: {self.path} has {len(found) or 'no'} columns {id_column!r}; it has "
+                f"{first_few([repr(name) for name in header])}; name the one that names its rows"
+            )
+        if id_column is None and labels is not None:
+            named = [name.lower() if name not in labels else None for name in header]
+            found = [named.index(name) for name in _ID_COLUMNS if name in named]
+        if not found:
+            return header
+        self._id = found[0]
+        self.id_column = header[self._id]
+        return self._others(header)
+
+    def _others(self, cells: Sequence[T]) -> tuple[T, ...]:
+        """Return the cells of a row, or its columns, without that of the ids."""
+        if self._id is None:
+            return tuple(cells)
+        return (*cells[: self._id], *cells[self._id + 1 :])
 
     # ---- safetensors and npz ---------------------------------------------------------------------------
 
@@ -240,7 +296,9 @@ class OutputFile:
         except (OSError, ArrowException) as error:
             raise InputError(f"{self.path}: not a .parquet file ({error}); write it again") from error
 
-    def _parquet_columns(self) -> tuple[tuple[str, ...], int]:
+    def _parquet_columns(
+        self, id_column: str | None, labels: Container[str] | None
+    ) -> tuple[tuple[str, ...], int]:
         from pyarrow import types
 
         try:
@@ -249,23 +307,31 @@ class OutputFile:
                 names = tuple(schema.names)
         except UnicodeDecodeError as error:
             raise InputError(f"{self.path}: a column has a name that is not UTF-8 ({error})") from error
-        for name, held in zip(names, schema.types, strict=True):
+        names = self._without_ids(names, id_column, labels)
+        for name, held in zip(names, self._others(schema.types), strict=True):
             if not (types.is_integer(held) or types.is_floating(held)):
                 raise InputError(
                     f"{self.path}: column {name!r} holds {held}; every column is a label and holds "
-                    "numbers: leave the others out"
+                    "numbers: leave the others out, or say id_column=... (grove: --id-column) where it names "
+                    "the rows"
                 )
         return names, n_rows
 
     def _parquet_blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
         start = 0
         for batch in self._parquet_batches(n_rows):
-            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            columns = self._others(batch.columns)
+            for name, column in zip(self.columns or (), columns, strict=True):
                 if column.null_count:
                     row = start + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
                     raise InputError(f"{self.path}: row {row}, column {name!r} is empty; give a number")
-            yield np.column_stack([c.to_numpy(zero_copy_only=False) for c in batch.columns])
+            yield np.column_stack([c.to_numpy(zero_copy_only=False) for c in columns])
             start += len(batch)
+
+    def _parquet_ids(self) -> Iterator[str]:
+        for batch in self._parquet_batches(_IDS_AT_ONCE):
+            for one in batch.column(self._id).to_pylist():
+                yield "" if one is None else str(one)
 
     def _parquet_batches(self, n_rows: int) -> Iterator[Any]:
         from pyarrow import ArrowException
@@ -305,7 +371,8 @@ class OutputFile:
             if all(is_number(cell) for cell in header):
                 raise InputError(
                     f"{self.path}:{line}: the first line holds numbers alone; a .csv file begins with the "
-                    "names of its columns (save numbers without names as .npy)"
+                    "names of its columns: put them in its first line, or save numbers without names as .npy "
+                    "(grove: --columns does not replace the header of a .csv file)"
                 )
             return tuple(header)
         raise InputError(f"{self.path}: is empty; a header with the column names comes first")
@@ -313,19 +380,27 @@ class OutputFile:
     def _csv_blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
         lines = self._csv_lines()
         _, header = next(lines)
+        names = self._others(header)
         while held := list(islice(lines, n_rows)):
-            block = np.empty((len(held), len(header)))
+            block = np.empty((len(held), len(names)))
             for i, (line, row) in enumerate(held):
                 if len(row) != len(header):
-                    raise InputError(f"{self.path}:{line}: {len(row)} cells under a header of {len(header)}")
-                try:
-                    block[i] = row
-                except ValueError:
-                    j = next(j for j, cell in enumerate(row) if not is_number(cell))
                     raise InputError(
-                        f"{self.path}:{line}: column {header[j]!r} holds {row[j]!r}, not a number"
+                        f"{self.path}:{line}: {counted(len(row), 'cell')} under a header of {len(header)}"
+                    )
+                cells = row if self._id is None else self._others(row)
+                try:
+                    block[i] = cells
+                except ValueError:
+                    j = next(j for j, cell in enumerate(cells) if not is_number(cell))
+                    raise InputError(
+                        f"{self.path}:{line}: column {names[j]!r} holds {cells[j]!r}, not a number"
                     ) from None
             yield block
+
+    def _csv_ids(self) -> Iterator[str]:
+        for _, row in islice(self._csv_lines(), 1, None):
+            yield row[self._id or 0]
 
 
 def is_number(cell: str) -> bool:
@@ -343,7 +418,7 @@ def load_npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
     Raises
     ------
     NotFoundError, InputError
-        Where there is no such file; for bytes that are no array.
+        Where there is no such file; for bytes that are not an array.
     """
     try:
         with open_plain(path) as file:

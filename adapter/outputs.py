@@ -17,16 +17,27 @@ from numpy.typing import ArrayLike, NDArray
 from ontology.errors import InputError, WeightError, first_few
 from ontology.geometry.ties import refuse_bad_rows, row_faults
 
-__all__ = ["OutputKind", "OutputReader", "OutputRows", "Outputs", "SparseOutputs"]
+__all__ = [
+    "LARGEST_LOG",
+    "OutputKind",
+    "OutputReader",
+    "OutputRows",
+    "Outputs",
+    "SparseOutputs",
+    "by_rows",
+    "wrong_shape",
+]
 
 OutputKind = Literal["probabilities", "log_probabilities", "logits"]
 """What the numbers of a model are."""
+
+LARGEST_LOG = 0.01
+"""Largest log-probability: what rounding in float16 may leave above zero."""
 
 _KINDS = ("probabilities", "log_probabilities", "logits")
 _CHUNK_ROWS = 4096
 _CHUNK_VALUES = 1 << 22
 _MOST_EMPTY_ROWS = 10**7
-_LARGEST_LOG = 0.01  # what rounding in float16 may leave above zero
 
 Faults = tuple[tuple[str, NDArray[Any]], ...]
 
@@ -117,10 +128,7 @@ class _SparseRows:
         seen[row, column] = True
         if np.count_nonzero(seen) < len(column):
             again = np.flatnonzero(np.bincount(row, minlength=len(out)) > seen.sum(axis=1))[0]
-            raise WeightError(
-                f"P: row {again + of.start} lists a column twice; list each once (a scipy matrix: call "
-                "P.sum_duplicates() where values of one column add up)"
-            )
+            raise _twice(int(again) + of.start)
         out[row, column] = value
         return out
 
@@ -176,13 +184,13 @@ class OutputReader:
         sparse = sys.modules.get("scipy.sparse")
         if sparse is not None and sparse.issparse(P):
             if P.ndim != 2 or P.shape[1] != self.n_columns:
-                raise self._wrong_shape(P.shape, columns)
+                raise wrong_shape("P", P.shape, self.n_columns, columns)
             _refuse_dtype("P", P.dtype)
-            csr = P.tocsr()
+            csr = by_rows(P)
             return _SparseRows(csr.indptr, csr.indices, csr.data, self.n_columns)
         given = np.atleast_2d(_array("P", P))
         if given.ndim != 2 or given.shape[1] != self.n_columns:
-            raise self._wrong_shape(np.shape(P), columns)
+            raise wrong_shape("P", np.shape(P), self.n_columns, columns)
         return _DenseRows(given)
 
     def chunks(
@@ -229,7 +237,7 @@ class OutputReader:
 
     def _softmax(self, part: NDArray[np.float64], rows: OutputRows, step: int) -> NDArray[np.float64]:
         largest = part.max(axis=1, keepdims=True)
-        fair = np.isfinite(largest).all() and (self.kind == "logits" or largest.max() <= _LARGEST_LOG)
+        fair = np.isfinite(largest).all() and (self.kind == "logits" or largest.max() <= LARGEST_LOG)
         if not fair:
             self._refuse(rows, step, self._log_faults)
         with np.errstate(over="ignore"):  # what is too far below the largest is minus infinity
@@ -255,7 +263,7 @@ class OutputReader:
         return part
 
     def _log_faults(self, rows: NDArray[np.float64]) -> Faults:
-        above = np.any(rows > _LARGEST_LOG, axis=1) & (self.kind == "log_probabilities")
+        above = np.any(rows > LARGEST_LOG, axis=1) & (self.kind == "log_probabilities")
         return (
             ("hold NaN or plus infinity", np.any(np.isnan(rows) | (rows == np.inf), axis=1)),
             ("hold a value above 0, which no log-probability is", above),
@@ -311,12 +319,45 @@ class OutputReader:
         column = indices.ravel() if indices.dtype.kind == "i" else indices.ravel().astype(np.int64)
         return _SparseRows(begin, column, values.ravel(), self.n_columns)
 
-    def _wrong_shape(self, shape: tuple[int, ...], columns: tuple[str, ...]) -> WeightError:
-        named = f", in the order of adapter.observed: {first_few(columns)}" if columns else ""
-        return WeightError(
-            f"P: shape {shape} given, expected (n_samples, {self.n_columns}); one column for each observed "
-            f"label{named}"
-        )
+
+def wrong_shape(
+    name: str, shape: tuple[int | None, ...], n_columns: int, columns: tuple[str, ...]
+) -> WeightError:
+    """Return the error of outputs that have not a column for each observed label; `columns` are named.
+
+    Rows that nobody has counted are None in `shape`.
+    """
+    given = f"shape {shape}" if None not in shape else f"{shape[-1]} columns"
+    transposed = "; it looks transposed: give P.T" if len(shape) == 2 and shape[0] == n_columns else ""
+    named = f", in the order of adapter.observed: {first_few(columns)}" if columns else ""
+    return WeightError(
+        f"{name}: {given} given, expected (n_samples, {n_columns}); one column for each observed label{named}"
+        f"{transposed}"
+    )
+
+
+def by_rows(matrix: Any) -> Any:
+    """Return a scipy.sparse matrix by rows; scipy itself would add up what coordinates name again.
+
+    Raises
+    ------
+    WeightError
+        Where a row lists a column twice, as far as the change would hide it.
+    """
+    csr = matrix.tocsr()
+    if matrix.format in ("bsr", "coo") and csr.nnz < matrix.nnz:
+        given = matrix.tocoo()
+        by = np.lexsort((given.col, given.row))
+        again = (np.diff(given.row[by]) == 0) & (np.diff(given.col[by]) == 0)
+        raise _twice(int(given.row[by][1:][again][0]))
+    return csr
+
+
+def _twice(row: int) -> WeightError:
+    return WeightError(
+        f"P: row {row} lists a column twice; list each once (a scipy matrix: call P.sum_duplicates() where "
+        "values of one column add up)"
+    )
 
 
 def _array(name: str, given: Any, kinds: str = "iuf") -> NDArray[Any]:

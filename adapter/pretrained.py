@@ -18,6 +18,7 @@ from adapter.bundle import Bundle
 from adapter.outputs import OutputKind
 from adapter.plainfile import read_plain
 from ontology.errors import ArtifactError, BundleError, NotFoundError, ServiceError
+from ontology.extras import upgrade_command
 from ontology.wholefile import write_whole
 
 __all__ = ["BUNDLE_FILE", "CONFIG_FILE", "PRETRAINED_FORMAT", "Config", "read_folder", "write_folder"]
@@ -149,7 +150,7 @@ def _check_format(path: Path, found: object) -> None:
     ):
         raise BundleError(
             f"{path}: format is {found!r}, this version reads {PRETRAINED_FORMAT!r}; "
-            "upgrade with: pip install --upgrade labelgrove"
+            f"upgrade with: {upgrade_command()}"
         )
     raise BundleError(
         f"{path}: format is {found!r}, expected {PRETRAINED_FORMAT!r}; this is not the folder of an adapter"

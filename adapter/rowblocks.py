@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.outputs import OutputRows, Outputs
+from adapter.outputs import LARGEST_LOG, OutputRows, Outputs, wrong_shape
 from adapter.scorer import Adapter
 from ontology.errors import WeightError
 
@@ -20,7 +20,6 @@ __all__ = ["BlockSource", "OutputStream", "logits_of", "note_on_sums", "odd_sums
 
 _BLOCK_ROWS = 4096
 _BLOCK_VALUES = 1 << 22
-_LARGEST_LOG = 0.01  # what rounding in float16 may leave above zero
 _LIMITS = (1e-150, 1e150)
 _ODD = 1e-2  # how far from 1 the sum of a row of probabilities may be without a word
 
@@ -102,6 +101,7 @@ def opened(adapter: Adapter, P: OutputStream) -> tuple[OutputRows | BlockSource 
         For outputs of another shape, or that hold no real numbers.
     """
     if isinstance(P, BlockSource):
+        _check_width(adapter, P)
         return P, P.n_rows
     if isinstance(P, Iterator):
         return P, None
@@ -127,10 +127,17 @@ def note_on_sums(n_odd: int, rows: str, low: float, high: float) -> str:
     )
 
 
+def _check_width(adapter: Adapter, P: BlockSource) -> None:
+    """Refuse rows of another width before they are read."""
+    if P.n_columns != adapter.n_observed:
+        shape, name = (P.n_rows, P.n_columns), str(getattr(P, "path", "P"))
+        raise wrong_shape(name, shape, adapter.n_observed, adapter.observed)
+
+
 def _parts(adapter: Adapter, P: OutputStream, size: int) -> Iterator[NDArray[Any]]:
     """Yield pieces of any size."""
     if isinstance(P, BlockSource):
-        adapter.rows(np.empty((0, P.n_columns)))  # before rows of another width are read
+        _check_width(adapter, P)
         pieces: Iterable[Any] = P.blocks(size)
     elif isinstance(P, Iterator):
         pieces = P
@@ -183,7 +190,7 @@ def _refuse_faults(adapter: Adapter, block: NDArray[Any], start: int) -> None:
     if kind == "log_probabilities":
         cells.append(
             (
-                block > _LARGEST_LOG,
+                block > LARGEST_LOG,
                 "no log-probability above 0; if these are logits, make the adapter with outputs='logits'",
             )
         )
@@ -196,7 +203,8 @@ def _refuse_faults(adapter: Adapter, block: NDArray[Any], start: int) -> None:
                 f"{block[row, column]}{_and_more(more, start, len(block))}; a row holds {rule}"
             )
     if kind == "probabilities":
-        total = block.sum(axis=1, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            total = block.sum(axis=1, dtype=np.float64)
         empty = ~((total >= _LIMITS[0]) & (total <= _LIMITS[1]))
         said = "sums to"
     else:
@@ -205,10 +213,13 @@ def _refuse_faults(adapter: Adapter, block: NDArray[Any], start: int) -> None:
         said = "has as its largest number"
     if empty.any():
         row = int(np.flatnonzero(empty)[0])
-        raise WeightError(
-            f"P: row {start + row} {said} {total[row]}{_and_more(int(empty.sum()) - 1, start, len(block))}; "
-            "each row gives at least one label a positive weight"
+        rule = (
+            f"the weights of a row sum to at most {_LIMITS[1]:g}; scale them"
+            if total[row] > _LIMITS[1]
+            else "each row gives at least one label a positive weight"
         )
+        others = _and_more(int(empty.sum()) - 1, start, len(block))
+        raise WeightError(f"P: row {start + row} {said} {total[row]}{others}; {rule}")
 
 
 def _and_more(n: int, start: int, length: int) -> str:

@@ -135,9 +135,14 @@ class Adapter(Holder):
         temperature: float = 1.0,
         beta: float = 2,
     ) -> Self:
-        """Build the bundle of `graph` in memory (see `build_bundle`); columns are `observed`, in order."""
+        """Build the bundle of `graph` in memory (see `build_bundle`); columns are `observed`, in order.
+
+        The graph is kept: evaluation measures between labels on it.
+        """
         bundle = build_bundle(graph, observed, metric=metric, labels=labels)
-        return cls(bundle, outputs=outputs, temperature=temperature, beta=beta)
+        made = cls(bundle, outputs=outputs, temperature=temperature, beta=beta)
+        made._graph = graph
+        return made
 
     # ---- answers -----------------------------------------------------------------------------------
 

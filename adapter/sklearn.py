@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adapter.calibration.temperatures import CAVEAT
 from adapter.classes import ClassAnswers, ClassBinding, Source, measuring_space, opened_source
+from adapter.classfolds import ClassKFold
 from adapter.distancescore import expected_sq_distance, mean_over_samples
 from adapter.outputs import OutputKind, OutputReader
 from adapter.scorer import Adapter
 from ontology.errors import InputError, MissingExtraError, WeightError
+from ontology.geometry import MetricSpace
 from ontology.geometry.arguments import nonnegative_number
 from ontology.geometry.ties import check_beta
 
@@ -30,12 +34,18 @@ except ImportError as error:
     raise MissingExtraError.of("scikit-learn", "sklearn", "FrechetClassifier") from error
 
 __all__ = [
+    "ClassKFold",
     "FrechetClassifier",
+    "ObservedTruthsWarning",
     "expected_sq_distance_scorer",
     "neg_expected_sq_distance",
 ]
 
 _METHODS = ("predict_proba", "decision_function")
+
+
+class ObservedTruthsWarning(UserWarning):
+    """A score over classes that were learned, of a classifier that can answer with more labels than these."""
 
 
 class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -50,7 +60,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         The labels and their distances:
 
         - an address as for `adapter.open_bundle`, or a `Bundle`: the classes of the estimator are among its
-          observed labels. One that is no class has probability 0;
+          observed labels. One that is not a class has probability 0;
         - a `LabelGraph` or `MetricSpace`: the classes are the observed labels, wherever in it they are;
         - None: the classes themselves, each as far from every other. The answer is then argmax.
     columns : mapping of class to str, default=None
@@ -61,7 +71,8 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         number) and are read as logits, which margins of support vector machines are not:
         `sklearn.calibration.CalibratedClassifierCV` makes probabilities of these.
     temperature : float, default=1.0
-        What logits, or the logarithms of probabilities, are divided by before the softmax.
+        What logits, or the logarithms of probabilities, are divided by before the softmax. To search for
+        one, hold classes out (`ClassKFold`): what suits the classes that were learned tends to 0, argmax.
     beta : float, default=2
         Exponent of the distances.
     scale : float, default=1.0
@@ -144,7 +155,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         Raises
         ------
         BindingError
-            For classes that are no labels, before the estimator is fitted.
+            For classes that are not labels, before the estimator is fitted.
         InputError
             For parameters that break a rule, and what `open_bundle` raises.
         """
@@ -365,10 +376,34 @@ def expected_sq_distance_scorer(source: Source, *, artifacts_url: str | None = N
     Returns
     -------
     scorer : callable
-        As `sklearn.metrics.make_scorer` makes them; larger is better.
+        As `sklearn.metrics.make_scorer` makes them; larger is better. Of a `FrechetClassifier` it warns as
+        `neg_expected_sq_distance` does.
     """
-    space = measuring_space(opened_source(source, artifacts_url))
-    return make_scorer(expected_sq_distance, greater_is_better=False, space=space)
+    return _DistanceScorer(measuring_space(opened_source(source, artifacts_url)))
+
+
+class _DistanceScorer:
+    """scikit-learn's own scorer of answers, which sees the classifier too."""
+
+    def __init__(self, space: MetricSpace) -> None:
+        self._scorer = make_scorer(expected_sq_distance, greater_is_better=False, space=space)
+
+    def __call__(self, estimator: Any, X: Any, y_true: ArrayLike, **params: Any) -> float:
+        score = float(self._scorer(estimator, X, y_true, **params))
+        within = _classifier_within(estimator)
+        if within is not None:
+            _warn_of_observed_truths(within, y_true)
+        return score
+
+    def __repr__(self) -> str:
+        return repr(self._scorer)
+
+    def get_metadata_routing(self) -> Any:
+        return self._scorer.get_metadata_routing()
+
+    def set_score_request(self, **requests: Any) -> _DistanceScorer:
+        self._scorer.set_score_request(**requests)
+        return self
 
 
 def neg_expected_sq_distance(
@@ -398,24 +433,47 @@ def neg_expected_sq_distance(
         For another estimator; `expected_sq_distance_scorer` takes any.
     UnknownLabelError, SpaceError
         As for `expected_sq_distance`.
+
+    Warns
+    -----
+    ObservedTruthsWarning
+        Where every truth is a class that the classifier learned, and there are other labels. Such a score
+        says nothing of these, and a search by it settles on what harms them: hold classes out, with
+        ``cv=ClassKFold()``.
     """
-    space = _classifier_of(estimator)._fitted().space
+    within = _classifier_within(estimator)
+    if within is None:
+        raise InputError(
+            f"estimator: {estimator!r} has no space to measure in; give a FrechetClassifier, or "
+            "scoring=expected_sq_distance_scorer(graph)"
+        )
+    space = within._fitted().space
     answer = estimator.predict(X)
     if space is None:
         return -mean_over_samples(np.asarray(y) != answer, sample_weight)
-    return -expected_sq_distance(y, answer, space=space, sample_weight=sample_weight)
+    score = -expected_sq_distance(y, answer, space=space, sample_weight=sample_weight)
+    _warn_of_observed_truths(within, y)
+    return score
 
 
-def _classifier_of(estimator: Any) -> FrechetClassifier:
-    within = estimator
-    while not isinstance(within, FrechetClassifier):
-        if isinstance(within, Pipeline):
-            within = within[-1]
-        elif hasattr(within, "best_estimator_"):
-            within = within.best_estimator_
+def _classifier_within(estimator: Any) -> FrechetClassifier | None:
+    """Return the classifier at the end of pipelines and searches; None where it is another."""
+    while not isinstance(estimator, FrechetClassifier):
+        if isinstance(estimator, Pipeline):
+            estimator = estimator[-1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
         else:
-            raise InputError(
-                f"estimator: {within!r} has no space to measure in; give a FrechetClassifier, or "
-                "scoring=expected_sq_distance_scorer(graph)"
-            )
-    return within
+            return None
+    return estimator
+
+
+def _warn_of_observed_truths(classifier: FrechetClassifier, y: ArrayLike) -> None:
+    """Warn where a score tells nothing of labels that were not learned, and there are some."""
+    if classifier._fitted().learned_all(np.asarray(y, dtype=object)):
+        warnings.warn(
+            f"{CAVEAT}; to choose parameters by a score, hold whole classes out of what is learned: "
+            "cv=adapter.sklearn.ClassKFold()",
+            ObservedTruthsWarning,
+            stacklevel=3,
+        )

@@ -23,9 +23,9 @@ from ontology.artifacts import ArtifactStore, open_store, read_safetensors
 from ontology.errors import (
     ArtifactError,
     BundleError,
+    GroveError,
     InputError,
     NotFoundError,
-    SettingsError,
 )
 from ontology.settings import Settings, masked
 
@@ -39,6 +39,8 @@ Stale = Literal["warn", "refuse", "ignore"]
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NAMED = re.compile(r"([a-z0-9][a-z0-9._-]{0,63})/([a-z0-9][a-z0-9._-]{0,63})(?:@(latest|[0-9a-f]{8,64}))?")
+_HEX = re.compile(r"[0-9a-f]+")
+_SHORTEST = 8  # digits from which on a text looks like a digest that was cut
 _FORMS = (
     "give a path (absolute, beginning with '.' or '~', or ending in .safetensors), a URL (file:, s3://, "
     "redis://host:port/db/DIGEST), a digest of 64 hexadecimal digits, or ontology/bundle, with @latest or @ "
@@ -109,7 +111,7 @@ class BundleSource:
             return self._artifact(self._store(), uri)
         named = _NAMED.fullmatch(uri)
         if not named:
-            raise InputError(f"bundle {masked(uri)!r}: no form of address; {_FORMS}")
+            raise InputError(f"bundle {masked(uri)!r}: no form of address; {_fault(uri)}{self._near(uri)}")
         return self._named(*named.groups())
 
     # ---- each form of address ----------------------------------------------------------------------
@@ -121,9 +123,17 @@ class BundleSource:
         document = _document(store, ontology)
         digest = _look_up(store, document, ontology, name)
         if at and at != "latest" and not digest.startswith(at):
+            versions = [document.get("version"), _entry(document, name).get("version")]
+            if any(str(version).startswith(at) for version in versions):
+                raise NotFoundError(
+                    f"bundle {ontology}/{name}@{at}: {at} is a version of the ontology {ontology!r}; behind "
+                    f"@ stands the digest of a bundle, which is now {digest}: leave @ out, or give @latest"
+                )
             raise NotFoundError(
-                f"{store.where}: {ontology}/{name} is now {digest}, which does not begin with {at}; give all "
-                f"64 digits ({ontology}/{name}@DIGEST) for one that the name meant before, or @latest"
+                f"bundle {ontology}/{name}@{at}: the name is now {digest}, which does not begin with {at}; "
+                f"give @latest for it, or give all 64 digits ({ontology}/{name}@DIGEST) for one it meant "
+                "before: grove jobs list --kind bundle --json lists them, as result_sha256 (index of "
+                f"{store.where})"
             )
         located = self._artifact(store, digest)
         current = document.get("version")
@@ -134,6 +144,26 @@ class BundleSource:
             return bundle
 
         return Located(located.mark, opened)
+
+    def _near(self, uri: str) -> str:
+        """Return which named bundles may be meant by what is no address, as the end of a message."""
+        wanted = uri.lower()
+        try:
+            store = self._store()
+            named = {
+                f"{ontology}/{name}": str(entry.get("sha256"))
+                for ontology in store.index_names()
+                for name, entry in _bundles(store.read_index(ontology) or {}).items()
+                if isinstance(entry, dict)
+            }
+        except GroveError:  # what is wrong with the address is said all the same
+            return ""
+        short = wanted.rpartition("@")[2]
+        near = [one for one, digest in named.items() if _HEX.fullmatch(short) and digest.startswith(short)]
+        near = near or [one for one in named if one in (wanted, wanted.partition("@")[0])]
+        near = near or [one for one in named if one.startswith(f"{wanted}/")]
+        near = near or difflib.get_close_matches(wanted, named, n=3)
+        return f"; did you mean {' or '.join(near[:3])}?" if near else ""
 
     def _redis(self, url: str) -> Located:
         address, _, digest = url.rpartition("/")
@@ -172,7 +202,7 @@ class BundleSource:
 
         def opened() -> Bundle:
             data = fetched_file(address)
-            arrays, metadata = read_safetensors(data, name=shown)  # what is no bundle is not kept
+            arrays, metadata = read_safetensors(data, name=shown)  # what is not a bundle is not kept
             Bundle.from_arrays(arrays, metadata, name=shown)
             return self._artifact(cached, cached.keep(data)).open()
 
@@ -214,7 +244,7 @@ class BundleSource:
         )
         if self.stale == "refuse":
             raise BundleError(f"{text}; or load it with stale='warn' or 'ignore'")
-        _log.warning("%s (stale='refuse' makes this an error, 'ignore' says nothing)", text)
+        _log.warning("%s", text)
 
     def _store(self) -> ArtifactStore:
         settings = Settings.from_env()
@@ -227,12 +257,7 @@ class BundleSource:
         )
 
     def _is_offline(self) -> bool:
-        if self.offline is not None:
-            return self.offline
-        given = os.environ.get("GROVE_OFFLINE", "")
-        if given not in ("", "0", "1"):
-            raise SettingsError(f"GROVE_OFFLINE: {given!r} given; set 1 to ask nothing but the cache, or 0")
-        return given == "1"
+        return Settings.from_env().offline if self.offline is None else self.offline
 
 
 def open_bundle(
@@ -283,7 +308,7 @@ def open_bundle(
         For a file, digest, ontology or bundle that is not there; names in reach are listed.
     ArtifactError
         For bytes that are not what their digest promises, and a file that cannot be read; `BundleError` where
-        they are no bundle of this format, or a stale one is refused.
+        they are not a bundle of this format, or a stale one is refused.
     ServiceError
         For a store or Redis that cannot be reached.
 
@@ -311,26 +336,49 @@ def _document(store: ArtifactStore, ontology: str) -> dict[str, Any]:
     if document is None:
         known = store.index_names()
         raise NotFoundError(
-            f"{store.where}: no ontology {ontology!r} in the index; {_known(ontology, known)}; "
-            "ingest it, or point GROVE_ARTIFACTS_URL at the store that has it"
+            f"bundle of {ontology}: no ontology {ontology!r} in the index of {store.where}; "
+            f"{_known(ontology, known)}; ingest it, or point GROVE_ARTIFACTS_URL at the store that has it"
         )
     return document
 
 
 def _look_up(store: ArtifactStore, document: dict[str, Any], ontology: str, name: str) -> str:
-    bundles = document.get("bundles")
-    if not isinstance(bundles, dict):
+    if not isinstance(document.get("bundles"), dict):
         raise ArtifactError(f"{store.where}/index/{ontology}.json: holds no table of bundles")
-    entry = bundles.get(name)
-    if entry is None:
+    bundles = _bundles(document)
+    if bundles.get(name) is None:
         raise NotFoundError(
-            f"{store.where}: ontology {ontology!r} has no bundle {name!r}; {_known(name, sorted(bundles))}; "
-            "build one with: grove bundle build"
+            f"bundle {ontology}/{name}: ontology {ontology!r} has no bundle {name!r}; "
+            f"{_known(name, sorted(bundles))}; build one with: grove bundle build (index of {store.where})"
         )
-    digest = entry.get("sha256") if isinstance(entry, dict) else None
+    digest = _entry(document, name).get("sha256")
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
         raise ArtifactError(f"{store.where}/index/{ontology}.json: bundle {name!r} has sha256 {digest!r}")
     return digest
+
+
+def _bundles(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what an index document says of bundles by name; nothing where it is malformed."""
+    bundles = document.get("bundles")
+    return bundles if isinstance(bundles, dict) else {}
+
+
+def _entry(document: dict[str, Any], name: str) -> dict[str, Any]:
+    entry = _bundles(document).get(name)
+    return entry if isinstance(entry, dict) else {}
+
+
+def _fault(uri: str) -> str:
+    """Return what keeps a text from being the address that it looks like; else which forms there are."""
+    name, at, _ = uri.partition("@")
+    if _NAMED.fullmatch(uri.lower()) or _DIGEST.fullmatch(uri.lower()):
+        return "names and digests are written in lower case"
+    if at and _NAMED.fullmatch(name):
+        return "behind @ stands latest, or 8 to 64 hexadecimal digits of the bundle's digest"
+    if len(uri) >= _SHORTEST and _HEX.fullmatch(uri.lower()):
+        much = "short" if len(uri) < 64 else "long"
+        return f"a digest has 64 hexadecimal digits, and this has {len(uri)}: it is too {much}"
+    return _FORMS
 
 
 def _known(wanted: str, names: list[str]) -> str:

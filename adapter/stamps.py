@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from adapter.plainfile import open_plain
-from ontology.wholefile import write_whole
+from ontology.wholefile import PRIVATE, make_folder, write_whole
 
 __all__ = ["Stamps", "mark_used", "settle"]
 
@@ -69,8 +69,8 @@ class Stamps:
         if seen is None or self.seen(path) != seen:  # what was seen is not what was checked
             return
         with contextlib.suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            write_whole(self._folder / digest, [seen.encode("ascii")])
+            make_folder(self._folder)
+            write_whole(self._folder / digest, [seen.encode("ascii")], rights=PRIVATE)
 
 
 def mark_used(path: Path) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from adapter.binding import By, Columns, bind
 from adapter.bundle import Bundle
 from adapter.candidates import Chosen, LeastRecentlyUsed, chosen_labels
+from adapter.labelnames import describe_observed
 from ontology.errors import InputError
 from ontology.geometry import (
     DenseScorer,
@@ -113,7 +114,8 @@ class State:
         self.order: NDArray[np.int64] | None = None
         self.observed = keys = bundle.observed_keys
         if columns is not None:
-            order = bind(columns, keys, bundle.observed_names, by=by)
+            names, describe = bundle.observed_names, describe_observed(bundle)
+            order = bind(columns, keys, names, by=by, describe=describe)
             if (order != np.arange(len(order))).any():
                 self.order = order
                 self.observed = tuple(keys[i] for i in np.argsort(order))

@@ -15,7 +15,7 @@ and P1 and P2 the sums of ``length * m0`` and ``(D^2 - Dp^2) m0 - length * m1`` 
 Sums over ways down are running sums over the nodes in preorder: an edge counts from its node on, until the
 subtree of that node ends. A label that hangs at height h on a vertex t below p, on the edge to its child c,
 has ``F(p) + 2 (t + h) S(p) + (t + h)^2 W - 4 t (B + h m0)``, with B the moment about p of what lies below c.
-A complete space is a star whose legs are one half long and whose hub is no answer.
+A complete space is a star whose legs are one half long and whose hub is not an answer.
 
 **Blocks.** The product of weights and squared distances.
 
@@ -32,18 +32,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from adapter.outputs import LARGEST_LOG, OutputKind
 from adapter.scorer import Adapter
 from ontology.errors import InputError
 from ontology.geometry import TreeSpace
+from ontology.geometry.exactsums import narrowed
 from ontology.geometry.rootedtree import RootedTree
 from ontology.geometry.scoring.hanging import Hanging
 from ontology.geometry.scoring.treesearch import Observed
 from ontology.geometry.ties import TIE_RELATIVE
 
-__all__ = ["DenseTable", "Table", "TreeTable", "arrays_of", "blocks", "converted", "decide", "table_of"]
+__all__ = [
+    "DenseTable",
+    "Table",
+    "TreeTable",
+    "arrays_of",
+    "blocks",
+    "converted",
+    "decide",
+    "fair_limits",
+    "fair_samples",
+    "table_of",
+    "weights_of",
+]
 
 _SAFETY = 10.0
+_DIGITS = 53
 _BLOCK_ENTRIES = 1 << 22
+_LIMITS = {64: (1e-150, 1e150), 32: (1e-20, 1e20)}
 
 
 @dataclass(frozen=True)
@@ -74,12 +90,14 @@ class TreeTable:
         ``(reach + height)^2``.
     label : (n_candidates,)
         First label of each.
-    point_depth, meet : (n_candidates,)
-        Depth in the whole tree of the candidate and of the vertex where its way to the hull turns.
-    observed_depth : (n_observed,)
-        Depth in the whole tree.
+    turn : (n_candidates,)
+        The vertex where the way from each candidate to the hull turns, as an entry of `turn_depth`.
+    point_depth, observed_depth, turn_depth : (n_parts * n_candidates,), (n_parts * n_observed,), ...
+        Depths in the whole tree, of the last one all vertices where ways turn, ascending in preorder. Row by
+        row in the parts of `ontology.geometry.exactsums`, so narrow that the engine loses nothing of a
+        difference.
     lowest : (n_levels * n_observed,)
-        Least depth at which 2^level + 1 neighbouring observed labels meet, row by row.
+        Where 2^level + 1 neighbouring observed labels meet, as an entry of `turn_depth`, row by row.
     power, level_start : (n_observed + 1,)
         Largest power of two up to a number of gaps, and where its row of `lowest` starts.
     """
@@ -103,16 +121,22 @@ class TreeTable:
     height: Any
     spread: Any
     label: Any
+    turn: Any
     point_depth: Any
-    meet: Any
     observed_depth: Any
+    turn_depth: Any
     lowest: Any
     power: Any
     level_start: Any
 
     @classmethod
-    def of(cls, tree: RootedTree, observed: NDArray[np.int64], allowed: NDArray[np.int64]) -> TreeTable:
-        """Build the table of a tree; `observed` and `allowed` are positions, `allowed` by index."""
+    def of(
+        cls, tree: RootedTree, observed: NDArray[np.int64], allowed: NDArray[np.int64], digits: int
+    ) -> TreeTable:
+        """Build the table of a tree; `observed` and `allowed` are positions, `allowed` by index.
+
+        `digits` is the number of binary digits of the engine's floats.
+        """
         known = Observed.of(tree, observed)
         hull, skeleton, reach = known.hull, known.skeleton, known.skeleton.reach
         hanging = Hanging.of(tree, hull, allowed, np.arange(len(allowed)))
@@ -130,7 +154,10 @@ class TreeTable:
         by_end = np.argsort(end, kind="stable")
         node = np.searchsorted(skeleton.chain_last, on)  # whose edge holds the vertex
         offset = hull.depth[on] - skeleton.depth[parent[node]]
-        lowest, power, level_start = _range_minima(known.gap, n_observed)
+        at = hanging.position[wins].astype(np.int64)
+        turns, turn = np.unique(np.concatenate([known.turn, hanging.turn[wins]]), return_inverse=True)
+        lowest, power, level_start = _range_minima(turn[: n_observed - 1], n_observed)
+        parts = tree.depth_parts if digits == _DIGITS else narrowed(tree.depth_parts, digits)
         return cls(
             columns=known.by_preorder,
             label_depth=known.skeleton.label_depth,
@@ -151,9 +178,10 @@ class TreeTable:
             height=hanging.height[wins],
             spread=(reach + hanging.height[wins]) ** 2,
             label=hanging.label[hanging.first[wins]].astype(np.int64),
-            point_depth=tree.depth_at(hanging.position[wins]),
-            meet=hanging.meet[wins],
-            observed_depth=known.label_depth,
+            turn=turn[n_observed - 1 :],
+            point_depth=parts[:, at].ravel(),
+            observed_depth=parts[:, known.ascending].ravel(),
+            turn_depth=parts[:, turns].ravel(),
             lowest=lowest,
             power=power,
             level_start=level_start,
@@ -201,10 +229,19 @@ class TreeTable:
         start = xp.where(below, xp.zeros_like(first), _lookup(xp, self.level_start, n_gaps) + first)
         apart = n_gaps - _lookup(xp, self.power, n_gaps)
         beyond = xp.minimum(_lookup(xp, self.lowest, start), _lookup(xp, self.lowest, start + apart))
-        meet = xp.where(below, xp.take(self.meet, candidate, axis=0), beyond)
-        depth = xp.take(self.point_depth, candidate, axis=0)
-        distance = (depth - meet) + (xp.expand_dims(self.observed_depth, axis=1) - meet)
+        turn = xp.where(below, xp.take(self.turn, candidate, axis=0), beyond)
+        distance = self._way(xp, candidate, every, turn, 0)
+        for part in range(1, self.observed_depth.shape[0] // self.columns.shape[0]):
+            distance = distance + self._way(xp, candidate, every, turn, part)
         return xp.sum(xp.take(weights, sample, axis=1) * (distance * distance), axis=0)
+
+    def _way(self, xp: Any, candidate: Any, observed: Any, turn: Any, part: int) -> Any:
+        """Return one part of the distances of candidates from observed labels, whose ways turn at `turn`."""
+        n_turns = self.turn_depth.shape[0] * self.columns.shape[0] // self.observed_depth.shape[0]
+        meet = _lookup(xp, self.turn_depth, turn + part * n_turns)
+        depth = xp.take(self.point_depth, candidate + part * self.n_candidates, axis=0)
+        column = _lookup(xp, self.observed_depth, observed + part * self.columns.shape[0])
+        return (depth - meet) + (column - meet)
 
     def _values(self, xp: Any, weights: Any, on: Any, offset: Any, height: Any) -> tuple[Any, Any]:
         """Return F of labels that hang at these heights, `offset` beyond the parents of nodes, and W."""
@@ -296,8 +333,14 @@ class DenseTable:
 Table = TreeTable | DenseTable
 
 
-def table_of(adapter: Adapter) -> Table:
+def table_of(adapter: Adapter, digits: int = _DIGITS) -> Table:
     """Return the constants of an adapter's decision, as numpy arrays.
+
+    Parameters
+    ----------
+    adapter : Adapter
+    digits : int, default=53
+        Binary digits of the floats that distances on a tree are summed up in: 24 for float32.
 
     Raises
     ------
@@ -321,11 +364,11 @@ def table_of(adapter: Adapter) -> Table:
     observed = bundle.points.indices(adapter.observed)
     if isinstance(adapter.space, TreeSpace):
         tree = adapter.space.tree
-        return TreeTable.of(tree, tree.positions(observed), tree.positions(bundle.allowed))
+        return TreeTable.of(tree, tree.positions(observed), tree.positions(bundle.allowed), digits)
     star = RootedTree(
         np.append(-1, np.zeros(bundle.n_points, dtype=np.int64)), np.full(bundle.n_points + 1, 0.5)
     )
-    return TreeTable.of(star, star.positions(observed + 1), star.positions(bundle.allowed + 1))
+    return TreeTable.of(star, star.positions(observed + 1), star.positions(bundle.allowed + 1), digits)
 
 
 def arrays_of(table: Table) -> dict[str, Any]:
@@ -345,6 +388,52 @@ def blocks(count: int, step: int) -> list[slice]:
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
+
+
+def weights_of(xp: Any, rows: Any, outputs: OutputKind, temperature: float) -> Any:
+    """Return what a model gives as weights; a row that no softmax can read becomes NaN.
+
+    Parameters
+    ----------
+    xp : namespace
+        An array API namespace.
+    rows : array of shape (n_samples, n_observed)
+        In the dtype in which sums are taken.
+    outputs, temperature
+        As in `Adapter`.
+    """
+    if outputs == "probabilities":
+        return rows
+    largest = xp.max(rows, axis=1, keepdims=True)
+    finite = (largest > float("-inf")) & (largest < float("inf"))
+    readable = finite & (largest <= LARGEST_LOG) if outputs == "log_probabilities" else finite
+    largest = xp.where(readable, largest, xp.full_like(largest, float("nan")))
+    powers = xp.exp((rows - largest) / temperature)
+    return powers / xp.sum(powers, axis=1, keepdims=True)
+
+
+def fair_limits(xp: Any, weights: Any) -> tuple[float, float]:
+    """Return the least and the largest sum of a sample's weights, as its dtype holds them."""
+    return _LIMITS[xp.finfo(weights.dtype).bits]
+
+
+def fair_samples(xp: Any, weights: Any) -> Any:
+    """Return which samples hold weights: finite, not negative, and of a sum within `fair_limits`.
+
+    Parameters
+    ----------
+    xp : namespace
+        An array API namespace.
+    weights : array of shape (n_observed, n_samples)
+        Samples side by side, as in `decide`.
+
+    Returns
+    -------
+    fair : boolean array of shape (n_samples,)
+    """
+    smallest, largest = fair_limits(xp, weights)
+    total = xp.sum(weights, axis=0)  # NaN and infinity would show in it
+    return (total >= smallest) & (total <= largest) & xp.all(weights >= 0, axis=0)
 
 
 def decide(xp: Any, table: Table, weights: Any, unit: float, totals: Callable[..., Any] | None = None) -> Any:
@@ -399,10 +488,10 @@ def _can_win(hanging: Hanging, on: NDArray[np.int64], reach: float) -> NDArray[n
 
 
 def _range_minima(
-    gap: NDArray[np.float64], n_observed: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return minima of every 2^level neighbours in `gap`, and power and row for each number of them."""
-    row = np.append(gap, np.inf if n_observed > 1 else 0.0)
+    turn: NDArray[np.int64], n_observed: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return minima of every 2^level neighbours in `turn`, and power and row for each number of them."""
+    row = np.append(turn, turn.max(initial=0))
     rows, width = [row], 1
     while 2 * width < n_observed:
         row = rows[-1].copy()

@@ -16,7 +16,7 @@ import numpy as np
 from adapter.arrays import predict_rows
 from adapter.bundle import Bundle
 from adapter.scorer import Adapter
-from adapter.tables import DenseTable, Table, arrays_of, blocks, converted, table_of
+from adapter.tables import DenseTable, Table, arrays_of, blocks, converted, table_of, weights_of
 from ontology.errors import BundleError, InputError, MissingExtraError, WeightError
 
 try:
@@ -114,7 +114,9 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
         scores : Tensor of shape (..., n_labels)
         """
         self._check_width(x)
-        rows = self._weights(x.reshape(-1, x.shape[-1]), self.dtype)
+        rows = x.reshape(-1, x.shape[-1]).to(self.dtype)
+        if self.outputs != "probabilities":
+            rows = torch.softmax(rows / self.temperature, dim=-1)
         table = self._table()
         if isinstance(table, DenseTable):
             variance = _DenseVariance.apply(rows, table.columns, table.distances)
@@ -141,7 +143,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
         Raises
         ------
         WeightError
-            For rows with NaN, infinity, a negative value or zeros alone.
+            For rows with NaN, infinity, a negative probability, a log-probability above 0 or zeros alone.
 
         Notes
         -----
@@ -151,7 +153,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
         table = self._table()
 
         def weights(rows: torch.Tensor) -> torch.Tensor:
-            return self._weights(rows, torch.float64).T.index_select(0, table.columns)
+            return self._weights(rows).T.index_select(0, table.columns)
 
         found: torch.Tensor = predict_rows(namespace, table, x.reshape(-1, x.shape[-1]), weights)
         return found.reshape(x.shape[:-1])
@@ -178,9 +180,9 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
                 "(or other columns); build the head from that bundle, with the same columns, and load again"
             )
 
-    def _weights(self, x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-        x = x.to(dtype)
-        return x if self.outputs == "probabilities" else torch.softmax(x / self.temperature, dim=-1)
+    def _weights(self, rows: torch.Tensor) -> torch.Tensor:
+        given: torch.Tensor = weights_of(namespace, rows.to(torch.float64), self.outputs, self.temperature)
+        return given
 
     def _table(self) -> Table:
         return self._kind(**{name: getattr(self, name) for name in self._names})

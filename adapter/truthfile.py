@@ -1,16 +1,26 @@
-"""The truth about samples as people keep it: a file with one label key for each."""
+"""The truth about samples as people keep it: a file with one label for each."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Container
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from adapter.bindingfile import By
+from adapter.labelnames import CLASS_INDICES, LabelNames, describe_points, listed_faults, look_like_numbers
 from adapter.outputfiles import load_npy
 from adapter.plainfile import decoded, open_plain
-from ontology.errors import InputError, NotFoundError
+from ontology.errors import BindingError, InputError, NotFoundError, UnknownLabelError, counted
 
-__all__ = ["read_truth"]
+if TYPE_CHECKING:
+    from adapter.bundle import Bundle
+
+__all__ = ["read_truth", "read_truth_keys"]
+
+_HEADERS = ("truth", "label", "y")
+"""What the column of labels may be called in the first line of a ``.csv`` file, in any case."""
 
 
 def read_truth(path: Path) -> list[str]:
@@ -18,16 +28,139 @@ def read_truth(path: Path) -> list[str]:
 
     A key may hold a comma, so only ``.csv`` is split at them; lines without text do not count.
     """
+    return [text for _, text in _entries(path, None)]
+
+
+def read_truth_keys(
+    path: Path,
+    bundle: Bundle,
+    *,
+    by: By = "auto",
+    points: Container[str] = (),
+    n_rows: int | None = None,
+) -> list[str]:
+    """Read one label per sample, and return its key; labels are given by key or name, as columns are.
+
+    Parameters
+    ----------
+    path : Path
+        As `read_truth` reads it; a ``.csv`` file may begin with a line that calls one column ``truth``,
+        ``label`` or ``y``, and has no label itself: that column holds the truth.
+    bundle : Bundle
+        Whose labels they are.
+    by : {"auto", "key", "name"}, default="auto"
+        ``"auto"`` takes what is the key of one label or the name of one label.
+    points : container of str, default=()
+        Keys that are known beside those of the bundle: those of a space that a block was cut from.
+    n_rows : int, optional
+        How many labels there have to be, where that is known.
+
+    Returns
+    -------
+    keys : list of str
+
+    Raises
+    ------
+    BindingError
+        For text that means several labels; each is listed once, with its first line and the candidates.
+    UnknownLabelError
+        For text that means none; each is listed once, with its first line and what is close to it.
+    InputError
+        For a file of another form, and for another number of labels than `n_rows`.
+    """
+    known = LabelNames(bundle.points, bundle.names, by, describe_points(bundle))
+    listed = _entries(path, known)
+    keys: dict[str, str] = {}
+    ambiguous, unknown = [], []
+    for line, text in listed:
+        if text in keys:
+            continue
+        labels = known.meant(text)
+        keys[text] = bundle.points[labels[0]] if len(labels) == 1 else text
+        if len(labels) > 1:
+            ambiguous.append((line, text))
+        elif not labels and text not in points:
+            unknown.append((line, text))
+    if ambiguous or unknown:
+        faults = [(_place(path, line), text) for line, text in ambiguous or unknown]
+        said = listed_faults(str(path), known, by, faults)
+        if ambiguous:
+            raise BindingError(said)
+        raise UnknownLabelError("\n".join([said, *_advice(path, bundle, listed, unknown, len(keys))]))
+    if n_rows not in (None, len(listed)):
+        from adapter.evaluation.truths import wrong_length
+
+        raise wrong_length(len(listed), n_rows, name=str(path))
+    return [keys[text] for _, text in listed]
+
+
+def _entries(path: Path, known: LabelNames | None) -> list[tuple[int, str]]:
+    """Return (line number, text) of each sample; `known` labels tell a header from a label."""
     if path.suffix == ".npy":
-        truth = load_npy(path)
-        if truth.ndim != 1 or truth.dtype.kind != "U":
-            raise InputError(
-                f"{path}: holds {truth.dtype} of shape {truth.shape}; one label key per sample is needed"
-            )
-        return [str(k) for k in truth]
+        return list(enumerate(_array(path)))
     if path.suffix == ".csv":
-        return [row[0] for _, row in _csv_rows(path)]
-    return [line.strip() for line in _text(path).split("\n") if line.strip()]
+        return _first_cells(path) if known is None else _labelled_cells(path, known)
+    text = _text(path)
+    found = [(i, line.strip()) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if known is not None and text.lstrip()[:1] in ("[", "{") and not known.meant(found[0][1]):
+        raise InputError(f"{path}: looks like JSON; write one label per line")
+    return found
+
+
+def _array(path: Path) -> list[str]:
+    truth = load_npy(path)
+    if truth.ndim != 1 or truth.dtype.kind != "U":
+        numbers = truth.ndim == 1 and truth.dtype.kind in "iu"
+        advice = f"; {CLASS_INDICES.format(name='truth', keys='truth.astype(str)')}" if numbers else ""
+        raise InputError(
+            f"{path}: holds {truth.dtype} of shape {truth.shape}; one label key per sample is needed{advice}"
+        )
+    return [str(k) for k in truth]
+
+
+def _first_cells(path: Path) -> list[tuple[int, str]]:
+    return [(line, row[0]) for line, row in _csv_rows(path)]
+
+
+def _labelled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
+    """Return the cells of the column that the header calls the truth, else the first cells."""
+    rows = _csv_rows(path)
+    if not rows:
+        return []
+    line, head = rows[0]
+    called = [i for i, cell in enumerate(head) if cell.casefold() in _HEADERS]
+    if len(called) == 1 and not any(map(known.meant, head)):
+        column = called[0]
+        for at, row in rows[1:]:
+            if len(row) <= column:
+                raise InputError(
+                    f"{path}:{at}: {counted(len(row), 'cell')} under a header of {len(head)}, which has the "
+                    f"truth in column {column + 1}"
+                )
+        return [(at, row[column]) for at, row in rows[1:]]
+    if len(head) > 1 and not known.meant(head[0]):
+        raise InputError(
+            f"{path}:{line}: {head[0]!r} is not a label, and of the columns {', '.join(map(repr, head))} "
+            f"{len(called) or 'none'} are called {', '.join(_HEADERS)}; call the one that holds the labels so"
+        )
+    return [(at, row[0]) for at, row in rows]
+
+
+def _place(path: Path, line: int) -> str:
+    return f"row {line}" if path.suffix == ".npy" else f"{path}:{line}"
+
+
+def _advice(
+    path: Path, bundle: Bundle, listed: list[tuple[int, str]], unknown: list[tuple[int, str]], n_texts: int
+) -> list[str]:
+    """Return what else may be the matter with labels that are unknown."""
+    if len(unknown) == n_texts and look_like_numbers((text for _, text in unknown), bundle.n_observed):
+        written = "give them as the ontology writes them"
+        return [CLASS_INDICES.format(name="truth", keys=written)]
+    if path.suffix != ".npy" and unknown == listed[:1]:
+        named = f", or call it {', '.join(_HEADERS)}" if path.suffix == ".csv" else ""
+        return [f"if {unknown[0][1]!r} is a header, delete the line{named}"]
+    return []
 
 
 def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:

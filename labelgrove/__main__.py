@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-import importlib.util
+import os
 import sys
+
+_STOPPED = 130
 
 
 def main() -> None:
     """Run the command line, or say which command installs what it needs."""
-    if importlib.util.find_spec("click") is None:
-        print(
-            "grove: the command line comes with the service extra, which is not installed; "
-            "install it with: pip install 'labelgrove[service]'",
-            file=sys.stderr,
-        )
-        raise SystemExit(1)
-    from labelgrove.cli import grove
+    try:
+        _run()
+    except KeyboardInterrupt:  # before a command was found that could say more
+        _end()
+    except SystemExit as end:
+        if end.code == _STOPPED:
+            _end()
+        raise
 
+
+def _run() -> None:
+    from ontology.errors import MissingExtraError  # here: Ctrl-C may come while it is imported
+
+    try:
+        from labelgrove.cli import grove
+    except MissingExtraError as error:
+        print(f"grove: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
     grove(prog_name="grove")
+
+
+def _end() -> None:
+    """End at once: what threads were computing is computed again by whoever goes on with it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # its reader went away, or it is closed
+            continue
+    os._exit(_STOPPED)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adapter.archives import FAULTS, refuse_bomb
-from adapter.outputs import SparseOutputs
+from adapter.outputs import SparseOutputs, by_rows
 from adapter.plainfile import open_plain
 from ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError
 from ontology.safetensors_file import read_safetensors
@@ -98,14 +98,14 @@ def read_scipy(path: Path) -> Any:
     try:
         from scipy.sparse import load_npz
     except ImportError as error:
-        raise MissingExtraError.of("scipy", "service", "a sparse matrix in a .npz file") from error
+        raise MissingExtraError.of("scipy", "science", "a sparse matrix in a .npz file") from error
     try:
         refuse_bomb(path)
         with open_plain(path) as file:
             matrix = load_npz(file)
         if matrix.format in ("csr", "csc", "bsr"):
             matrix.check_format(full_check=True)
-        return matrix.tocsr()
+        return by_rows(matrix)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file; check the path") from None
     except FAULTS as error:

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import errno
 import hashlib
 import json
 import mmap
 import os
 import re
+import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -28,6 +28,7 @@ from urllib.parse import unquote, urlsplit
 
 from numpy.typing import NDArray
 
+from ontology.disk_faults import disk_advice
 from ontology.errors import (
     ArtifactError,
     GroveError,
@@ -39,7 +40,7 @@ from ontology.errors import (
 from ontology.remote_faults import remote_fault
 from ontology.safetensors_file import read_safetensors, safetensors_chunks, write_safetensors
 from ontology.settings import masked
-from ontology.wholefile import TEMPORARY, beside, write_whole
+from ontology.wholefile import TEMPORARY, beside, make_folder, sync_folder, write_whole
 
 __all__ = ["ArtifactStore", "check_name", "open_store", "read_safetensors", "write_safetensors"]
 
@@ -86,6 +87,10 @@ def check_name(name: str, what: str = "ontology") -> str:
     'wordnet-3.0'
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
+        if isinstance(name, str) and _NAME.fullmatch(name.partition("@")[0]) and "@" in name:
+            raise InputError(
+                f"{what} name {name!r}: a version, where a name alone is taken; leave out what follows @"
+            )
         raise InputError(
             f"{what} name {name!r}: use 1 to 64 of a-z, 0-9, '.', '_', '-', the first a letter or digit"
         )
@@ -280,19 +285,9 @@ class ArtifactStore(ABC):
                 f"{shown}: no such file in the artifact store; ingest or build again what it held"
             ) from error
         except OSError as error:
-            advice = _ADVICE.get(
-                error.errno or 0, "check that GROVE_ARTIFACTS_URL can be reached and written"
-            )
+            other = "check that GROVE_ARTIFACTS_URL can be reached and written"
+            advice = disk_advice(error, "the store", "GROVE_ARTIFACTS_URL", otherwise=other)
             raise ServiceError(f"{shown}: {masked(error.strerror or str(error))}; {advice}") from error
-
-
-_ADVICE = {
-    errno.ENOSPC: "free some space or move the store (GROVE_ARTIFACTS_URL); nothing was published",
-    errno.EDQUOT: "raise the quota or move the store (GROVE_ARTIFACTS_URL); nothing was published",
-    errno.EROFS: "the store is read-only; publish from a machine that may write it (GROVE_ARTIFACTS_URL)",
-    errno.EACCES: "give this user the right to read and write the store (GROVE_ARTIFACTS_URL)",
-    errno.EIO: "the disk reports a fault; check it before anything is published there",
-}
 
 
 def _content_path(digest: str) -> PurePosixPath:
@@ -306,7 +301,11 @@ def _index_path(name: str) -> PurePosixPath:
 
 
 class LocalStore(ArtifactStore):
-    """A folder of this machine, or one shared by several."""
+    """A folder of this machine, or one shared by several.
+
+    What is made in it has the rights of the folder itself, whatever the umask. One that is not there is made
+    for its owner alone.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -317,9 +316,11 @@ class LocalStore(ArtifactStore):
 
     def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
         target = self.root / path
-        _make_folder(target.parent)
-        write_whole(target, chunks)
-        _sync_folder(target.parent)
+        make_folder(self.root)
+        rights = stat.S_IMODE(self.root.stat().st_mode)  # who shares the folder shares what is in it
+        make_folder(target.parent, rights=rights)
+        write_whole(target, chunks, rights=rights & 0o666)
+        sync_folder(target.parent)
 
     def _read(self, path: PurePosixPath) -> bytes | mmap.mmap:
         with open(self.root / path, "rb") as file:
@@ -374,23 +375,6 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
     """Yield what lies in `folder`, one at a time; nothing where there is no such folder."""
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
         yield from entries
-
-
-def _make_folder(folder: Path) -> None:
-    """Create `folder` and what is missing above it, each durable in its parent."""
-    missing = [folder, *folder.parents]
-    missing = missing[: next((i for i, f in enumerate(missing) if f.is_dir()), len(missing))]
-    for new in reversed(missing):
-        new.mkdir(exist_ok=True)
-        _sync_folder(new.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 _RETRIES = {"mode": "standard", "max_attempts": 3}  # of each call, with growing pauses

@@ -13,9 +13,23 @@ from numpy.typing import NDArray
 
 from ontology.errors import InputError
 
-__all__ = ["breadth_first", "check_weights", "column", "deduplicate", "preorder", "sorted_unique"]
+__all__ = [
+    "LENGTHS",
+    "breadth_first",
+    "check_weights",
+    "column",
+    "deduplicate",
+    "length_fault",
+    "preorder",
+    "sorted_unique",
+]
 
 _BULK_ROUNDS = 64
+
+LENGTHS = 1e-75, 1e75
+"""Least and largest edge length: between them squares, and sums of squares, keep their bits."""
+
+_LONGEST_WAY = 1e78  # whose square leaves room for weights that sum to 1e150
 
 
 def sorted_unique(ends: list[str], labels: Iterable[str]) -> list[str]:
@@ -44,13 +58,29 @@ def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype
     return values
 
 
-def check_weights(weight: NDArray[np.float64], pairs: Sequence[tuple[str, str]]) -> None:
-    """Refuse edge lengths that are not positive and finite, naming the first."""
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight > 0)))
+def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
+    """Return the index of an edge length that breaks a rule, and the length as a message shows it, or None.
+
+    Each length is within `LENGTHS`, and all of them together are at most 1e78: no path is longer than that.
+    """
+    least, most = LENGTHS
+    bad = np.flatnonzero(~((weight >= least) & (weight <= most)))
     if len(bad):
-        i = int(bad[0])
+        return int(bad[0]), f"{weight[bad[0]]}"
+    total = float(weight.sum())
+    if total <= _LONGEST_WAY:
+        return None
+    return int(weight.argmax()), f"{weight.max()}, with all others {total:g},"
+
+
+def check_weights(weight: NDArray[np.float64], pairs: Sequence[tuple[str, str]]) -> None:
+    """Refuse edge lengths that are not positive, finite and of a fair size, naming the first."""
+    fault = length_fault(weight)
+    if fault is not None:
+        i, what = fault
         raise InputError(
-            f"weights: {weight[i]} at pair {i} {tuple(pairs[i])!r}; an edge length is positive and finite"
+            f"weights: {what} at pair {i} {tuple(pairs[i])!r}; an edge length is positive and finite, within "
+            "1e-75..1e75, and all of them add up to at most 1e78: choose another unit"
         )
 
 

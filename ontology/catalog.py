@@ -11,10 +11,17 @@ from __future__ import annotations
 import os
 import re
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ontology.artifacts import check_name
+from ontology.database import metadata, now, reading, upsert, writing
+from ontology.errors import ConflictError, InputError, LeaseLostError, NotFoundError
+
+# isort: split
+# After our own modules, which name the extra to install where SQLAlchemy is missing.
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
@@ -37,10 +44,6 @@ from sqlalchemy import (
     update,
 )
 
-from ontology.artifacts import check_name
-from ontology.database import metadata, now, reading, upsert, writing
-from ontology.errors import ConflictError, InputError, LeaseLostError, NotFoundError
-
 __all__ = [
     "LEASE_SECONDS",
     "Bundle",
@@ -57,6 +60,9 @@ LEASE_SECONDS = 60.0
 """How long a name stays held without a sign of life; holders renew it three times in that span."""
 
 INDEX_FORMAT = "labelgrove/index/1"
+
+_OF_READINGS = ("reading", "report_json", "read_at")
+"""Columns that say which reading gave a version; reports may be long, so they are read where needed alone."""
 
 _ontology = Table(
     "ontology",
@@ -91,6 +97,9 @@ version_table = Table(
     Column("layout", String(64), nullable=False),
     Column("source", Text),
     Column("created_at", Double, nullable=False),
+    Column("reading", String(64)),
+    Column("report_json", Text),
+    Column("read_at", Double),
     UniqueConstraint("ontology", "digest"),
     CheckConstraint("state IN ('loading', 'ready')", name="state"),
 )
@@ -232,6 +241,22 @@ class Catalog:
         names = ", ".join(self.names()) or "none yet"
         raise NotFoundError(f"ontology {name!r} is not here (known: {names}); ingest it with: grove ingest")
 
+    def read_before(self, name: str, fingerprint: str) -> tuple[Version, str, float] | None:
+        """Return the ready version of `name` that a reading gave, the report as JSON, and when it was read.
+
+        None where that reading gave no version, or another reading gave the same version since.
+        """
+        columns = version_table.c
+        this = (columns.ontology == name, columns.reading == fingerprint, columns.state == "ready")
+        with reading(self.engine) as connection:
+            row = connection.execute(
+                select(columns.digest, columns.report_json, columns.read_at).where(*this).limit(1)
+            ).one_or_none()
+            if row is None:
+                return None
+            (version,) = _versions(connection, *this[:1], columns.digest == row.digest)
+        return version, row.report_json, row.read_at
+
     def bundles(self, name: str | None = None) -> list[Bundle]:
         """Return the named bundles of one ontology or of all, by name."""
         statement = select(bundle_table).order_by(bundle_table.c.ontology, bundle_table.c.name)
@@ -301,8 +326,9 @@ class Catalog:
             )
         if fence is None:
             since = datetime.fromtimestamp(row.lease_since, UTC).isoformat(timespec="seconds")
+            own = " (another thread of this process)" if row.lease_owner == owner else ""
             raise ConflictError(
-                f"ontology {name!r} is being changed by {row.lease_owner} since {since}; "
+                f"ontology {name!r} is being changed by {row.lease_owner} since {since}{own}; "
                 f"wait for it, or for its lease to end {LEASE_SECONDS:.0f} s after its last sign of life"
             )
         return Lease(name, fence, owner)
@@ -335,11 +361,14 @@ class Catalog:
         layout: str,
         source: str | None,
         n_batches: int,
+        read_by: tuple[str, str] | None = None,
     ) -> Version:
         """Record a version as loading, with its load batches; one that is there already keeps its state.
 
         `snapshot` and `definitions` are (sha256, size in bytes). Definitions and source, which are outside
-        the digest, replace what an earlier ingest of the same content recorded.
+        the digest, replace what an earlier ingest of the same content recorded. `read_by` is the reading that
+        gave all of it, as (fingerprint, report as JSON); without it a version that gets other definitions
+        forgets its reading, which would not give them.
         """
         key = {"ontology": lease.name, "digest": digest}
         with writing(self.engine) as connection:
@@ -349,6 +378,7 @@ class Catalog:
             if definitions is not None:
                 _record(connection, *definitions, "definitions")
                 extra["definitions_sha256"] = definitions[0]
+            extra |= _reading_values(connection, key, definitions, read_by)
             values = key | extra | {"state": "loading", "snapshot_sha256": snapshot[0], "created_at": now()}
             values |= {"n_labels": n_labels, "n_edges": n_edges, "layout": layout}
             insertion = upsert(connection, version_table).values(values)
@@ -390,10 +420,16 @@ class Catalog:
             connection.execute(delete(_load_batch).where(_load_batch.c.version_id == version.id))
             _add_batches(connection, version.id, n_batches)
 
-    def commit(self, lease: Lease, version: Version) -> None:
-        """Make `version` ready and current: the commit point of an ingest, one fenced transaction."""
+    def commit(self, lease: Lease, version: Version) -> str | None:
+        """Make `version` ready and current: the commit point of an ingest, one fenced transaction.
+
+        Returns the digest of the version that was current before, None where there was none.
+        """
         with writing(self.engine) as connection:
             _hold(connection, lease)
+            before: str | None = connection.scalar(
+                select(_ontology.c.current_version).where(_ontology.c.name == lease.name)
+            )
             connection.execute(
                 update(version_table).where(version_table.c.id == version.id).values(state="ready")
             )
@@ -401,6 +437,7 @@ class Catalog:
             connection.execute(
                 update(_ontology).where(_ontology.c.name == lease.name).values(current_version=version.digest)
             )
+            return before
 
     def forget_version(self, lease: Lease, version: Version) -> None:
         """Remove a version that is not current, and the bundles made from it, from the record."""
@@ -444,14 +481,34 @@ class Catalog:
 
 def _versions(connection: Connection, *conditions: Any) -> list[Version]:
     is_current = (_ontology.c.current_version == version_table.c.digest).label("current")
-    statement = select(version_table, is_current).join(
-        _ontology, _ontology.c.name == version_table.c.ontology
-    )
+    columns = [column for column in version_table.c if column.name not in _OF_READINGS]
+    statement = select(*columns, is_current).join(_ontology, _ontology.c.name == version_table.c.ontology)
     rows = connection.execute(statement.where(*conditions).order_by(version_table.c.id))
     return [_as_version(row) for row in rows]
 
 
-def _as_version(row: Row[Any]) -> Version:
+def _reading_values(
+    connection: Connection,
+    key: Mapping[str, str],
+    definitions: tuple[str, int] | None,
+    read_by: tuple[str, str] | None,
+) -> dict[str, Any]:
+    """Return the columns about its reading that change for a version."""
+    columns = version_table.c
+    before = connection.execute(
+        select(columns.definitions_sha256, columns.reading).where(
+            columns.ontology == key["ontology"], columns.digest == key["digest"]
+        )
+    ).one_or_none()
+    if read_by is not None:
+        is_new = before is None or before.reading != read_by[0]
+        return {"reading": read_by[0], "report_json": read_by[1], "read_at": now()} if is_new else {}
+    if before is None or definitions is None or before.definitions_sha256 == definitions[0]:
+        return {}
+    return dict.fromkeys(_OF_READINGS)
+
+
+def _as_version(row: Row[*tuple[Any, ...]]) -> Version:
     values = dict(row._mapping)
     return Version(**values | {"current": bool(values["current"])})
 

@@ -2,8 +2,9 @@
 
 SQLite runs in WAL mode with synchronous FULL, foreign keys on and a 30 s wait for locks; transactions that
 may write begin with ``BEGIN IMMEDIATE``, because a read that later turns into a write fails at once, whatever
-the wait. PostgreSQL is reached through psycopg. Faults of the connection leave as `ServiceError`, those worth
-a second try as `TransientError`, with passwords masked.
+the wait. A file that cannot be written is read all the same (`ontology.sqlite`). PostgreSQL is reached by way
+of psycopg (`ontology.postgresql`). Faults of server and disk leave as our own errors, with passwords masked
+(`ontology.database_faults`).
 """
 
 from __future__ import annotations
@@ -15,16 +16,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy
-from sqlalchemy import Connection, Engine, MetaData, event
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import URL, ExceptionContext, make_url
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import FunctionElement
-
-from ontology.errors import MigrationError, ServiceError, SettingsError, TransientError
+from ontology.database_faults import database_fault
+from ontology.errors import MigrationError, MissingExtraError, ServiceError, SettingsError, TransientError
+from ontology.extras import upgrade_command
 from ontology.migrations import migrations_folder
 from ontology.settings import masked
+from ontology.sqlite import Connection as SQLiteConnection
+from ontology.sqlite import connect as connect_sqlite
+from ontology.wholefile import make_folder
+
+try:
+    import sqlalchemy
+    from sqlalchemy import Connection, Engine, MetaData, event
+    from sqlalchemy.dialects import postgresql, sqlite
+    from sqlalchemy.engine import URL, ExceptionContext, make_url
+    from sqlalchemy.ext.compiler import compiles
+    from sqlalchemy.sql.functions import FunctionElement
+except ImportError as error:
+    raise MissingExtraError.of("sqlalchemy", "service", "the SQL database") from error
 
 __all__ = [
     "autocommitting",
@@ -37,6 +46,7 @@ __all__ = [
     "patient",
     "reading",
     "schema_state",
+    "try_writing",
     "upgrade",
     "upsert",
     "writing",
@@ -100,20 +110,34 @@ def create_engine(url: str) -> Engine:
     parsed = _parsed(url)
     if parsed.get_backend_name() == "sqlite":
         try:
-            Path(str(parsed.database)).parent.mkdir(parents=True, exist_ok=True)
+            make_folder(Path(str(parsed.database)).absolute().parent)
         except OSError as error:
             raise ServiceError(
                 f"database {parsed.database}: its folder cannot be made ({error.strerror})"
             ) from error
-        engine = sqlalchemy.create_engine(parsed, connect_args={"timeout": _BUSY_S})
-        event.listen(engine, "connect", _set_pragmas)
+        engine = sqlalchemy.create_engine(parsed, poolclass=_Pool, connect_args={"timeout": _BUSY_S})
+        event.listen(engine, "do_connect", _connect_sqlite)
+        event.listen(engine, "checkin", _forget_unwritable)
         event.listen(engine, "begin", _begin_sqlite)
     else:
-        engine = sqlalchemy.create_engine(parsed)
+        engine = sqlalchemy.create_engine(parsed, poolclass=_Pool)
         event.listen(engine, "do_connect", _connect_postgresql)
         event.listen(engine, "checkout", _try_rested)
     event.listen(engine, "handle_error", _translate)
     return engine
+
+
+class _Pool(sqlalchemy.QueuePool):
+    """The connections of one process; waiting too long for a free one raises `TransientError`."""
+
+    def connect(self) -> Any:
+        try:
+            return super().connect()
+        except sqlalchemy.exc.TimeoutError as error:
+            raise TransientError(
+                f"database: no connection became free: this process has held all {self.checkedout()} for too "
+                "long; try again, or let it do less at the same time (grove worker --concurrency)"
+            ) from error
 
 
 @contextmanager
@@ -128,6 +152,9 @@ def reading(engine: Engine) -> Iterator[Connection]:
     """Open a transaction that only reads; on SQLite it takes no write lock."""
     with engine.connect().execution_options(labelgrove_begin="BEGIN") as connection, connection.begin():
         yield connection
+        driver = connection.connection.driver_connection
+        if isinstance(driver, SQLiteConnection) and not driver.is_consistent():
+            raise TransientError(f"database {_shown(engine)}: was written to while it was read; try again")
 
 
 @contextmanager
@@ -169,6 +196,19 @@ def describe(engine: Engine) -> dict[str, str | float]:
     return facts
 
 
+def try_writing(engine: Engine) -> None:
+    """Write to every table without touching a row, to raise whatever keeps this user from writing."""
+    none = sqlalchemy.false()
+    with engine.connect() as connection, connection.begin() as transaction:
+        for table in metadata.sorted_tables:
+            rows = sqlalchemy.select(table).where(none)
+            connection.execute(sqlalchemy.insert(table).from_select(list(table.c.keys()), rows))
+            same = {column.name: column for column in table.primary_key}
+            connection.execute(sqlalchemy.update(table).values(same).where(none))
+            connection.execute(sqlalchemy.delete(table).where(none))
+        transaction.rollback()
+
+
 def find_damage(engine: Engine) -> str | None:
     """Return the first fault in the pages of a SQLite file, None where there is none; reads all of it."""
     if engine.dialect.name != "sqlite":
@@ -181,7 +221,7 @@ def find_damage(engine: Engine) -> str | None:
 def _parsed(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except (sqlalchemy.exc.ArgumentError, ValueError) as error:  # ValueError: a port that is no number
+    except (sqlalchemy.exc.ArgumentError, ValueError) as error:  # ValueError: a port that is not a number
         raise SettingsError(
             f"GROVE_DATABASE_URL: {masked(url)!r} is not a database URL; "
             "write postgresql+psycopg://user:password@host:5432/name"
@@ -203,7 +243,7 @@ def _connect_postgresql(dialect: Any, record: Any, arguments: Any, parameters: d
 
 
 def _try_rested(connection: Any, record: Any, proxy: Any) -> None:
-    """Have the pool connect anew, and forget its older connections, where one broke while it rested."""
+    """Have the pool connect again, and forget its older connections, where one broke while it rested."""
     from ontology.postgresql import is_alive
 
     if not record.info:  # new: what is wrong with it, its first statement says
@@ -212,10 +252,14 @@ def _try_rested(connection: Any, record: Any, proxy: Any) -> None:
         raise sqlalchemy.exc.InvalidatePoolError
 
 
-def _set_pragmas(connection: Any, record: Any) -> None:
-    connection.isolation_level = None  # the driver begins nothing by itself; `_begin_sqlite` does
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}")
+def _connect_sqlite(dialect: Any, record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
+    return connect_sqlite(Path(arguments[0]), **parameters)
+
+
+def _forget_unwritable(connection: Any, record: Any) -> None:
+    """Have the next transaction try again whether the file can be written."""
+    if connection is not None and connection.unwritable is not None:
+        record.invalidate()
 
 
 def _begin_sqlite(connection: Connection) -> None:
@@ -224,32 +268,24 @@ def _begin_sqlite(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
 
 
-_TRANSIENT = re.compile(
-    r"database( table)? is locked|deadlock detected|could not serialize|lock timeout", re.I
-)
-_UNUSABLE = re.compile(
-    r"readonly database|disk I/O error|disk is full|unable to open database|not a database|malformed"
-    r"|No space left|connection|server closed|could not connect|resolve host|terminat|starting up"
-    r"|shutting down",
-    re.I,
-)
-
-
 def _translate(context: ExceptionContext) -> None:
     """Raise our own error for faults of the server or the disk; statements at fault keep SQLAlchemy's."""
     original, driver = context.original_exception, context.dialect.loaded_dbapi
-    if not isinstance(original, driver.DatabaseError) or isinstance(original, driver.IntegrityError):
-        return
-    text = masked(str(original)).strip().partition("\n")[0] or type(original).__name__
-    engine = context.engine
-    where = _shown(engine) if engine is not None else "at the given URL"
-    if _TRANSIENT.search(text):
-        raise TransientError(f"database {where}: {text}; somebody else holds it, try again") from original
-    if context.is_disconnect or _UNUSABLE.search(text):
-        raise ServiceError(
-            f"database {where}: {text}; check that it runs, is readable and writable and has space "
-            "(GROVE_DATABASE_URL names it, `grove doctor` tries it)"
-        ) from original
+    if isinstance(original, driver.Error):
+        where = "at the given URL" if context.engine is None else _shown(context.engine)
+        connected = context.connection is not None
+        cause = _no_room(context.connection) or original
+        fault = database_fault(cause, where, connected=connected, lost=context.is_disconnect)
+        if fault is not None:
+            raise fault from original
+
+
+def _no_room(connection: Connection | None) -> BaseException | None:
+    """Return the fault by which a SQLite file can only be read because its disk is full, or None."""
+    if connection is None or connection.invalidated or connection.dialect.name != "sqlite":
+        return None
+    driver: Any = connection.connection.driver_connection
+    return driver.unwritable if driver.is_full else None
 
 
 # ---- schema --------------------------------------------------------------------------------------------
@@ -309,7 +345,7 @@ def _refuse_newer(engine: Engine, found: str | None, head: str) -> None:
     if found is not None and found not in _revisions():
         raise MigrationError(
             f"database {_shown(engine)}: its schema is revision {found!r}, known here is up to {head!r}; "
-            "a newer labelgrove wrote it: upgrade with pip install -U 'labelgrove[service]'"
+            f"a newer labelgrove wrote it: upgrade with: {upgrade_command('service')}"
         )
 
 

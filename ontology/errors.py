@@ -9,6 +9,7 @@
     │   ├── BindingError                     model columns that cannot be tied to labels
     │   ├── SpaceError                       a metric space that cannot be built or used
     │   ├── SettingsError                    an environment variable or URL
+    │   ├── ShrinkError                      an ontology that would lose most of its labels
     │   └── QueryRefusedError                Cypher that the guard does not let through
     ├── DefectsError                         an ontology file with defects; carries the report
     ├── NotFoundError (LookupError)          a name, version, artifact or job that is not there
@@ -22,6 +23,7 @@
     │   └── QueryTimeoutError (TimeoutError)
     ├── ServiceError (ConnectionError)       a server that cannot be reached
     │   └── TransientError                   worth trying again as it is
+    ├── PlatformError                        an operating system that lacks what is needed
     └── MissingExtraError (ImportError)      an optional package that is not installed
 
 A message says what is wrong, which name or ``file:line``, the value received, the rule and the next step.
@@ -30,9 +32,12 @@ A message says what is wrong, which name or ``file:line``, the value received, t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
+
+from ontology.extras import install_command
 
 __all__ = [
+    "DEPLOYMENT_FAULTS",
     "ArtifactError",
     "BindingError",
     "BundleError",
@@ -45,16 +50,20 @@ __all__ = [
     "MigrationError",
     "MissingExtraError",
     "NotFoundError",
+    "PlatformError",
     "QueryFailedError",
     "QueryRefusedError",
     "QueryTimeoutError",
     "ServiceError",
     "SettingsError",
+    "ShrinkError",
     "SpaceError",
     "TransientError",
     "UnknownLabelError",
     "WeightError",
+    "counted",
     "first_few",
+    "sized",
 ]
 
 
@@ -83,7 +92,21 @@ class SpaceError(InputError):
 
 
 class SettingsError(InputError):
-    """An environment variable, ``.env`` entry or URL that breaks a rule."""
+    """An environment variable, ``.env`` entry or URL that breaks a rule.
+
+    Attributes
+    ----------
+    variable : str
+        Its name, where the environment is at fault.
+    """
+
+    def __init__(self, message: str, variable: str = "") -> None:
+        super().__init__(message)
+        self.variable = variable
+
+
+class ShrinkError(InputError):
+    """A new version with less than half of the labels of the current one, where that was not asked for."""
 
 
 class QueryRefusedError(InputError):
@@ -158,6 +181,10 @@ class TransientError(ServiceError):
     """A fault of the moment: the same call may succeed when repeated."""
 
 
+class PlatformError(GroveError):
+    """An operating system that lacks what is needed."""
+
+
 class MissingExtraError(GroveError, ImportError):
     """An optional package that is not installed."""
 
@@ -165,8 +192,25 @@ class MissingExtraError(GroveError, ImportError):
     def of(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
         """Return the error that names the package, what needs it and the command that installs it."""
         return cls(
-            f"{purpose} needs the package {package!r}; install it with: pip install 'labelgrove[{extra}]'"
+            f"{purpose} needs the package {package!r} of the extra {extra!r}; "
+            f"install it with: {install_command(extra)}",
+            name=package,
         )
+
+
+DEPLOYMENT_FAULTS: Final = (OSError, MigrationError)
+"""Faults of servers, disks and schemas, never of a request: whoever can wait tries again."""
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number of things, as a message says it.
+
+    Examples
+    --------
+    >>> counted(1, "label"), counted(1_200, "label"), counted(2, "leaf", "leaves")
+    ('1 label', '1,200 labels', '2 leaves')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def first_few(found: Sequence[object]) -> str:
@@ -178,3 +222,17 @@ def first_few(found: Sequence[object]) -> str:
     ('0, 1, 2, 3', "'a', 's', 'p', 'e', 'n', ...")
     """
     return ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
+
+
+def sized(n_bytes: int) -> str:
+    """Return a number of bytes in the unit that people say it in, for a message.
+
+    >>> sized(999), sized(1_500), sized(845_000_000_000)
+    ('999 B', '1.5 kB', '845.0 GB')
+    """
+    size, unit = float(n_bytes), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, larger
+    return f"{n_bytes} B" if unit == "B" else f"{size:,.1f} {unit}"

@@ -16,6 +16,7 @@ up for by whoever opens the workspace next. A run that was killed is completed b
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -23,13 +24,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ontology.artifacts import check_name
-from ontology.errors import ArtifactError, ConflictError, NotFoundError, ServiceError
+from ontology.errors import ArtifactError, ConflictError, NotFoundError, ServiceError, ShrinkError
 from ontology.export import export_ontology
 from ontology.graph.errors import GraphDamagedError
 from ontology.labelgraph import LabelGraph
 from ontology.lease import holding
 from ontology.loading import NAMELESS, STEPS, Progress, Steps, drop_from_graph, go_live, load
-from ontology.snapshots import Snapshot, put_snapshot, unpacked
+from ontology.snapshots import Snapshot, put_result, put_snapshot, unpacked
 from ontology.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ __all__ = [
     "Progress",
     "RegisterResult",
     "announce",
+    "check_size",
     "delete_ontology",
     "empty_graph",
     "export_ontology",
@@ -63,6 +65,8 @@ class RegisterResult:
     ----------
     created : bool
         False where the same content was registered before under this name: no new version.
+    replaced : str or None
+        Digest of the version that was current until now; None where there was none, or it was this one.
     seconds : mapping of str to float
         Wall-clock seconds of each step of `STEPS`.
     """
@@ -73,14 +77,16 @@ class RegisterResult:
     n_labels: int
     n_edges: int
     seconds: Mapping[str, float]
+    replaced: str | None = None
 
 
 def register(
     workspace: Workspace,
     name: str,
-    result: ReadResult | LabelGraph,
+    result: ReadResult | LabelGraph | Snapshot,
     *,
     source: str | None = None,
+    shrink: bool = False,
     progress: Progress | None = None,
 ) -> RegisterResult:
     """Make `result` the current version of the ontology `name`.
@@ -91,10 +97,13 @@ def register(
         Where to; its catalogue, artifacts and graph are all written.
     name : str
         1 to 64 of ``a-z 0-9 . _ -``, the first a letter or digit.
-    result : ReadResult or LabelGraph
-        From `ontology.read`, or a graph made otherwise, which has no definitions.
+    result : ReadResult, LabelGraph or Snapshot
+        From `ontology.read` or `ontology.sources.read_once`, or a graph made otherwise, which has no
+        definitions.
     source : str, optional
         Where it came from, for the record; by default what the reader's report says.
+    shrink : bool, default=False
+        Whether it may have less than half of the labels that the name has now.
     progress : callable, optional
         Called with (step, done, total), see `STEPS`.
 
@@ -102,6 +111,9 @@ def register(
     ------
     DefectsError
         For a read result whose defects stop it.
+    ShrinkError
+        If it has less than half of the labels that the name has now, unless `shrink` is given. Nothing was
+        changed.
     ConflictError
         When somebody else is changing `name`; the message names the holder. Nothing was changed.
     ServiceError
@@ -114,8 +126,25 @@ def register(
     and source are outside the digest: given, they replace those recorded with the version.
     """
     check_name(name)
-    graph, definitions, source = unpacked(result, source)
-    return _register(workspace, name, graph, definitions, source=source, steps=Steps(progress))
+    graph = result.graph if isinstance(result, Snapshot) else unpacked(result)[0]
+    steps = Steps(progress)
+    with holding(workspace, name) as lease:
+        if not shrink:
+            check_size(workspace, name, graph.n_labels)
+        with steps.step("snapshot"):
+            snapshot = put_result(workspace, result, source)
+        return _make_current(workspace, lease, snapshot, steps)
+
+
+def check_size(workspace: Workspace, name: str, n_labels: int) -> None:
+    """Raise `ShrinkError` where `n_labels` is less than half of the labels that `name` has now."""
+    current = next((version for version in workspace.catalog.versions(name) if version.current), None)
+    if current is not None and 2 * n_labels < current.n_labels:
+        raise ShrinkError(
+            f"ontology {name!r} has {current.n_labels:,} labels, and would have {n_labels:,}, less than half "
+            f"of them; its version {current.digest[:12]} stays. If that is meant, ask for it with --shrink "
+            "(of a job: --param shrink=true; in Python: shrink=True)"
+        )
 
 
 def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
@@ -131,32 +160,19 @@ def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
         _log.info("version %s of %s is not announced: %s", snapshot.graph.digest[:12], name, error)
 
 
-def make_current(workspace: Workspace, name: str, snapshot: Snapshot) -> RegisterResult:
+def make_current(
+    workspace: Workspace, name: str, snapshot: Snapshot, *, shrink: bool = False
+) -> RegisterResult:
     """Take every step for what is stored already, as `register` does; whatever is missing is made up for.
 
     Raises
     ------
+    ShrinkError
+        As `register` does, unless `shrink` is given.
     ConflictError
         When somebody else is changing `name`; nothing was changed.
     """
-    with holding(workspace, name) as lease:
-        return _make_current(workspace, lease, snapshot, Steps())
-
-
-def _register(
-    workspace: Workspace,
-    name: str,
-    graph: LabelGraph,
-    definitions: Mapping[str, str],
-    *,
-    source: str | None,
-    steps: Steps,
-) -> RegisterResult:
-    """Take every step for `graph`; see `register`."""
-    with holding(workspace, name) as lease:
-        with steps.step("snapshot"):
-            snapshot = put_snapshot(workspace, graph, definitions, source)
-        return _make_current(workspace, lease, snapshot, steps)
+    return register(workspace, name, snapshot, shrink=shrink)
 
 
 def _make_current(workspace: Workspace, lease: Lease, snapshot: Snapshot, steps: Steps) -> RegisterResult:
@@ -164,13 +180,21 @@ def _make_current(workspace: Workspace, lease: Lease, snapshot: Snapshot, steps:
         version = _open_version(workspace, lease, snapshot)
         _drop_abandoned(workspace, lease, version)
     load(workspace, lease, version, steps)
-    go_live(workspace, lease, version, steps)
-    created, graph = version.state == "loading", snapshot.graph
-    return RegisterResult(lease.name, graph.digest, created, graph.n_labels, graph.n_edges, steps.seconds)
+    before = go_live(workspace, lease, version, steps)
+    graph = snapshot.graph
+    return RegisterResult(
+        lease.name,
+        graph.digest,
+        version.state == "loading",
+        graph.n_labels,
+        graph.n_edges,
+        steps.seconds,
+        before if before != graph.digest else None,
+    )
 
 
 def _open_version(workspace: Workspace, lease: Lease, snapshot: Snapshot) -> Version:
-    graph = snapshot.graph
+    graph, reading = snapshot.graph, snapshot.reading
     return workspace.catalog.open_version(
         lease,
         digest=graph.digest,
@@ -181,6 +205,7 @@ def _open_version(workspace: Workspace, lease: Lease, snapshot: Snapshot) -> Ver
         layout=graph.layout,
         source=snapshot.source,
         n_batches=workspace.graph.batch_count(graph),
+        read_by=None if reading is None else (reading.fingerprint, json.dumps(reading.report.to_dict())),
     )
 
 
@@ -190,7 +215,7 @@ def _open_version(workspace: Workspace, lease: Lease, snapshot: Snapshot) -> Ver
 def repair(workspace: Workspace) -> list[str]:
     """Bring graph and index files in line with the catalogue; return the names that needed it.
 
-    A name that somebody is changing is left to its holder. A damaged embedded graph is removed and made anew.
+    A name that somebody is changing is left to its holder. A damaged embedded graph is removed and rebuilt.
 
     Notes
     -----
@@ -203,7 +228,7 @@ def repair(workspace: Workspace) -> list[str]:
     except GraphDamagedError as error:
         if workspace.graph.dialect != "embedded":
             raise
-        _log.warning("the embedded graph is made anew from the snapshots: %s", error)
+        _log.warning("the embedded graph is made again from the snapshots: %s", error)
         _wipe(workspace)
         return _repair_names(workspace)
 
@@ -260,7 +285,7 @@ def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> l
 
     Notes
     -----
-    Reads every version whole, and computes its digest from what the graph holds.
+    Reads every version whole; from the embedded graph piece by piece, so that little is in memory at a time.
     """
     ready = _ready(workspace)
     steps, findings = Steps(progress), []
@@ -314,27 +339,29 @@ def delete_ontology(workspace: Workspace, name: str, *, version: str | None = No
     return digests
 
 
-def snapshot_graph(workspace: Workspace, name: str, *, progress: Progress | None = None) -> RegisterResult:
+def snapshot_graph(
+    workspace: Workspace, name: str, *, shrink: bool = False, progress: Progress | None = None
+) -> RegisterResult:
     """Make a new version of what somebody edited in the graph of `name`, and put the old version back.
 
     Definitions of labels that stay are taken over. A graph that was not edited makes no new version.
+
+    Raises
+    ------
+    ShrinkError
+        If less than half of the labels are left, unless `shrink` is given; the graph stays as it was edited.
     """
     version = workspace.catalog.version(name)
     found = workspace.graph.read_back(version.digest)
-    steps = Steps(progress)
-    definitions: dict[str, str] = {}
-    if (table := workspace.definitions(name)) is not None:
-        definitions = dict(zip(workspace.snapshot(version).keys, table, strict=True))
-    if found.digest == version.digest:
-        return _register(workspace, name, found, definitions, source=version.source, steps=steps)
-    result = _register(
-        workspace,
-        name,
-        _canonical(found),
-        definitions,
-        source=f"edited in the graph of {version.digest}",
-        steps=steps,
-    )
+    edited = found.digest != version.digest
+    graph = _canonical(found) if edited else found
+    table = workspace.definitions(name)
+    definitions = {} if table is None else dict(zip(workspace.snapshot(version).keys, table, strict=True))
+    source = f"edited in the graph of {version.digest}" if edited else version.source
+    snapshot = put_snapshot(workspace, graph, definitions, source)
+    result = register(workspace, name, snapshot, shrink=shrink, progress=progress)
+    if not edited:
+        return result
     with holding(workspace, name) as lease:
         drop_from_graph(workspace, version.digest)
         load(workspace, lease, version, Steps())
@@ -354,9 +381,9 @@ def _drop_abandoned(workspace: Workspace, lease: Lease, keep: Version) -> None:
 
 
 def _differences(workspace: Workspace, version: Version) -> Iterator[str]:
-    store, wanted = workspace.graph, (version.n_labels, version.n_edges)
+    store, wanted, snapshot = workspace.graph, (version.n_labels, version.n_edges), None
     try:
-        workspace.snapshot(version)
+        snapshot = workspace.snapshot(version)
     except (ArtifactError, NotFoundError) as error:
         yield f"snapshot: {error}"
     found = store.counts(version.digest)
@@ -364,12 +391,12 @@ def _differences(workspace: Workspace, version: Version) -> Iterator[str]:
         yield f"graph: holds {found[0]} labels and {found[1]} edges, expected {wanted[0]} and {wanted[1]}"
     else:
         try:
-            read = store.read_back(version.digest).digest
+            difference = store.difference(version.digest, snapshot)
         except (GraphDamagedError, NotFoundError) as error:
             yield f"graph: {error}"
         else:
-            if read != version.digest:
-                yield f"graph: what is read back has digest {read}"
+            if difference:
+                yield f"graph: {difference}"
     states = {row["digest"]: row["state"] for row in store.versions()}
     if states.get(version.digest) == "loading":
         yield "graph: the version is loading, expected ready"

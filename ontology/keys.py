@@ -7,16 +7,20 @@ finds a key by binary search.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import InputError, UnknownLabelError, first_few
 
-__all__ = ["Keys", "Texts"]
+__all__ = ["Keys", "Texts", "stored_texts"]
+
+_WORDS = 8  # keys are rarely longer than 64 bytes
+_KEPT = np.array([2**64 - 2 ** (64 - 8 * n_bytes) for n_bytes in range(9)], dtype=np.uint64)
 
 
 class Texts(Sequence[str]):
@@ -56,6 +60,15 @@ class Texts(Sequence[str]):
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def fault(self) -> str | None:
+        """Return why the entries are not text, as those of a forged file may be; None where they are."""
+        try:
+            self.blob.tobytes().decode()
+        except UnicodeDecodeError as error:
+            return f"blob: {error}"
+        starts = self.offsets[:-1][self.offsets[:-1] < len(self.blob)]
+        return "offsets cut a character in two" if (self.blob[starts] & 0xC0 == 0x80).any() else None
 
     def bytes_at(self, i: int) -> bytes:
         """Return entry `i` (not negative) as its UTF-8 bytes."""
@@ -141,6 +154,48 @@ class Keys(Texts):
         blob, offsets = _encode(listed)
         return cls(blob, offsets, np.array(order, dtype=np.int32))
 
+    def order_fault(self) -> str | None:
+        """Return why keys cannot be found by binary search, as in a forged file; None where they can.
+
+        Notes
+        -----
+        Eight bytes of every key are compared at a time, as one number; keys that begin with the same
+        `_WORDS` numbers are compared as they are.
+        """
+        n = len(self)
+        if n and not (self.order.min() >= 0 and self.order.max() < n):
+            return f"order: an entry is outside 0..{n - 1}"
+        if (np.bincount(self.order, minlength=n) != 1).any():
+            return "order is not a permutation"
+        if not self._ascends():
+            return "order does not put the keys into ascending order of distinct, non-empty bytes"
+        return None
+
+    def _ascends(self) -> bool:
+        begin, length = self.offsets[:-1], np.diff(self.offsets)
+        if not length.all():
+            return False
+        # eight bytes from any place on as one number; bytes behind the end of a key are cut off
+        padded = np.concatenate([self.blob, np.zeros(8, dtype=np.uint8)])
+        numbers: NDArray[np.uint64] = np.ndarray(len(self.blob) + 1, "=u8", padded, strides=(1,))
+        words = _words(numbers[begin], length)[self.order]
+        low, high = self.order[:-1], self.order[1:]  # neighbours in order that are equal so far
+        low_words, high_words = words[:-1], words[1:]
+        for done in range(8, 8 * _WORDS, 8):
+            if (low_words > high_words).any():
+                return False
+            equal = np.flatnonzero(low_words == high_words)
+            if not len(equal):
+                return True
+            low, high = low[equal], high[equal]
+            low_words, high_words = (
+                _words(numbers[np.minimum(begin[at] + done, len(self.blob))], length[at] - done)
+                for at in (low, high)
+            )
+        return all(
+            self.bytes_at(i) < self.bytes_at(j) for i, j in zip(low.tolist(), high.tolist(), strict=True)
+        )
+
     def subset(self, indices: NDArray[np.int64]) -> Keys:
         """Return the table of the keys at `indices`, each once, in their order; nothing is decoded."""
         place = np.full(len(self), -1, dtype=np.int32)
@@ -198,13 +253,49 @@ class Keys(Texts):
     def _nearest(self, key: object) -> str:
         import difflib
 
-        if not isinstance(key, str) or len(self) > 100_000:
+        if not isinstance(key, str):
+            there = f", and {str(key)!r} is there" if str(key) in self else ""
+            return f"; keys are text{there}: pass str(key), not a value of type {type(key).__name__}"
+        if len(self) > 100_000:
             return ""
         close = difflib.get_close_matches(key, list(self) if len(self) <= 5000 else [], n=3)
         return f"; close to it: {', '.join(map(repr, close))}" if close else ""
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and self.find(key) >= 0
+
+
+def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
+    """Return the table that a file holds under a prefix.
+
+    Raises
+    ------
+    InputError
+        For arrays that are missing, of another form, or hold no text.
+    """
+    found = []
+    for part, dtype in (("blob", np.uint8), ("offsets", np.int64)):
+        name = f"{prefix}.{part}"
+        if name not in arrays:
+            raise InputError(f"array {name!r} is missing")
+        array = arrays[name]
+        if array.dtype != dtype or array.ndim != 1:
+            raise InputError(
+                f"{name}: {array.dtype} of shape {array.shape}, expected a row of {dtype.__name__}"
+            )
+        found.append(array)
+    table = Texts(*found)
+    if fault := table.fault():
+        raise InputError(f"{prefix}.{fault}")
+    return table
+
+
+def _words(numbers: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return numbers of eight bytes that sort as the first `length` of these do; zeros stand for the rest."""
+    if sys.byteorder == "little":
+        numbers = numbers.byteswap()
+    numbers &= _KEPT[np.clip(length, 0, 8)]
+    return numbers
 
 
 def _encode(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

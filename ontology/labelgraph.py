@@ -18,18 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.canonical import breadth_first, check_weights, column, deduplicate, preorder, sorted_unique
+from ontology.components import connected
 from ontology.errors import ArtifactError, InputError
 from ontology.keys import Keys, Texts
+from ontology.snapshotchecks import SnapshotChecker
 
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["FORMAT_TAG", "LabelGraph"]
+__all__ = ["FORMAT_TAG", "MAX_COMPLETE", "LabelGraph"]
 
 FORMAT_TAG = "labelgrove/labelgraph/1"
 """Raised whenever a rule that enters the digest changes; stored versions keep the digest they have."""
 
-_MAX_COMPLETE = 4000
+MAX_COMPLETE = 4000
+"""Labels of the largest complete graph whose edges are held."""
 
 
 class LabelGraph:
@@ -107,7 +110,8 @@ class LabelGraph:
         pairs : iterable of (str, str)
             Child and parent; the two ends where `directed` is False. Repeated pairs count once.
         weights : iterable of float, optional
-            Length of each edge, positive and finite; 1 by default.
+            Length of each edge, within 1e-75..1e75 and 1e78 in all, where squares keep their bits; 1 by
+            default.
         names : mapping of key to name, optional
             Names of some or all labels.
         ranks : iterable of int, optional
@@ -125,7 +129,8 @@ class LabelGraph:
 
         Notes
         -----
-        O((n_labels + n_edges) log) time. Validation is complete: what this accepts, every space accepts.
+        O((n_labels + n_edges) log) time. Validation is complete: every space of its shape accepts what
+        this accepts (distances need a connected graph).
         """
         pair_list = pairs if isinstance(pairs, list) else list(pairs)
         n_pairs = len(pair_list)
@@ -216,8 +221,8 @@ class LabelGraph:
 
         Above 4,000 labels the edges no longer pay: use `ontology.geometry.CompleteSpace`, which has none.
         """
-        if not 1 <= n <= _MAX_COMPLETE:
-            raise InputError(f"n: {n} is outside 1..{_MAX_COMPLETE}; beyond it use CompleteSpace(keys)")
+        if not 1 <= n <= MAX_COMPLETE:
+            raise InputError(f"n: {n} is outside 1..{MAX_COMPLETE}; beyond it use CompleteSpace(keys)")
         low, high = np.triu_indices(n, 1)
         return cls._undirected([str(i) for i in range(n)], low, high, "complete")
 
@@ -348,17 +353,7 @@ class LabelGraph:
     @cached_property
     def components(self) -> NDArray[np.int32]:
         """Number of each label's connected component, edges taken both ways; shape (n_labels,)."""
-        root = np.arange(self.n_labels, dtype=np.int32)
-        a, b = self.edge_child, self.edge_parent
-        while True:  # hook the larger root under the smaller, then halve the paths: O(log n) rounds
-            ra, rb = root[a], root[b]
-            low, high = np.minimum(ra, rb), np.maximum(ra, rb)
-            if np.array_equal(low, high):
-                break
-            np.minimum.at(root, high, low)
-            while not np.array_equal(root, root[root]):
-                root = root[root]
-        return _frozen(np.unique(root, return_inverse=True)[1].astype(np.int32))
+        return _frozen(connected(self.n_labels, self.edge_child, self.edge_parent))
 
     @property
     def n_components(self) -> int:
@@ -444,27 +439,23 @@ class LabelGraph:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> LabelGraph:
         """Open a snapshot made by `to_arrays`; the arrays are used as they are (memory maps included).
 
-        The bytes are trusted: whoever reads them checks their sha256. A newer format raises `ArtifactError`.
+        Raises
+        ------
+        ArtifactError
+            For a newer format, and for arrays that hold no label graph. That no label is above itself, and
+            that the digest is theirs, is not computed again: whoever reads the bytes checks their sha256.
         """
         if metadata.get("format") != FORMAT_TAG:
             raise ArtifactError(
                 f"snapshot format is {metadata.get('format')!r}, this version reads {FORMAT_TAG!r}; "
                 "open it with the labelgrove that wrote it, or ingest the source again"
             )
-        keys = Keys(arrays["keys.blob"], arrays["keys.offsets"], arrays["keys.order"])
-        names = Texts(arrays["names.blob"], arrays["names.offsets"]) if "names.blob" in arrays else keys
-        layout = metadata["layout"]
-        return cls(
-            keys,
-            names,
-            arrays["edges.child"],
-            arrays["edges.parent"],
-            arrays["edges.weight"],
-            arrays["edges.rank"],
-            directed=layout == "hierarchy",
-            layout=layout,
-            digest=metadata["digest"],
-        )
+        given = SnapshotChecker(arrays, metadata)
+        keys = given.keys()
+        directed = metadata.get("layout") == "hierarchy"
+        edges = given.edges(len(keys), directed=directed)
+        layout = given.layout(len(keys), len(edges[0]))
+        return cls(keys, given.names(keys), *edges, directed=directed, layout=layout, digest=given.digest())
 
     @cached_property
     def _key_position(self) -> NDArray[np.int32]:

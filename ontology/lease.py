@@ -43,10 +43,16 @@ def holding(workspace: Workspace, name: str) -> Iterator[Lease]:
 
 
 def _beat(catalog: Catalog, lease: Lease, ended: threading.Event) -> None:
-    while not ended.wait(LEASE_SECONDS / 3):
+    failed = False
+    while not ended.wait(LEASE_SECONDS / (30 if failed else 3)):
         try:
             catalog.renew(lease)
         except LeaseLostError:
             return
-        except GroveError as error:  # the fence keeps the result right; only a second worker is risked
-            _log.warning("the lease of %s could not be renewed, trying again: %s", lease.name, error)
+        except Exception as error:  # the fence keeps the result right; only a second worker is risked
+            if not failed:
+                text = "the lease of %s could not be renewed, trying again: %s"
+                _log.warning(text, lease.name, error, exc_info=not isinstance(error, GroveError))
+            failed = True
+        else:
+            failed = False

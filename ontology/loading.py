@@ -83,15 +83,16 @@ def load(workspace: Workspace, lease: Lease, version: Version, steps: Steps) -> 
     )
 
 
-def go_live(workspace: Workspace, lease: Lease, version: Version, steps: Steps) -> None:
-    """Take steps 5 to 7: commit, then let graph and index file follow."""
+def go_live(workspace: Workspace, lease: Lease, version: Version, steps: Steps) -> str | None:
+    """Take steps 5 to 7: commit, then let graph and index file follow; return who was current before."""
     with steps.step("commit"):
-        workspace.catalog.commit(lease, version)
+        before = workspace.catalog.commit(lease, version)
     with steps.step("publish"):
         if workspace.graph.current(lease.name) != version.digest:
             workspace.graph.publish(lease.name, version.digest, lease.fence)
     with steps.step("index"):
         workspace.refresh_index(lease.name)
+    return before
 
 
 def drop_from_graph(workspace: Workspace, digest: str) -> None:

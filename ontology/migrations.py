@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ontology.errors import MigrationError
+from ontology.extras import upgrade_command
 
 __all__ = ["migrations_folder"]
 
@@ -26,5 +27,5 @@ def migrations_folder() -> Path:
             return installed
     raise MigrationError(
         f"the migrations are neither at {checkout} nor inside the installed labelgrove; "
-        "reinstall it with: pip install --force-reinstall labelgrove"
+        f"install it again with: {upgrade_command()} --force-reinstall"
     )

@@ -15,7 +15,12 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-import psycopg
+from ontology.errors import MissingExtraError
+
+try:
+    import psycopg
+except ImportError as error:
+    raise MissingExtraError.of("psycopg", "service", "PostgreSQL") from error
 
 __all__ = ["ANSWER_S", "LIMITS", "Connection", "is_alive", "unhurried"]
 
@@ -28,6 +33,7 @@ _IDLE_IN_TRANSACTION_MS = 20_000  # no transaction here waits for anything but t
 
 LIMITS: Final[Mapping[str, Any]] = {
     "connect_timeout": 10,
+    "client_encoding": "utf8",  # else that of the database, and the driver would refuse what it lacks
     **_PROBES,
     "tcp_user_timeout": _UNACKNOWLEDGED_MS,
     "options": " ".join(

@@ -36,7 +36,7 @@ def random_tree(n: int, *, seed: int = 0) -> LabelGraph:
     Raises
     ------
     InputError
-        If `n` is below 1, or `seed` is no whole number.
+        If `n` is below 1, or `seed` is not a whole number.
 
     Notes
     -----
@@ -74,7 +74,8 @@ def watts_strogatz(n: int, *, k: int = 5, p: float = 0.8, seed: int = 0) -> Labe
     Raises
     ------
     InputError
-        If `n` is not larger than `k`, `k` is below 2, `p` is no probability, or 1,000 draws fall into parts.
+        If `n` is not larger than `k`, `k` is below 2, `p` is not a probability, or 1,000 draws fall into
+        parts.
 
     Notes
     -----
@@ -115,7 +116,7 @@ def erdos_renyi(n: int, *, p: float = 0.1, seed: int = 0) -> LabelGraph:
     Raises
     ------
     InputError
-        If `p` is no probability, or so small that 1,000 draws fall into parts.
+        If `p` is not a probability, or so small that 1,000 draws fall into parts.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What goes wrong with object storage, told in our terms: which fault it is, and what mends it.
+"""Faults of object storage as our own errors: which fault it is, and what to do about it.
 
 The drivers (botocore, aiohttp, those of other services) raise errors of their own and translate some of them
 to `OSError`. Here each is known by the code the service answered with, or by its class's name, so that no

@@ -5,19 +5,29 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from ontology.errors import SettingsError
 
-__all__ = ["Settings", "is_this_host", "masked"]
+__all__ = ["Settings", "check_variables", "is_this_host", "masked", "unknown_variables"]
 
 _GRAPH_SCHEMES = ("embedded", "bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _DATABASE_SCHEMES = ("sqlite", "postgresql", "postgresql+psycopg")
 _REDIS_SCHEMES = ("redis", "rediss", "redis+socket", "unix")
 _LOG_FORMATS = ("text", "json")
+
+_PREFIX = "GROVE_"
+_FOR_TESTS = "GROVE_TEST_"
+_FOR_COMPOSE = ("GROVE_ARTIFACTS_DIR", "GROVE_GID", "GROVE_UID")
+"""Variables of docker-compose.yml, which reads the same ``.env``."""
+
+_OF_KUBERNETES = re.compile(
+    r"GROVE_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
+)
+"""What Kubernetes tells every container about a Service called ``grove`` or ``grove-...``."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +51,16 @@ class Settings:
         Redis of the Celery workers; None: no server, work runs in this process.
     cache_url : str or None
         A second Redis, which keeps copies of artifacts; None: copies stand in a folder of `home` alone.
+    offline : bool
+        Whether bundles come from this machine alone.
     keep_jobs_days : int
         Days after which a finished job is forgotten, unless a bundle or a schedule still needs it.
     keep_results : int
         Results of each kind and version of an ontology that stay in the graph, the newest.
     unit_time_limit_s : int
         Seconds after which a Celery worker gives a unit back, to be tried again.
+    graph_pool_mb : int or None
+        Most MiB of the embedded graph's buffer pool; None: twice its file, within bounds.
     log_format : str
         What workers write their log as: ``text``, or ``json`` for one object per line.
     metrics_port : int or None
@@ -66,18 +80,30 @@ class Settings:
     artifacts_url: str
     broker_url: str | None = None
     cache_url: str | None = None
+    offline: bool = False
     keep_jobs_days: int = 30
     keep_results: int = 20
     unit_time_limit_s: int = 600
+    graph_pool_mb: int | None = None
     log_format: str = "text"
     metrics_port: int | None = None
     metrics_address: str = "127.0.0.1"
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
-        """Read the settings; a malformed one raises `SettingsError` naming the variable and the rule."""
+        """Read the settings; what else begins with ``GROVE_`` in the environment is refused.
+
+        Raises
+        ------
+        SettingsError
+            For a malformed setting, naming the variable and the rule; for variables that are not settings,
+            with the nearest name that is.
+        """
         env = os.environ if env is None else env
+        check_variables(env)
         home = Path(os.path.expanduser(_read(env, "GROVE_HOME") or _default_home(env))).absolute()
+        if home.is_file():
+            raise SettingsError(f"GROVE_HOME {home}: is a file; name a folder, made if need be", "GROVE_HOME")
         return cls(
             home=home,
             graph_url=_url(env, "GROVE_GRAPH_URL", _GRAPH_SCHEMES) or f"embedded:{home / 'graph'}",
@@ -86,11 +112,13 @@ class Settings:
             artifacts_url=_read(env, "GROVE_ARTIFACTS_URL") or str(home / "artifacts"),
             broker_url=_url(env, "GROVE_BROKER_URL", _REDIS_SCHEMES),
             cache_url=_url(env, "GROVE_CACHE_URL", _REDIS_SCHEMES),
+            offline=_switch(env, "GROVE_OFFLINE", "ask nothing but the cache"),
             keep_jobs_days=_whole_or(env, "GROVE_KEEP_JOBS_DAYS", 1, 99_999, default=cls.keep_jobs_days),
             keep_results=_whole_or(env, "GROVE_KEEP_RESULTS", 0, 99_999, default=cls.keep_results),
             unit_time_limit_s=_whole_or(
                 env, "GROVE_UNIT_TIME_LIMIT_S", 10, 86_400, default=cls.unit_time_limit_s
             ),
+            graph_pool_mb=_whole(env, "GROVE_GRAPH_POOL_MB", 64, 1_048_576),
             log_format=_one_of(env, "GROVE_LOG_FORMAT", _LOG_FORMATS),
             metrics_port=_whole(env, "GROVE_METRICS_PORT", 0, 65_535),
             metrics_address=_read(env, "GROVE_METRICS_ADDRESS") or cls.metrics_address,
@@ -104,6 +132,36 @@ class Settings:
     def __repr__(self) -> str:
         shown = ", ".join(f"{f.name}={masked(str(getattr(self, f.name)))!r}" for f in fields(self))
         return f"Settings({shown})"
+
+
+def unknown_variables(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that look like settings and are not, each with what to do about it.
+
+    A misspelt setting would leave its default in place, which may be a database of its own on this machine.
+    Those of tests, of docker-compose.yml and of Kubernetes stand beside the settings and are left alone.
+
+    >>> list(unknown_variables({"GROVE_DATABSE_URL": "postgresql://db/grove", "GROVE_HOME": "/srv/grove"}))
+    ['GROVE_DATABSE_URL']
+    """
+    settings = [f"{_PREFIX}{field.name.upper()}" for field in fields(Settings)]
+    files = [f"{name}_FILE" for name in settings]
+    known = {*settings, *files, *_FOR_COMPOSE}
+    found = sorted(
+        name
+        for name, value in env.items()
+        if name.upper().startswith(_PREFIX) and name not in known and not _is_for_others(name, value)
+    )
+    return {name: _advice(name, files if name.upper().endswith("_FILE") else settings) for name in found}
+
+
+def check_variables(env: Mapping[str, str]) -> None:
+    """Refuse what `unknown_variables` finds, all of it in one `SettingsError`."""
+    found = unknown_variables(env)
+    if not found:
+        return
+    listed = [f"  {name}: {advice}" for name, advice in found.items()]
+    what = "1 variable is" if len(found) == 1 else f"{len(found)} variables are"
+    raise SettingsError("\n".join([f"{what} not known to labelgrove:", *listed]))
 
 
 def masked(text: str) -> str:
@@ -139,19 +197,41 @@ def is_this_host(url: str) -> bool:
         return host == "localhost"
 
 
+def _is_for_others(name: str, value: str) -> bool:
+    of_kubernetes = _OF_KUBERNETES.fullmatch(name) or (
+        name.endswith("_PORT") and re.match("(tcp|udp|sctp)://", value)
+    )
+    return name.startswith(_FOR_TESTS) or bool(of_kubernetes)
+
+
+def _advice(name: str, settings: Iterable[str]) -> str:
+    import difflib
+
+    by_rest = {setting.removeprefix(_PREFIX): setting for setting in settings}
+    close = difflib.get_close_matches(name.upper()[len(_PREFIX) :], by_rest, n=1, cutoff=0.5)
+    meant = (
+        f"did you mean {by_rest[close[0]]}? rename it"
+        if close
+        else "docs/cli.md lists the settings; rename it"
+    )
+    return f"{meant}, or take it away: unset {name}, or delete its line in .env"
+
+
 def _read(env: Mapping[str, str], name: str) -> str | None:
     value, file = env.get(name), env.get(f"{name}_FILE")
     if value and file:
-        raise SettingsError(f"{name} and {name}_FILE are both set; keep one")
+        raise SettingsError(f"{name} and {name}_FILE are both set; keep one", name)
     if file:
         try:
             value = Path(file).read_text(encoding="utf-8").strip()
         except OSError as error:
-            raise SettingsError(f"{name}_FILE: cannot read {file!r} ({error.strerror})") from error
+            raise SettingsError(f"{name}_FILE: cannot read {file!r} ({error.strerror})", name) from error
         except UnicodeDecodeError as error:  # the text of `error` would show what the file holds
-            raise SettingsError(f"{name}_FILE: {file!r} holds bytes that are not UTF-8") from error
+            raise SettingsError(f"{name}_FILE: {file!r} holds bytes that are not UTF-8", name) from error
     if value and not _is_utf8(value):
-        raise SettingsError(f"{name}: {masked(value)!r} holds bytes that are not UTF-8; choose another name")
+        raise SettingsError(
+            f"{name}: {masked(value)!r} holds bytes that are not UTF-8; choose another name", name
+        )
     return value or None
 
 
@@ -166,15 +246,16 @@ def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | N
     try:
         scheme = urlsplit(value).scheme
     except ValueError as error:
-        raise SettingsError(f"{name}: {masked(value)!r} is not a URL ({error})") from None
+        raise SettingsError(f"{name}: {masked(value)!r} is not a URL ({error})", name) from None
     if scheme not in schemes:
         # the whole of a secrets file may be a password
         shown = repr(masked(value)) if env.get(name) else f"what {env.get(f'{name}_FILE')!r} holds"
-        raise SettingsError(f"{name}: {shown} must start with one of {', '.join(schemes)}")
+        raise SettingsError(f"{name}: {shown} must start with one of {', '.join(schemes)}", name)
     if _is_ambiguous(value):
         raise SettingsError(
             f"{name}: {masked(value)!r} holds an @ besides the one before the host; in user and password "
-            "write %40 for @, %2F for /, %3F for ? and %23 for #"
+            "write %40 for @, %2F for /, %3F for ? and %23 for #",
+            name,
         )
     return value
 
@@ -182,8 +263,15 @@ def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | N
 def _one_of(env: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
     value = _read(env, name) or choices[0]
     if value not in choices:
-        raise SettingsError(f"{name}: {value!r} must be one of {', '.join(choices)}")
+        raise SettingsError(f"{name}: {value!r} must be one of {', '.join(choices)}", name)
     return value
+
+
+def _switch(env: Mapping[str, str], name: str, meaning: str) -> bool:
+    value = _read(env, name) or "0"
+    if value not in ("0", "1"):
+        raise SettingsError(f"{name}: {value!r} given; set 1 to {meaning}, or 0", name)
+    return value == "1"
 
 
 def _whole(env: Mapping[str, str], name: str, least: int, most: int) -> int | None:
@@ -191,7 +279,7 @@ def _whole(env: Mapping[str, str], name: str, least: int, most: int) -> int | No
     if value is None:
         return None
     if not re.fullmatch(r"0|[1-9][0-9]{0,8}", value) or not least <= int(value) <= most:
-        raise SettingsError(f"{name}: {value!r} is not a whole number from {least} to {most}")
+        raise SettingsError(f"{name}: {value!r} is not a whole number from {least} to {most}", name)
     return int(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -14,12 +14,31 @@ from ontology.labelgraph import LabelGraph
 from ontology.workspace import DEFINITIONS_FORMAT, Workspace
 
 if TYPE_CHECKING:
-    from ontology.readers import ReadResult
+    from ontology.readers import ReadResult, Report
 
-__all__ = ["Snapshot", "Stored", "open_snapshot", "put_snapshot", "unpacked"]
+__all__ = ["Reading", "Snapshot", "Stored", "open_snapshot", "put_result", "put_snapshot", "unpacked"]
 
 Stored = tuple[str, int]
 """An artifact: its sha256, and its size in bytes."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The reading of a source that gave a version.
+
+    Attributes
+    ----------
+    fingerprint : str
+        What the reading depended on (`ontology.readers.fingerprint`).
+    report : Report
+        What it found; of each defect, the places of its examples.
+    read_at : float or None
+        When it was recorded, in seconds since 1970 by the database's clock; None where it is yet to be.
+    """
+
+    fingerprint: str
+    report: Report
+    read_at: float | None = None
 
 
 @dataclass(frozen=True)
@@ -34,12 +53,15 @@ class Snapshot:
         Artifacts with the arrays of the graph, and the definitions of its labels where it has any.
     source : str or None
         Where it came from, for the record.
+    reading : Reading or None
+        The reading that gave it, where that can be told again.
     """
 
     graph: LabelGraph
     arrays: Stored
     definitions: Stored | None
     source: str | None = None
+    reading: Reading | None = None
 
 
 def unpacked(
@@ -63,6 +85,27 @@ def put_snapshot(
     arrays = _put(workspace, *graph.to_arrays())
     described = _put(workspace, *_definition_arrays(graph, definitions)) if definitions else None
     return Snapshot(graph, arrays, described, source)
+
+
+def put_result(
+    workspace: Workspace, result: ReadResult | LabelGraph | Snapshot, source: str | None = None
+) -> Snapshot:
+    """Store what was read or made; what is stored already is taken as it is.
+
+    Raises
+    ------
+    DefectsError
+        For a read result whose defects stop it.
+    """
+    if isinstance(result, Snapshot):
+        return replace(result, source=source or result.source)
+    snapshot = put_snapshot(workspace, *unpacked(result, source))
+    if isinstance(result, LabelGraph) or result.reading is None:
+        return snapshot
+    fingerprint, digest = result.reading
+    if digest != snapshot.graph.digest:  # somebody put another graph in its place
+        return snapshot
+    return replace(snapshot, reading=Reading(fingerprint, result.report.shortened()))
 
 
 def open_snapshot(workspace: Workspace, arrays: str, definitions: str | None) -> Snapshot:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator
 
-from sqlalchemy import ColumnElement, Connection, Engine, Select, delete, literal, select, update
-
 from ontology.catalog import artifact_table, bundle_table, upkeep_table, version_table
 from ontology.database import now, reading, upsert, writing
+
+# isort: split
+# After our own modules, which name the extra to install where SQLAlchemy is missing.
+from sqlalchemy import ColumnElement, Connection, Engine, Select, delete, literal, select, update
 
 __all__ = [
     "forget_artifacts",

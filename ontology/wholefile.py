@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["TEMPORARY", "beside", "write_whole"]
+__all__ = [
+    "PRIVATE",
+    "TEMPORARY",
+    "beside",
+    "make_folder",
+    "open_private",
+    "sync_folder",
+    "write_whole",
+]
 
 TEMPORARY = ".tmp-"
 """What names of files begin with that are still being written, or taken aside."""
+
+
+PRIVATE = 0o600
+"""Rights of a file that is for its owner alone."""
 
 
 def beside(target: Path) -> Path:
@@ -18,7 +31,39 @@ def beside(target: Path) -> Path:
     return target.parent / f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
 
 
-def write_whole(target: Path, chunks: Iterable[bytes | memoryview]) -> None:
+def make_folder(folder: Path, *, rights: int = 0o700) -> None:
+    """Create a folder and what is missing above it, for the owner alone by default; durable in its parent."""
+    missing = [folder, *folder.parents]
+    missing = missing[: next((i for i, f in enumerate(missing) if f.is_dir()), len(missing))]
+    for new in reversed(missing):
+        try:
+            new.mkdir(mode=rights)
+        except FileExistsError:  # made by another process meanwhile, or not a folder
+            if not new.is_dir():
+                raise
+        else:
+            _set_rights(new, rights)
+        with contextlib.suppress(PermissionError):  # a folder that may be entered but not read
+            sync_folder(new.parent)
+
+
+def open_private(path: str, flags: int) -> int:
+    """Open a file for the built-in `open`, as its ``opener``; one that is made is for its owner alone."""
+    return os.open(path, flags, PRIVATE)
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the names in a folder be on disk, where the system can do that."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_whole(target: Path, chunks: Iterable[bytes | memoryview], *, rights: int | None = None) -> None:
     """Write a file that appears under its name when all of it is on disk.
 
     Parameters
@@ -27,6 +72,8 @@ def write_whole(target: Path, chunks: Iterable[bytes | memoryview]) -> None:
         In a folder that exists; an earlier file of this name is replaced.
     chunks : iterable of bytes or memoryview
         What it holds.
+    rights : int, optional
+        Who may read and write it; as the umask of the process has it by default.
 
     Raises
     ------
@@ -35,7 +82,9 @@ def write_whole(target: Path, chunks: Iterable[bytes | memoryview]) -> None:
     """
     temporary = beside(target)
     try:
-        with open(temporary, "xb") as file:
+        with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, rights or 0o666)) as file:
+            if rights is not None:
+                _set_rights(file.fileno(), rights)
             for chunk in chunks:
                 file.write(chunk)
             file.flush()
@@ -44,3 +93,10 @@ def write_whole(target: Path, chunks: Iterable[bytes | memoryview]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _set_rights(place: Path | int, rights: int) -> None:
+    """Set the rights of a new file or folder, which the umask may have cut; some file systems have none."""
+    if os.stat(place).st_mode & 0o7777 != rights:
+        with contextlib.suppress(PermissionError):
+            os.chmod(place, rights)

@@ -9,9 +9,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ontology.artifacts import ArtifactStore, open_store
-from ontology.errors import ArtifactError
-from ontology.keys import Texts
+from ontology.errors import ArtifactError, InputError
+from ontology.keys import Texts, stored_texts
 from ontology.labelgraph import LabelGraph
+from ontology.posix import require_posix
 from ontology.settings import Settings
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Workspace:
     """
 
     def __init__(self, settings: Settings, *, on_repair: Callable[[Workspace], None] | None = None) -> None:
+        require_posix("a workspace")
         self.settings = settings
         self.on_repair = on_repair
         self._graph: GraphStore | None = None
@@ -118,7 +120,8 @@ class Workspace:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if kind is None or not issubclass(kind, KeyboardInterrupt):  # after Ctrl-C threads may still use it
+            self.close()
 
     # ---- what it holds -----------------------------------------------------------------------------
 
@@ -146,7 +149,8 @@ class Workspace:
 
     def definitions(self, name: str, version: str | None = None) -> Texts | None:
         """Return the definitions in canonical order of labels (empty: has none), None without any."""
-        sha256 = self.catalog.version(name, version).definitions_sha256
+        found = self.catalog.version(name, version)
+        sha256 = found.definitions_sha256
         if sha256 is None:
             return None
         arrays, metadata = self.artifacts.open_arrays(sha256)
@@ -155,7 +159,15 @@ class Workspace:
                 f"definitions {sha256} have format {metadata.get('format')!r}, this version reads "
                 f"{DEFINITIONS_FORMAT!r}; ingest the source again"
             )
-        return Texts(arrays["definitions.blob"], arrays["definitions.offsets"])
+        try:
+            texts = stored_texts(arrays, "definitions")
+        except InputError as error:
+            raise ArtifactError(f"definitions {sha256}: {error}; ingest the source again") from None
+        if len(texts) != found.n_labels:
+            raise ArtifactError(
+                f"definitions {sha256}: {len(texts)} for {found.n_labels} labels; ingest the source again"
+            )
+        return texts
 
     # ---- upkeep ------------------------------------------------------------------------------------
 

@@ -104,6 +104,19 @@ def locus_of_rows(rows: Rows) -> ExactLocus:
     return ExactLocus(members, unique, tuple(margins[y].weights for y in members))
 
 
+def locus_by_tie_rule(rows: Rows) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Members and unique members where sums tie that differ by a relative 1e-12, each side of it whole."""
+
+    def best(y: int, own: int, theirs: int) -> Fraction:
+        others = [row for z, row in enumerate(rows) if z != y]
+        return game([[row[i] * theirs - rows[y][i] * own for row in others] for i in range(len(rows[y]))])[0]
+
+    one = 10**12
+    every = range(len(rows))
+    members = tuple(y for y in every if len(rows) == 1 or best(y, one, one + 1) >= 0)
+    return members, tuple(y for y in members if len(rows) == 1 or best(y, one + 1, one) > 0)
+
+
 def locus_by_corners(rows: Rows) -> ExactLocus:
     """The same, from the corners of each label's polytope of weights.
 

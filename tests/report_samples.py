@@ -30,18 +30,29 @@ def garden(n_kinds: int = 4) -> LabelGraph:
 
 
 def evaluation(
-    *, n_observed: int = 3, n_kinds: int = 4, n: int = 400, temperature: float = 1.0, calibrated: bool = False
+    *,
+    n_observed: int = 3,
+    n_kinds: int = 4,
+    n: int = 400,
+    temperature: float = 1.0,
+    calibrated: bool = False,
+    unobserved: bool = False,
 ) -> Report:
-    """Return the report of a model whose logits fall off with the distance to the truth."""
+    """Return the report of a model whose logits fall off with the distance to the truth.
+
+    `unobserved`: no truth is an observed label.
+    """
     graph = garden(n_kinds)
     observed = sorted(graph.leaves)[:: max(1, len(graph.leaves) // n_observed)][:n_observed]
     adapter = Adapter.from_graph(graph, observed, outputs="logits", temperature=temperature)
     rng = np.random.default_rng(5)
     at = rng.integers(0, len(adapter.keys), n)
-    logits = rng.normal(0, 1, (n, n_observed)) - adapter.distances(at)
+    if unobserved:
+        at = at[~np.isin(at, [adapter.keys.index(key) for key in observed])]
+    logits = rng.normal(0, 1, (len(at), n_observed)) - adapter.distances(at)
     truth = [adapter.keys[i] for i in at.tolist()]
     found = evaluate(adapter, logits, truth)
-    fitted = calibrate(adapter, logits, truth) if calibrated else None
+    fitted = calibrate(adapter, logits, truth, by="squared_distance") if calibrated else None
     return evaluation_report(found, ORIGIN, calibration=fitted, regions=regions_of(adapter))
 
 
@@ -72,7 +83,9 @@ def experiment_document(verdict: str = "holds in part") -> dict[str, object]:
             "relative": 1.75 / (10.25 + k),
             "wins": k,
             "trials": 16,
-            "sign": 1 if k < 14 else 0,
+            "testable": k != 8,
+            "p_value": k / 400,
+            "corrected_p": None if k == 8 else k / 200,
         }
         for k in (4, 8, 16)
     ]
@@ -98,8 +111,8 @@ def experiment_document(verdict: str = "holds in part") -> dict[str, object]:
         "version": 3,
         "settings": {"seeds": [0, 1, 2], "theta": 0.5},
         "files": {"probs": "e" * 64, "metric": "tree"},
-        "libraries": {"labelgrove": "0.1.0"},
-        "python": "3.11.0",
+        "data": {"a corpus": "d" * 64},
+        "libraries": {"labelgrove": "0.1.0", "python": "3.11.0"},
         "rows_where_argmax_was_verified": 12345,
         "findings": [
             {
@@ -129,15 +142,16 @@ def experiment_document(verdict: str = "holds in part") -> dict[str, object]:
 
 def overview() -> Report:
     """Return the page that leads to several experiments."""
-    verdicts = ("holds", "holds in part", "does not hold", "reverses", "holds")
+    verdicts = ("holds", "holds in part", "does not hold", "reverses", "not testable", "holds")
     documents = [experiment_document(v) | {"experiment": f"made-up-{i}"} for i, v in enumerate(verdicts)]
-    return overview_report(documents, [1.5] * 5, lambda d: f"{d['experiment']}/result.html")
+    return overview_report(documents, [1.5] * 6, lambda d: f"{d['experiment']}/result.html")
 
 
 SAMPLES = {
     "evaluation": lambda: evaluation(calibrated=True),
     "many branches": lambda: evaluation(n_kinds=30, n_observed=12, n=900),
-    "calibrate first": lambda: evaluation(temperature=8.0, n_observed=12),
+    "calibrate first": lambda: evaluation(temperature=8.0, n_observed=12, calibrated=True),
+    "nothing observed": lambda: evaluation(calibrated=True, unobserved=True),
     "too few": lambda: evaluation(n=10),
     "calibration": calibration,
     "experiment": experiment,

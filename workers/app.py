@@ -11,26 +11,31 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import threading
-from functools import cache
-from typing import Any
+import time
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NoReturn
 
 import celery
+import celery.signals
 from celery import bootsteps
 from celery.app.log import Logging
 from celery.utils.nodenames import node_format
 from kombu.entity import Queue
 
-from ontology.errors import GroveError
+from ontology.errors import GroveError, ServiceError, SettingsError
 from ontology.settings import Settings
 from ontology.workspace import Workspace
-from workers.broker_check import KEY_PREFIX, check_deployment, for_celery
+from workers.broker_check import KEY_PREFIX, check_deployment, for_celery, put_aside
 from workers.events import EventsWithoutRetry, Gathering
 from workers.kinds import DEFAULT_QUEUE, queue_names
 from workers.ledger import Ledger
 from workers.logs import configure_logging
 from workers.metrics import Metrics
 from workers.pool import Pool
+from workers.presence import Presence
 from workers.sweeper import WINDOW_PER_SLOT, Sweeper, dispatch, sweep
 from workers.tasks import UnitTask, sender
 from workers.transport import TASK
@@ -38,6 +43,12 @@ from workers.transport import TASK
 __all__ = ["make_app", "run_worker", "send_due"]
 
 logger = logging.getLogger(__name__)
+
+_DATABASE_S = 60.0
+"""Seconds for which a worker that starts waits for its database: servers may start at the same time."""
+
+_ENDING_S = 2.0
+"""Seconds that threads have to end once their units were given back; then their process ends."""
 
 _TO_GIVE_BACK_S = 60
 """What a unit that is out of time has to end in before its process is killed."""
@@ -92,6 +103,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         worker_send_task_events=True,  # for who listens, Flower say; nobody can answer
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        broker_channel_error_retry=True,  # a key of another type ends no worker; the sweep puts it aside
         broker_transport_options={
             "global_keyprefix": KEY_PREFIX,
             "visibility_timeout": max(3600, 3 * hard_limit_s),
@@ -120,24 +132,53 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
         If the deployment is not fit for Celery workers; see `workers.broker_check.check_deployment`.
     MigrationError
         If the database has no schema of this version.
+    KeyboardInterrupt
+        When told so by SIGINT, after a Celery worker has shut down as it does.
     """
     if settings.broker_url is None:
         configure_logging(settings.log_format, level=log_level)
-        with contextlib.ExitStack() as stack:
-            workspace = stack.enter_context(Workspace.open(settings))
-            metrics = _metrics(settings)
-            swept = None if metrics is None else stack.enter_context(metrics).swept
-            pool = stack.enter_context(Pool(workspace, threads=concurrency, swept=swept))
-            logger.info("ready: units run in this process, %d at a time", pool.slots)
-            pool.run_until(lambda: False)
-        return
-    _check(settings)
+        _serve_here(settings, concurrency)
+    check_deployment(settings, mend=True)
+    _await_database(settings, before_waiting=partial(configure_logging, settings.log_format, level=log_level))
     arguments = ["worker", f"--loglevel={log_level}", "--without-gossip", "--without-mingle"]
     if settings.log_format == "json":
         arguments.insert(0, "--quiet")  # no banner among the lines
     if concurrency is not None:
         arguments.append(f"--concurrency={concurrency}")
+    told_by = []
+
+    def told(sig: str, **_: object) -> None:
+        told_by.append(sig)
+
+    celery.signals.worker_shutting_down.connect(told)
     make_app(settings).worker_main(arguments)
+    if "SIGINT" in told_by:  # which a Celery worker takes for an order like any other
+        raise KeyboardInterrupt
+
+
+def _serve_here(settings: Settings, concurrency: int | None) -> NoReturn:
+    """Run units in threads of this process until a signal ends it; then they are given back at once."""
+    signal.signal(signal.SIGTERM, _end)
+    with contextlib.ExitStack() as stack:
+        metrics = _metrics(settings)
+        swept = None if metrics is None else stack.enter_context(metrics).swept
+        _await_database(settings)
+        workspace = stack.enter_context(Workspace.open(settings))
+        pool = Pool(workspace, threads=concurrency, swept=swept)
+        logger.info("ready: units run in this process, %d at a time", pool.slots)
+        try:
+            pool.serve()
+        except (SystemExit, KeyboardInterrupt) as told:
+            ended = pool.give_back(within_s=_ENDING_S)  # a unit in one part listens to nobody
+            if not ended and isinstance(told, SystemExit):
+                logging.shutdown()
+                os._exit(0)
+            raise  # who pressed Ctrl-C is told how to go on, and waits for no thread
+
+
+def _end(number: int, frame: Any) -> NoReturn:
+    """End this process in order, whatever it is busy with."""
+    raise SystemExit(0)
 
 
 def send_due(settings: Settings, ledger: Ledger) -> int:
@@ -152,7 +193,9 @@ class _Preflight(bootsteps.Step):  # type: ignore[misc]
     def __init__(self, worker: Any, **options: Any) -> None:
         super().__init__(worker, **options)
         try:
-            _check(worker.app.tasks[TASK].settings)
+            settings = worker.app.tasks[TASK].settings
+            check_deployment(settings, mend=True)
+            _await_database(settings)
         except GroveError as error:
             raise SystemExit(f"labelgrove: {error}") from error
 
@@ -185,6 +228,14 @@ class _Measuring(bootsteps.StartStopStep):  # type: ignore[misc]
         metrics = worker.metrics = _metrics(worker.app.tasks[TASK].settings)
         return metrics
 
+    def start(self, worker: Any) -> None:
+        """Listen; an address that cannot be had ends the worker."""
+        try:
+            super().start(worker)
+        except SettingsError as error:
+            logger.critical("%s", error)
+            raise SystemExit(1) from error
+
 
 class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
     """Sweeps in a thread of the worker's main process, from when its pool stands until it shuts down."""
@@ -198,21 +249,43 @@ class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
         window = task.window = WINDOW_PER_SLOT * worker.concurrency  # for its children too
         send = sender(worker.app)
 
+        presence = Presence(worker.concurrency)
+
         def once() -> None:
             # A workspace for each sweep: no connection to SQL is open when the pool forks its next child.
             with _no_fork, Workspace.open(task.settings) as workspace:
-                expired = sweep(workspace, Ledger(workspace.engine), send, window=window)
+                with contextlib.suppress(ServiceError):  # a broker that is away is told of when it is sent to
+                    put_aside(task.settings.broker_url)
+                expired = sweep(workspace, Ledger(workspace.engine), send, window=window, presence=presence)
             if worker.metrics is not None:
                 worker.metrics.swept(expired)
 
-        return Sweeper(once, period_s=task.sweep_s)
+        def leave() -> None:
+            with _no_fork, Workspace.open(task.settings) as workspace:
+                presence.leave(workspace.engine)
+
+        return Sweeper(once, period_s=task.sweep_s, leave=leave)
 
 
-def _check(settings: Settings) -> None:
-    """Refuse a deployment that cannot work, its database included; every connection is closed again."""
-    check_deployment(settings)
-    with Workspace.open(settings) as workspace:
-        workspace.engine.dispose()
+def _await_database(settings: Settings, *, before_waiting: Callable[[], None] = lambda: None) -> None:
+    """Return when the database can be used, its connection closed again; one that is away is waited for.
+
+    A fault that is there after `_DATABASE_S` is raised, and at once any that waiting does not mend.
+    """
+    until, waiting = time.monotonic() + _DATABASE_S, False
+    while True:
+        try:
+            with Workspace.open(settings) as workspace:
+                workspace.engine.dispose()
+                return
+        except ServiceError as error:
+            if time.monotonic() >= until:
+                raise
+            if not waiting:
+                before_waiting()
+                logger.warning("waiting %.0f s for the database at most: %s", _DATABASE_S, error)
+            waiting = True
+        time.sleep(min(1.0, _DATABASE_S / 10))
 
 
 def _metrics(settings: Settings) -> Metrics | None:

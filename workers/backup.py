@@ -34,6 +34,8 @@ import workers.tables  # noqa: F401 - registers its tables
 from ontology.artifacts import ArtifactStore, open_store
 from ontology.database import metadata, schema_state
 from ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, ServiceError
+from ontology.posix import try_lock
+from ontology.wholefile import make_folder, sync_folder
 from ontology.workspace import Workspace
 
 __all__ = ["BackupResult", "FileRecord", "Manifest", "backup", "read_manifest"]
@@ -45,7 +47,7 @@ _TABLE = re.compile(r"[a-z][a-z_]*")
 _REVISION = re.compile(r"(?!0000)\d{4}")
 _DIGEST = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _ROWS_AT_ONCE = 1000
-_PASSING = {"upkeep"}  # timers that every deployment makes for itself
+_PASSING = {"upkeep", "worker"}  # what every deployment has of its own: timers, and who is alive
 _LISTED = 20  # so many damaged artifacts are named in a message
 
 Progress = Callable[[str, int, int], None]
@@ -206,7 +208,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
         raise ServiceError(f"{path}: {error.strerror}; give a folder that you may read") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ArtifactError(
-            f"{path}: is no manifest of a backup ({type(error).__name__}: {error}); restore another backup"
+            f"{path}: is not a manifest of a backup ({type(error).__name__}: {error}); restore another backup"
         ) from None
     if values.get("format") != FORMAT:
         raise InputError(
@@ -227,7 +229,7 @@ def _write(workspace: Workspace, root: Path, report: Progress) -> BackupResult:
     now = time.time()
     run = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}-{secrets.token_hex(4)}"
     place = root / _TABLES / run
-    place.mkdir(parents=True)
+    make_folder(place)
     revision = schema_state(workspace.engine)[1]  # opening the engine made sure that it has this one
     wanted = _Wanted()
     tables = _write_tables(workspace.engine, place, wanted, report)
@@ -237,7 +239,7 @@ def _write(workspace: Workspace, root: Path, report: Progress) -> BackupResult:
         place / f"{_ARTIFACTS}.jsonl", ({"sha256": digest, "size": size} for digest, size in sizes)
     )
     for made in (place, place.parent):
-        _sync(made)
+        sync_folder(made)
     manifest = Manifest(revision, now, run, tables, artifacts)
     _write_manifest(root, manifest)
     _prune(root, manifest, copied.sizes)
@@ -396,17 +398,13 @@ def _check_apart(store: ArtifactStore, root: Path) -> None:
 @contextlib.contextmanager
 def _locked(root: Path) -> Iterator[None]:
     """Make the folder one of backups and hold it."""
-    import fcntl
-
-    root.mkdir(parents=True, exist_ok=True)
+    make_folder(root)
     held = sorted(path.name for path in root.iterdir())
     if held and not {_LOCK, _MANIFEST} & set(held):
-        raise ConflictError(f"{root}: holds {held[0]!r} and is no backup; name a new or empty folder")
+        raise ConflictError(f"{root}: holds {held[0]!r} and is not a backup; name a new or empty folder")
     with open(root / _LOCK, "ab") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ConflictError(f"{root}: another process is writing a backup there; wait for it") from None
+        if not try_lock(lock):
+            raise ConflictError(f"{root}: another process is writing a backup there; wait for it")
         yield
 
 
@@ -417,7 +415,7 @@ def _write_manifest(root: Path, manifest: Manifest) -> None:
         file.write(json.dumps({**document, "sha256": _sha256_of(document)}, indent=1).encode() + b"\n")
         _to_disk(file)
     os.replace(temporary, root / _MANIFEST)
-    _sync(root)
+    sync_folder(root)
 
 
 def _prune(root: Path, manifest: Manifest, artifacts: Mapping[str, int]) -> None:
@@ -437,11 +435,3 @@ def _sha256_of(document: Mapping[str, Any]) -> str:
 def _to_disk(file: IO[bytes]) -> None:
     file.flush()
     os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adapter.cache import answers_anyone, cache_facts, for_client
+from adapter.cache import answers_anyone, cache_facts, for_client, redis_advice
 from ontology.errors import ServiceError, SettingsError
 from ontology.settings import Settings, is_this_host, masked
 from workers.kinds import DEFAULT_QUEUE, queue_names
@@ -14,13 +18,22 @@ from workers.kinds import DEFAULT_QUEUE, queue_names
 if TYPE_CHECKING:
     import redis
 
-__all__ = ["KEY_PREFIX", "Broker", "check_broker", "check_deployment", "for_celery"]
+__all__ = ["KEY_PREFIX", "Broker", "check_broker", "check_deployment", "for_celery", "put_aside"]
+
+logger = logging.getLogger(__name__)
 
 KEY_PREFIX = "labelgrove:"
 """What every key of ours in the broker begins with."""
 
 _PRIORITIES = ("", "\x06\x163", "\x06\x166", "\x06\x169")  # kombu reads a list for each
-_TYPES = {"unacked": "hash", "unacked_index": "zset", f"_kombu.binding.{DEFAULT_QUEUE}": "set"}
+_TYPES = {
+    "unacked": "hash",
+    "unacked_index": "zset",
+    "unacked_mutex": "string",
+    f"_kombu.binding.{DEFAULT_QUEUE}": "set",
+    f"_kombu.binding_permanent.{DEFAULT_QUEUE}": "set",
+}
+_ASIDE = f"{KEY_PREFIX}aside:"
 
 
 @dataclass(frozen=True)
@@ -42,10 +55,11 @@ class Broker:
     seconds: float
 
 
-def check_deployment(settings: Settings) -> Broker:
+def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
     """Return what the broker says of itself once the settings are fit for Celery workers.
 
-    A cache that does not answer is no obstacle: work goes on without it.
+    Without an answer of the cache work goes on. With `mend`, keys that something else wrote under names of
+    ours in the broker are put aside first.
 
     Raises
     ------
@@ -73,6 +87,8 @@ def check_deployment(settings: Settings) -> Broker:
             f"{masked(broker)} serves several; set GROVE_DATABASE_URL to PostgreSQL "
             "(postgresql+psycopg://user:password@host/name)"
         )
+    if mend:
+        put_aside(broker)
     found = check_broker(broker)
     if settings.cache_url is not None:
         with contextlib.suppress(ServiceError):
@@ -100,24 +116,12 @@ def for_celery(url: str) -> str:
 def check_broker(url: str) -> Broker:
     """Make sure that the Redis at `url` answers, nobody without its password, and never evicts a message.
 
-    What else has a key under a name of ours, of another type, would end every worker; it is named.
+    A key of another type under a name of ours stops every delivery; the error names it.
     """
-    import redis
-
-    try:
-        with redis.Redis.from_url(for_client(url), socket_connect_timeout=5, socket_timeout=10) as client:
-            facts = client.info()
-            seconds, microseconds = client.time()
-            foreign = _foreign_keys(client)
-    except ValueError as error:
-        raise SettingsError(
-            f"GROVE_BROKER_URL: {masked(url)!r} is no Redis URL ({masked(str(error))}); "
-            "write redis://:password@host:6379/0"
-        ) from None
-    except redis.RedisError as error:
-        raise ServiceError(
-            f"broker {masked(url)}: {masked(str(error))}; check that Redis runs and GROVE_BROKER_URL is right"
-        ) from error
+    with _client_of(url) as client:
+        facts = client.info()
+        seconds, microseconds = client.time()
+        foreign = [said for _, said in _foreign_keys(client)]
     if facts["maxmemory_policy"] != "noeviction":
         raise SettingsError(
             f"broker {masked(url)}: maxmemory-policy is {facts['maxmemory_policy']!r}, which drops waiting "
@@ -128,7 +132,7 @@ def check_broker(url: str) -> Broker:
         raise SettingsError(
             f"broker {masked(url)}: {', '.join(foreign)}; something else writes to this Redis: name "
             "another, or another database of it (redis://host:6379/1), in GROVE_BROKER_URL, or delete the "
-            "key (redis-cli DEL); the ledger has what waited and sends it again"
+            "key (redis-cli DEL); a worker puts it aside, and the ledger sends again what waited"
         )
     if answers_anyone(url):
         raise SettingsError(
@@ -142,8 +146,49 @@ def check_broker(url: str) -> Broker:
     )
 
 
-def _foreign_keys(client: redis.Redis) -> list[str]:
-    """Return in words which keys under our names hold what neither Celery nor we wrote."""
+def put_aside(url: str) -> list[str]:
+    """Rename keys of the broker that have a name of ours and another type; return their new names.
+
+    Messages that waited there are sent again from the ledger. Nothing of somebody else's is deleted.
+
+    Raises
+    ------
+    SettingsError, ServiceError
+        As `check_broker`, for a malformed URL and for a broker that does not answer.
+    """
+    import redis
+
+    aside = []
+    with _client_of(url) as client:
+        for key, said in _foreign_keys(client):
+            new = f"{_ASIDE}{key.removeprefix(KEY_PREFIX)}:{time.time():.0f}"
+            with contextlib.suppress(redis.ResponseError):  # gone meanwhile, by another worker perhaps
+                client.rename(key, new)
+                logger.error("broker %s: %s; it is put aside as %r", masked(url), said, new)
+                aside.append(new)
+    return aside
+
+
+@contextmanager
+def _client_of(url: str) -> Iterator[redis.Redis]:
+    """Give a client of the broker; what goes wrong with it leaves as our own errors."""
+    import redis
+
+    try:
+        with redis.Redis.from_url(for_client(url), socket_connect_timeout=5, socket_timeout=10) as client:
+            yield client
+    except ValueError as error:
+        raise SettingsError(
+            f"GROVE_BROKER_URL: {masked(url)!r} is not a Redis URL ({masked(str(error))}); "
+            "write redis://:password@host:6379/0"
+        ) from None
+    except redis.RedisError as error:
+        advice = redis_advice(error, "GROVE_BROKER_URL")
+        raise ServiceError(f"broker {masked(url)}: {masked(str(error))}; {advice}") from error
+
+
+def _foreign_keys(client: redis.Redis) -> list[tuple[str, str]]:
+    """Return the keys under our names that hold what neither Celery nor we wrote, and what is wrong."""
     lists = {f"{queue}{priority}": "list" for queue in queue_names() for priority in _PRIORITIES}
     expected = {KEY_PREFIX + name: kept for name, kept in {**lists, **_TYPES}.items()}
     with client.pipeline(transaction=False) as pipe:
@@ -151,7 +196,7 @@ def _foreign_keys(client: redis.Redis) -> list[str]:
             pipe.type(key)
         found = [kept.decode() for kept in pipe.execute()]
     return [
-        f"key {key!r} is a {kept}, not a {wanted}"
+        (key, f"key {key!r} is a {kept}, not a {wanted}")
         for (key, wanted), kept in zip(expected.items(), found, strict=True)
         if kept not in (wanted, "none")
     ]

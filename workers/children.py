@@ -12,7 +12,7 @@ __all__ = ["ChildPool", "TaskPool"]
 class ChildPool(asynpool.AsynPool):  # type: ignore[misc]
     """A pool that watches every child that can still end.
 
-    After a reconnect to the broker Celery watches all children anew. One whose end was just seen, and whose
+    After a reconnect to the broker Celery watches all children again. One whose end was just seen, and whose
     place is not yet filled, has nothing left to watch, and Celery's own pool ends the whole node over it.
     """
 

@@ -6,19 +6,23 @@ the Celery workers; without one they run in this process while it waits.
 
 from __future__ import annotations
 
+import math
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ontology.artifacts import check_name
-from ontology.errors import ConflictError
+from ontology.catalog import LEASE_SECONDS
+from ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, sized
 from ontology.labelgraph import LabelGraph
 from ontology.workspace import Workspace
 from workers.kinds import Estimate, find_kind
 from workers.kinds.inputs import read_keys
 from workers.ledger import Ledger
+from workers.plan import PlannedJob, job_parameters
 from workers.pool import Pool
 from workers.request import complete_for_ontology, kind_named, plan_request, record_lost
 from workers.states import Job, State, Unit
@@ -26,12 +30,14 @@ from workers.targets import check_named, complete_target
 
 if TYPE_CHECKING:
     from ontology.readers import ReadResult
+    from ontology.snapshots import Snapshot
 
 __all__ = [
     "build_bundle_job",
     "cancel",
     "complete_for_ontology",
     "estimate",
+    "free_bytes",
     "list_jobs",
     "list_units",
     "retry",
@@ -44,6 +50,12 @@ __all__ = [
 ]
 
 _FIRST_POLL_S, _LAST_POLL_S = 0.05, 1.0
+
+_NAMING_S = LEASE_SECONDS + 15.0
+"""Seconds for which a result that cannot get its name is waited for.
+
+Any holder of the name of an ontology, even a dead one, lets go of it in this time; a full disk may stay full.
+"""
 
 
 def submit(
@@ -83,13 +95,15 @@ def submit(
     Raises
     ------
     InputError
-        For an unknown kind, or parameters or a target that it refuses; nothing is recorded.
+        For an unknown kind, parameters or a target that it refuses, and results for which the artifact store
+        has no room; nothing is recorded.
     NotFoundError
         For an ontology that is not there; nothing is recorded.
     """
     check_named(kind, target)
     plan = plan_request(workspace, kind, parameters)
     ledger = Ledger(workspace.engine)
+    _refuse_impossible(workspace, ledger, plan)
     ledger.submit(plan, target=complete_target(workspace, plan, parameters, target))
     record_lost(workspace, ledger, plan.id)
     return _go_on(workspace, plan.id, wait=wait, progress=progress)
@@ -103,6 +117,9 @@ def wait(
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
     """Wait until a job is finished, or for `timeout_s` seconds, and return it as it stands then.
+
+    A done job whose result cannot be given its name is waited for no longer than somebody may hold that name;
+    `Job.delayed` says what is wrong.
 
     Raises
     ------
@@ -216,6 +233,14 @@ def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> 
     return known.estimate(parameters, sum(v.n_labels for v in everything), sum(v.n_edges for v in everything))
 
 
+def free_bytes(workspace: Workspace) -> int | None:
+    """Return the room on the disk of the artifact store; None for a store that is not on this machine."""
+    place = workspace.artifacts.local_path("0" * 64)
+    if place is None:
+        return None
+    return shutil.disk_usage(next(path for path in place.parents if path.exists())).free
+
+
 def retry(
     workspace: Workspace,
     job_id: str,
@@ -298,9 +323,10 @@ def build_bundle_job(
 def submit_ingest(
     workspace: Workspace,
     name: str,
-    result: ReadResult | LabelGraph,
+    result: ReadResult | LabelGraph | Snapshot,
     *,
     source: str | None = None,
+    shrink: bool = False,
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
@@ -310,7 +336,7 @@ def submit_ingest(
     ----------
     workspace : Workspace
         Where to; graph and database are reached, so that nothing is asked for in vain.
-    name, result, source
+    name, result, source, shrink
         As for `ontology.ingest.register`.
     wait, progress
         As for `submit`.
@@ -319,6 +345,9 @@ def submit_ingest(
     ------
     InputError
         For a name that no ontology may have; nothing is recorded.
+    ShrinkError
+        If it has less than half of the labels that the name has now, unless `shrink` is given; nothing is
+        recorded. A name that grows until the job is done keeps its version too, and the job says why.
     DefectsError
         For a read result whose defects stop it; nothing is recorded.
     ServiceError
@@ -328,18 +357,21 @@ def submit_ingest(
     -----
     The previous version answers until the job is done. Of several requests for one name, the last has it.
     """
-    from ontology.ingest import announce
-    from ontology.snapshots import put_snapshot, unpacked
+    from ontology.ingest import announce, check_size
+    from ontology.snapshots import Snapshot, put_result, unpacked
 
     check_name(name)
-    graph, definitions, source = unpacked(result, source)
-    snapshot = put_snapshot(workspace, graph, definitions, source)
+    graph = result.graph if isinstance(result, Snapshot) else unpacked(result)[0]
+    if not shrink:
+        check_size(workspace, name, graph.n_labels)
+    snapshot = put_result(workspace, result, source)
     announce(workspace, name, snapshot)
     known = kind_named("ingest")
     parameters: Mapping[str, Any] = {
         "ontology": graph.digest,
         "snapshot": snapshot.arrays[0],
         "definitions": None if snapshot.definitions is None else snapshot.definitions[0],
+        "shrink": shrink,
     }
     if known.fit is not None:
         parameters = known.fit(parameters, graph, {})
@@ -349,7 +381,7 @@ def submit_ingest(
 def submit_rebuild(
     workspace: Workspace, *, wait: bool = True, progress: Callable[[Job], None] | None = None
 ) -> Job:
-    """Ask for the graph to be made anew from the snapshots; every request is a job of its own.
+    """Ask for the graph to be made again from the snapshots; every request is a job of its own.
 
     Arguments are those of `submit`.
     """
@@ -357,12 +389,35 @@ def submit_rebuild(
     return submit(workspace, "rebuild-graph", {"request": request}, wait=wait, progress=progress)
 
 
+def _refuse_impossible(workspace: Workspace, ledger: Ledger, plan: PlannedJob) -> None:
+    """Refuse a job for whose results there is no room; one that is done, or has no estimate, passes."""
+    free = free_bytes(workspace)
+    try:
+        said = estimate(workspace, plan.kind, job_parameters(plan.spec_json))
+    except (ArtifactError, InputError, NotFoundError):  # its units will tell what cannot be read
+        return
+    if said is None or free is None or said.least_bytes <= free or _is_done(ledger, plan.id):
+        return
+    raise InputError(
+        f"{plan.kind}: its results take {sized(said.least_bytes)} at least, and "
+        f"{workspace.artifacts.where} has {sized(free)} free; ask for less, or make room "
+        "(GROVE_ARTIFACTS_URL names it)"
+    )
+
+
+def _is_done(ledger: Ledger, job_id: str) -> bool:
+    try:
+        return ledger.job(job_id).state is State.DONE
+    except NotFoundError:
+        return False
+
+
 def _check_runnable(workspace: Workspace, job: Job) -> None:
     embedded = workspace.settings.broker_url is None
     if embedded and find_kind(job.kind, job.version) is None:
         raise ConflictError(
             f"job {job.id} needs version {job.version} of the job kind {job.kind!r}, which this installation "
-            "does not have; run it with the version that submitted it, or submit it anew"
+            "does not have; run it with the version that submitted it, or submit it again"
         )
 
 
@@ -382,15 +437,19 @@ def _wait(
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
     ledger = Ledger(workspace.engine)
-    deadline = None if timeout_s is None else time.monotonic() + timeout_s
+    deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+    naming_ends = math.inf
     job = ledger.job(job_id)
 
     def over() -> bool:
-        nonlocal job
+        nonlocal job, naming_ends
         job = ledger.job(job_id)
         if progress is not None:
             progress(job)
-        return job.finished or (deadline is not None and time.monotonic() >= deadline)
+        now = time.monotonic()
+        is_named = job.state is not State.DONE or job.delayed is None
+        naming_ends = math.inf if is_named else min(naming_ends, now + _NAMING_S)
+        return job.finished or now >= min(deadline, naming_ends)
 
     if workspace.settings.broker_url is not None:
         _send_due(workspace)

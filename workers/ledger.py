@@ -98,7 +98,7 @@ class Ledger:
     # ---- asking ------------------------------------------------------------------------------------
 
     def submit(self, plan: PlannedJob, *, target: Mapping[str, str] | None = None) -> None:
-        """Record a job and all its units in one transaction; the same job again is no second job.
+        """Record a job and all its units in one transaction; the same job again is not a second job.
 
         Failed and cancelled units are tried again, done ones are kept. `target` is the name to point at the
         result; whoever asks for a name last has it.
@@ -240,13 +240,19 @@ class Ledger:
         return Beat.HELD if wanted else Beat.UNWANTED
 
     def commit(self, claim: Claim, sha256: str, size: int) -> bool:
-        """Record the published artifact, always last; False where the claim was lost: nothing changed."""
+        """Record the published artifact, always last; False where the claim was lost: nothing changed.
+
+        Again by the same claim it changes nothing and is true: of the first time, only the answer was lost.
+        """
         values = {"ended": claim.key, "held": claim.fence, "made": sha256, "bytes": size}
+        mine = self._held(claim.key, claim.fence)
         with self._autocommitting() as connection:
             committed = connection.execute(self._committing, self._at(values)).rowcount == 1
-            if committed:  # which stands: what is lost of this, the next sweep does
-                advance_after(connection, claim.key)
-        return committed
+            if not committed:
+                before = sa.select(_unit.key).where(*mine, _unit.state == State.DONE, _unit.sha256 == sha256)
+                return connection.execute(before).first() is not None
+            advance_after(connection, claim.key)  # what is lost of this, the next sweep does
+        return True
 
     def release(self, claim: Claim, error: str, *, delay_s: float) -> bool:
         """Give a unit back after a fault of the moment, to be sent after `delay_s`; fail it at the cap."""
@@ -254,6 +260,12 @@ class Ledger:
             return self._spent(claim, error)
         later, shown = self._now() + delay_s, error[:_ERROR_CHARACTERS]
         return self._end(claim, unit_move("release", next_send_at=later, sends=0, error=shown))
+
+    def hand_back(self, claim: Claim) -> bool:
+        """Give a unit back whose worker is told to end: free at once, and no attempt counts."""
+        told = "given back: its worker was told to end"
+        free = {"attempts": _unit.attempts - 1, "next_send_at": self._now(), "sends": 0}
+        return self._end(claim, unit_move("release", error=told, **free))
 
     def inputs_lost(self, claim: Claim, digests: Collection[str], error: str) -> bool:
         """Give a unit back until those of its inputs are computed again whose artifacts are `digests`.
@@ -291,14 +303,15 @@ class Ledger:
 
     # ---- sweeping ----------------------------------------------------------------------------------
 
-    def expire(self) -> int:
+    def expire(self, *, away_s: float = 0.0) -> int:
         """Make units whose lease ended pending again; fail them at the cap, cancel those that no job wants.
 
+        Leases that ended in the last `away_s` seconds stay: the ledger was away, and nobody could renew one.
         Returns how many moved.
         """
         moved = 0
         with self._writing() as connection:
-            for move in expiring(self._now(), self.max_attempts):
+            for move in expiring(self._now(), self.max_attempts, away_s=away_s):
                 moved += connection.execute(move).rowcount
         return moved
 
@@ -379,6 +392,21 @@ class Ledger:
             )
             for row in rows
         ]
+
+    def delayed(self, publication: Publication, reason: str) -> bool:
+        """Note why a name is not given yet; whether that is news. It stays to be given."""
+        shown = reason[:_ERROR_CHARACTERS]
+        this = (
+            _publication.kind == publication.kind,
+            _publication.target_json == publication.target_json,
+            _publication.job_id == publication.job_id,
+            _publication.state == State.PENDING,
+            _publication.error.is_distinct_from(shown),
+        )
+        with self._writing() as connection:
+            return bool(
+                connection.execute(sa.update(publication_table).where(*this).values(error=shown)).rowcount
+            )
 
     def published(self, publication: Publication, *, error: str | None = None) -> None:
         """Close a publication; if another job asked for the name meanwhile, that one is still pending."""

@@ -149,7 +149,7 @@ def recorded_object(column: str, text: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InputError(
             f"{column} is {text:.60}, expected a JSON object; somebody edited the database or damaged it: "
-            "ask anew, or restore a backup"
+            "ask again, or restore a backup"
         )
     return found
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Self
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import NoReturn, Self
 
+from ontology.errors import DEPLOYMENT_FAULTS, GroveError
 from ontology.workspace import Workspace
-from workers.execute import Outcome, execute_unit
+from workers.execute import Outcome, Recall, execute_unit
 from workers.ledger import Ledger
+from workers.presence import Presence
 from workers.sweeper import WINDOW_PER_SLOT, dispatch, sweep
 
 __all__ = ["LEASE_S", "Pool"]
@@ -19,7 +22,10 @@ __all__ = ["LEASE_S", "Pool"]
 LEASE_S = 15.0
 """Seconds that the units of a killed process stay taken; a rerun waits no longer than that for them."""
 
+logger = logging.getLogger(__name__)
+
 _SWEEP_S = 1.0
+_AWAY_S = 2.0
 _ATTEMPTS = 4  # somebody waits: what does not pass within a minute is an error to show
 
 
@@ -53,6 +59,8 @@ class Pool:
         self._swept = swept or (lambda _: None)
         self._executor = ThreadPoolExecutor(self.slots, thread_name_prefix="unit")
         self._running: set[Future[Outcome]] = set()
+        self._recall = Recall()
+        self._presence = Presence(self.slots)
         self._changed = threading.Event()
 
     def run_until(self, finished: Callable[[], bool]) -> None:
@@ -60,10 +68,34 @@ class Pool:
 
         An error of the ledger leaves from here; the units stay where they are and can be taken up.
         """
-        window = self.slots * WINDOW_PER_SLOT
         while not finished():
-            self._swept(sweep(self._workspace, self._ledger, self._start, window=window))
-            self._work(window, until=time.monotonic() + _SWEEP_S)
+            self._turn()
+
+    def serve(self) -> NoReturn:
+        """Work until an exception ends it, as a signal raises one; a database that is away is waited for.
+
+        Meanwhile this process counts among the workers that are alive.
+        """
+        failed = False
+        while True:
+            try:
+                self._turn(self._presence)
+            except Exception as error:
+                if not failed:
+                    expected = isinstance(error, (GroveError, OSError))
+                    logger.warning("waiting, as the sweep failed: %s", error, exc_info=not expected)
+                failed = True
+                time.sleep(_AWAY_S)
+            else:
+                if failed:
+                    logger.info("going on")
+                failed = False
+
+    def _turn(self, presence: Presence | None = None) -> None:
+        """Sweep once, and work until the next sweep is due."""
+        window = self.slots * WINDOW_PER_SLOT
+        self._swept(sweep(self._workspace, self._ledger, self._start, window=window, presence=presence))
+        self._work(window, until=time.monotonic() + _SWEEP_S)
 
     def _work(self, window: int, *, until: float) -> None:
         """Keep the threads busy until nothing is left to start, or the time of the next sweep."""
@@ -78,20 +110,32 @@ class Pool:
             if not self._running:
                 return
 
-    def close(self) -> None:
-        """Wait for the units that run, and start no others."""
-        self._executor.shutdown(cancel_futures=True)
+    def give_back(self, *, within_s: float) -> bool:
+        """Give back the units that run, and start no others; whether their threads ended in that time."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        if given := self._recall.call():
+            logger.info("%d units are given back", given)
+        try:
+            self._presence.leave(self._workspace.engine)
+        except DEPLOYMENT_FAULTS as error:
+            logger.warning("this worker counts as alive for a while: %s", error)
+        return not wait(self._running, timeout=within_s).not_done
+
+    def close(self, *, wait: bool = True) -> None:
+        """Start no other units, and wait for those that run."""
+        self._executor.shutdown(wait=wait, cancel_futures=True)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # Who presses Ctrl-C waits for no unit: one that is cut off is taken up again.
+        self.close(wait=kind is None or not issubclass(kind, KeyboardInterrupt))
 
     def _start(self, key: str, queue: str) -> None:
         del queue  # one process, one queue
         future = self._executor.submit(
-            execute_unit, key, self._ledger, self._workspace, lease_s=self._lease_s
+            execute_unit, key, self._ledger, self._workspace, lease_s=self._lease_s, recall=self._recall
         )
         self._running.add(future)
         future.add_done_callback(lambda _: self._changed.set())

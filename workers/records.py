@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ontology.errors import InputError
-from workers.plan import job_parameters, recorded_object
+from workers.plan import canonical_json, job_parameters, recorded_object
 from workers.states import GRAPH, Job, State, Unit
 from workers.tables import job_table, job_unit_table, publication_table, unit_table
 
@@ -25,7 +25,7 @@ _BEGUN = (State.RUNNING, State.DONE)
 """States of a unit which make a pending job read as running."""
 
 _PER_STATEMENT = 10_000  # ids; a database takes no more than some thousand parameters
-_DIGITS = 64  # of a digest; a name that long is no version
+_DIGITS = 64  # of a digest; a name that long is not a version
 
 
 def in_state(state: State) -> sa.ColumnElement[bool]:
@@ -110,7 +110,9 @@ def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[J
     for count in connection.execute(counts):
         units[count.job_id][count.state] = count.number
     wishes = connection.execute(sa.select(publication_table).where(_publication.job_id.in_(ids))).all()
-    publishing = {wish.job_id for wish in wishes if wish.state == State.PENDING and wish.error is None}
+    pending = [wish for wish in wishes if wish.state == State.PENDING]
+    delayed = {wish.job_id: wish.error for wish in pending if wish.error is not None and not _is_graph(wish)}
+    publishing = {wish.job_id for wish in pending if wish.error is None or not _is_graph(wish)}
     unnamed = {wish.job_id: wish.error for wish in wishes if wish.state == State.FAILED}
     jobs = []
     for row in rows:
@@ -128,6 +130,7 @@ def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[J
                 error=row.error or unnamed.get(row.id),
                 units=units[row.id],
                 publishing=row.id in publishing and row.state in (State.PENDING, State.DONE),
+                delayed=delayed.get(row.id),
             )
         )
     return jobs
@@ -155,6 +158,11 @@ def read_units(connection: sa.Connection, condition: sa.ColumnElement[bool], *, 
         )
         for row in connection.execute(query)
     ]
+
+
+def _is_graph(wish: sa.Row[Any]) -> bool:
+    """Whether a result is to be shown in the graph, rather than to get a name."""
+    return bool(wish.target_json == canonical_json({GRAPH: wish.job_id}))
 
 
 def _asked(spec_json: str) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ontology.database import reading
-from ontology.errors import GroveError, InputError
+from ontology.errors import DEPLOYMENT_FAULTS, GroveError, InputError
 from ontology.labelgraph import LabelGraph
 from workers.kinds import JobKind, find_kind
 from workers.kinds.ingest import INGEST
@@ -80,8 +80,8 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
     """Make the request of every stale job of `ontology` again, of its current version; the oldest first.
 
     Lists of labels are looked up in the current version. What sizes decided, such as the number of units, is
-    decided anew; a parameter that was given and differs from that stays. The names of bundles move to the new
-    jobs. Doing it again changes nothing; nothing is waited for.
+    decided again; a parameter that was given and differs from that stays. The names of bundles move to the
+    new jobs. Doing it again changes nothing; nothing is waited for.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
         targets = tuple(moving if kind.publish is not None else ())
         options, keys = _asked(workspace, kind, job)
         plan = plan_job(kind, complete_for_ontology(workspace, kind.name, ontology, options, keys=keys))
-    except OSError:  # a service that is away
+    except DEPLOYMENT_FAULTS:  # a service that is away
         raise
     except GroveError as error:
         return Refreshed(job.id, job.kind, None, (), str(error))
@@ -146,7 +146,7 @@ def _asked(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any
     """
     given = dict(job.parameters)
     if "snapshot" not in given:
-        raise InputError(f"its request has no snapshot; ask anew: grove jobs submit {job.kind}")
+        raise InputError(f"its request has no snapshot; ask again: grove jobs submit {job.kind}")
     version, snapshot = given.pop("ontology"), given.pop("snapshot")
     files = {parameter.name for parameter in kind.parameters if parameter.file}
     keys: _Keys = {}

@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from ontology.artifacts import ArtifactStore, open_store
 from ontology.database import create_engine, schema_state, upgrade, writing
 from ontology.errors import ArtifactError, ConflictError, InputError, MigrationError, NotFoundError
+from ontology.extras import upgrade_command
 from ontology.settings import Settings, masked
 from ontology.workspace import Workspace
 from workers.backup import FileRecord, Manifest, Progress, read_manifest
@@ -86,7 +87,7 @@ def restore(
     Notes
     -----
     The rows are those of the backup, fences and leases included: units that were running then are taken up
-    when their lease ends, pending ones at once. The graph is made anew when it is next opened.
+    when their lease ends, pending ones at once. The graph is made again when it is next opened.
     """
     root = Path(folder).absolute()
     manifest = read_manifest(root)
@@ -125,7 +126,7 @@ def _check_target(engine: sa.Engine, manifest: Manifest) -> None:
     if manifest.revision > head:
         raise MigrationError(
             f"the backup has schema revision {manifest.revision!r}, known here is up to {head!r}; "
-            "a newer labelgrove wrote it: upgrade with pip install -U 'labelgrove[service]'"
+            f"a newer labelgrove wrote it: upgrade with: {upgrade_command('service')}"
         )
     if found is None:
         return
@@ -268,7 +269,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise ArtifactError(f"{path}:{number}: is no JSON ({error}); {_INSTEAD}") from None
+                raise ArtifactError(f"{path}:{number}: is not JSON ({error}); {_INSTEAD}") from None
             if not isinstance(row, dict):
                 raise ArtifactError(f"{path}:{number}: is a {type(row).__name__}, not a row; {_INSTEAD}")
             yield row

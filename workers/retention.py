@@ -5,7 +5,7 @@ keep a collection from taking what somebody is about to refer to:
 
 1. Whoever publishes an artifact refers to it afterwards, and publishing refreshes its time even where the
    same bytes are there already. So between publication and reference the grace protects it.
-2. A row that is forgotten begins the grace of its artifact anew, in the same transaction
+2. A row that is forgotten begins the grace of its artifact again, in the same transaction
    (`ontology.upkeep.let_go`). So what passes from one reference to another, or was asked for again a moment
    ago, is protected as well.
 3. Before each batch of deletions every reference is read again, and the time of each file is compared at
@@ -14,12 +14,12 @@ keep a collection from taking what somebody is about to refer to:
    the clock of the machine that collects, those of rows with the database's: machines and stores whose
    clocks differ by hours, not seconds, would eat into the grace of a day.
 4. Old jobs are forgotten under a lock that those who ask for jobs wait for: a job asked for is there, with
-   all its units, or it is gone and made anew.
+   all its units, or it is gone and made again.
 
 What is left is a request that names by its digest a file which nothing has referred to for longer than the
 grace: it has to be published again, as `workers.request` does with every list of labels.
 
-A fence begins anew with a row that was forgotten. Only ended units that no job holds are forgotten, so a
+A fence begins again with a row that was forgotten. Only ended units that no job holds are forgotten, so a
 worker would have to sleep through the retention of its job to meet its own number again.
 """
 

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from ontology.artifacts import check_name
 from ontology.database import now, reading, upsert, writing
-from ontology.errors import ConflictError, GroveError, InputError, NotFoundError
+from ontology.errors import DEPLOYMENT_FAULTS, ConflictError, GroveError, InputError, NotFoundError
 from workers.cron import Cron
 from workers.kinds import find_kind
 from workers.plan import PlannedJob, canonical_json, recorded_object
@@ -265,7 +265,7 @@ def fire_due(workspace: Workspace, ledger: Ledger, timetable: Timetable) -> int:
             continue
         try:
             answered += _fire(workspace, ledger, timetable, schedule, instant)
-        except OSError as error:
+        except DEPLOYMENT_FAULTS as error:
             logger.warning("schedule %s is due and will be tried again: %s", schedule.name, error)
         except Exception:  # one schedule must not keep the others, or the sweep, from going on
             logger.exception("schedule %s", schedule.name)
@@ -305,7 +305,7 @@ def _planned(workspace: Workspace, schedule: Schedule) -> PlannedJob | str:
     """Return the job that the schedule asks for now, or why there is none."""
     try:
         return plan_request(workspace, schedule.kind, schedule.parameters)
-    except OSError:  # a service that is away
+    except DEPLOYMENT_FAULTS:  # a service that is away
         raise
     except GroveError as error:
         return str(error)

@@ -8,15 +8,24 @@ and by any number of processes at once.
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from adapter.cache import through_cache
-from ontology.errors import GroveError, InputError, NotFoundError, ServiceError, TransientError
+from ontology.errors import (
+    DEPLOYMENT_FAULTS,
+    GroveError,
+    InputError,
+    NotFoundError,
+    ServiceError,
+    TransientError,
+)
 from ontology.graph.errors import GraphDamagedError
 from workers.graphrows import GraphRows, newest_first
 from workers.kinds import find_kind
@@ -50,6 +59,9 @@ _resting: dict[Settings, tuple[float, str]] = {}
 """Until when, on the monotonic clock, and why."""
 
 _compared: set[Settings] = set()
+
+_settling: dict[tuple[int, Settings, str, str], object] = {}
+"""Publications that some thread of this process is carrying out, each with a mark of that thread's own."""
 
 
 def publish_results(
@@ -217,14 +229,45 @@ def _settle(
     out_of_time: OutOfTime,
 ) -> None:
     """Carry out a publication and close it, unless what prevents it may pass."""
+    with _one_thread(workspace.settings, publication) as is_mine:
+        if is_mine:
+            _carry_out(workspace, ledger, publication, act, out_of_time)
+
+
+@contextmanager
+def _one_thread(settings: Settings, publication: Publication) -> Iterator[bool]:
+    """Whether this thread may carry out a publication: another one of this process may be doing so.
+
+    The worker that ends the last unit and the sweep come to it at the same moment. The second would find the
+    name held, by its own process.
+    """
+    this = os.getpid(), settings, publication.kind, publication.target_json  # a fork carries out nothing yet
+    mark = object()
+    is_mine = _settling.setdefault(this, mark) is mark
+    try:
+        yield is_mine
+    finally:
+        if is_mine:
+            del _settling[this]
+
+
+def _carry_out(
+    workspace: Workspace,
+    ledger: Ledger,
+    publication: Publication,
+    act: Callable[[Publication], None],
+    out_of_time: OutOfTime,
+) -> None:
     try:
         act(publication)
     except out_of_time:
         raise
-    except OSError as error:  # an unreachable service or a full disk: it stays to be published
-        logger.warning("job %s: its result is not yet published: %s", publication.job_id, error)
+    except DEPLOYMENT_FAULTS as error:  # an unreachable service or a full disk: it stays to be published
         if _is_shown(publication):
             GraphRows(workspace.engine).postpone([publication], str(error))
+        elif not ledger.delayed(publication, str(error)):  # it was told before
+            return
+        logger.warning("job %s: its result is not yet published: %s", publication.job_id, error)
     except GroveError as error:
         logger.error("job %s: its result cannot be published: %s", publication.job_id, error)  # noqa: TRY400
         ledger.published(publication, error=str(error))

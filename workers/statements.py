@@ -178,7 +178,7 @@ def unit_move(name: str, **values: Any) -> sa.Update:
 
 
 def reopened(move: str, instant: Any) -> sa.Update:
-    """Return the statement that makes a move of units that ended, to be sent at once and done anew."""
+    """Return the statement that makes a move of units that ended, to be sent at once and done again."""
     nothing = dict.fromkeys(("sha256", "size", "error", "claimed_at", "ended_at"))
     return unit_move(move, attempts=0, sends=0, next_send_at=instant, **nothing)
 
@@ -257,8 +257,8 @@ def marking(instant: Any, kinds: Collection[tuple[str, int]] | None, pauses: Seq
     return mark.returning(_unit.key, _unit.kind, _unit.kind_version, WANTED.label("wanted"))
 
 
-def expiring(instant: Any, max_attempts: int) -> list[sa.Update]:
-    """Return the statements that free the units whose lease has ended, or end them; each unit meets one."""
+def expiring(instant: Any, max_attempts: int, *, away_s: float) -> list[sa.Update]:
+    """Return the statements that free, or end, units whose lease ended more than `away_s` ago."""
     spent = _unit.attempts >= max_attempts
     error = f"the worker was lost {max_attempts} times; read its log, then submit the job again"
     moves = {
@@ -266,7 +266,7 @@ def expiring(instant: Any, max_attempts: int) -> list[sa.Update]:
         unit_move("fail", error=error, ended_at=_unit.lease_until): spent,
         unit_move("release", next_send_at=instant, sends=0, ended_at=_unit.lease_until): ~spent,
     }
-    ended = sa.select(_unit.key).where(_unit.state == State.RUNNING, _unit.lease_until < instant)
+    ended = sa.select(_unit.key).where(_unit.state == State.RUNNING, _unit.lease_until < instant - away_s)
     return [move.where(_among(ended.where(which))) for move, which in moves.items()]
 
 

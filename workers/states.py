@@ -83,6 +83,8 @@ class Job:
     publishing : bool
         Whether a name is still to be pointed at the result, or the result to be shown in the graph: never
         of a job without a result to come. A graph that is away is not waited for.
+    delayed : str or None
+        What kept the result from getting its name until now; every sweep tries again.
     """
 
     id: str
@@ -96,6 +98,7 @@ class Job:
     error: str | None
     units: Mapping[str, int]
     publishing: bool
+    delayed: str | None = None
 
     @property
     def finished(self) -> bool:

@@ -9,11 +9,13 @@ import logging
 import random
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 
-from ontology.errors import ServiceError
+from ontology.errors import GroveError, ServiceError
 from ontology.workspace import Workspace
 from workers.kinds import known_kinds
 from workers.ledger import Ledger
+from workers.presence import Presence
 from workers.retention import tidy
 from workers.schedule import Timetable, fire_due
 from workers.showing import publish_results, reshow_once
@@ -35,7 +37,7 @@ def dispatch(ledger: Ledger, send: Send, *, window: int) -> int:
     """Send the units that are due, at most `window` unclaimed ones at a time; returns how many were sent.
 
     A unit whose kind or version is unknown here is left to a process that knows it. Where the carrier does
-    not answer, the rest stays in the ledger and is sent later: that is no error, the rows are safe.
+    not answer, the rest stays in the ledger and is sent later: that is not an error, the rows are safe.
     """
     queues = {(kind.name, kind.version): kind.queue for kind in known_kinds()}
     due = ledger.due(window, kinds=list(queues))
@@ -49,12 +51,16 @@ def dispatch(ledger: Ledger, send: Send, *, window: int) -> int:
     return len(due)
 
 
-def sweep(workspace: Workspace, ledger: Ledger, send: Send, *, window: int) -> int:
+def sweep(
+    workspace: Workspace, ledger: Ledger, send: Send, *, window: int, presence: Presence | None = None
+) -> int:
     """Free what lost workers held, finish what is done, fire the schedules, send what is due, tidy up.
 
-    Returns how many leases had ended.
+    With `presence`, the worker that sweeps says that it is alive, and frees nothing whose lease ended while
+    it could not say so. Returns how many leases had ended.
     """
-    expired = ledger.expire()
+    with nullcontext(0.0) if presence is None else presence.reaching(workspace.engine) as away_s:
+        expired = ledger.expire(away_s=away_s)
     if expired:
         logger.warning("%d units of lost workers are free again", expired)
     ledger.settle()
@@ -75,25 +81,37 @@ class Sweeper(threading.Thread):
         One sweep. What it raises is logged, and the next one tries again.
     period_s : float, default=5.0
         Seconds between the end of a sweep and the beginning of the next.
+    leave : callable, optional
+        Called once, after the last sweep.
     """
 
-    def __init__(self, once: Callable[[], None], *, period_s: float = 5.0) -> None:
+    def __init__(
+        self,
+        once: Callable[[], None],
+        *,
+        period_s: float = 5.0,
+        leave: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(name="sweeper", daemon=True)
         self._once = once
+        self._leave = leave
         self._period_s = period_s
         self._stopped = threading.Event()
 
     def run(self) -> None:
         """Sweep at once, then periodically."""
-        while True:
-            try:
-                self._once()
-            except ServiceError as error:
-                logger.warning("sweep: %s", error)
-            except Exception:
-                logger.exception("sweep")
-            if self._stopped.wait(self._period_s * random.uniform(0.75, 1.25)):
-                return
+        self._try("sweep", self._once)
+        while not self._stopped.wait(self._period_s * random.uniform(0.75, 1.25)):
+            self._try("sweep", self._once)
+        self._try("last sweep", self._leave)
+
+    def _try(self, what: str, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except GroveError as error:
+            logger.warning("%s: %s", what, error)
+        except Exception:
+            logger.exception("%s", what)
 
     def stop(self) -> None:
         """End the thread after the sweep it may be in; one that hangs is left behind, as a kill would."""

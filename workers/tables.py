@@ -14,6 +14,7 @@ __all__ = [
     "publication_table",
     "schedule_table",
     "unit_table",
+    "worker_table",
 ]
 
 
@@ -102,4 +103,12 @@ firing_table = sa.Table(  # one row for each due time that was answered: its key
     sa.Column("fired_at", sa.Double, nullable=False),
     sa.Column("job_id", sa.String(64), sa.ForeignKey("job.id", ondelete="SET NULL"), index=True),
     sa.Column("error", sa.Text),  # why the request could not be made into a job
+)
+
+worker_table = sa.Table(  # see `workers.presence`
+    "worker",
+    metadata,
+    sa.Column("name", sa.String(255), primary_key=True),
+    sa.Column("slots", sa.Integer, nullable=False),
+    sa.Column("seen_at", sa.Double, nullable=False),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Any
 
@@ -9,7 +10,7 @@ import celery
 from celery.exceptions import SoftTimeLimitExceeded
 from kombu.exceptions import KombuError
 
-from ontology.errors import InputError, ServiceError
+from ontology.errors import DEPLOYMENT_FAULTS, InputError, ServiceError
 from ontology.settings import Settings, masked
 from ontology.workspace import Workspace
 from workers.execute import execute_unit
@@ -18,6 +19,8 @@ from workers.sweeper import WINDOW_PER_SLOT, Send, dispatch
 from workers.transport import KEY, TASK
 
 __all__ = ["UnitTask", "sender"]
+
+logger = logging.getLogger(__name__)
 
 
 class UnitTask(celery.Task):  # type: ignore[misc]
@@ -40,11 +43,15 @@ class UnitTask(celery.Task):  # type: ignore[misc]
     def run(self, key: str) -> str:
         """Execute the unit with this key; a key that no row has does nothing."""
         check_key(key)
-        workspace, ledger = self._open()
-        outcome = execute_unit(
-            key, ledger, workspace, lease_s=self.lease_s, out_of_time=SoftTimeLimitExceeded
-        )
-        dispatch(ledger, sender(self.app), window=self.window)
+        try:
+            workspace, ledger = self._open()
+            outcome = execute_unit(
+                key, ledger, workspace, lease_s=self.lease_s, out_of_time=SoftTimeLimitExceeded
+            )
+            dispatch(ledger, sender(self.app), window=self.window)
+        except DEPLOYMENT_FAULTS as error:  # the ledger's: it sends the unit again when it is back
+            logger.warning("unit %s is left to the ledger: %s", key, error)
+            return "left to the ledger"
         return outcome.value
 
     def apply_async(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
@@ -65,7 +72,7 @@ class UnitTask(celery.Task):  # type: ignore[misc]
 def check_key(key: Any) -> None:
     """Refuse anything but 64 lower-case hexadecimal digits, which also bounds the length of a message."""
     if not (isinstance(key, str) and KEY.fullmatch(key)):
-        raise InputError(f"{TASK}: {key!r:.80} is no unit key; a key is 64 lower-case hexadecimal digits")
+        raise InputError(f"{TASK}: {key!r:.80} is not a unit key; a key is 64 lower-case hexadecimal digits")
 
 
 def sender(app: celery.Celery) -> Send:

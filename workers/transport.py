@@ -1,6 +1,6 @@
-"""The way in for messages: what is no message of ours is logged and dropped, and ends nobody.
+"""The way in for messages: what is not a message of ours is logged and dropped, and ends nobody.
 
-Celery and its Redis transport trust what lies in a queue: an entry that is no JSON, or JSON of another
+Celery and its Redis transport trust what lies in a queue: an entry that is not JSON, or JSON of another
 shape, ends the worker that takes it, and is often put back for the next one. Whoever can write to the
 broker could so stop every worker. Here an envelope is looked at before it is delivered (`Transport`), and
 of the message in it nothing is kept but its id and the key of the unit (`strategy`): no time limits, due
@@ -66,7 +66,7 @@ class Channel(redis.Channel):  # type: ignore[misc]
         try:
             return super()._brpop_read(**options)
         except _MALFORMED as error:
-            logger.warning("an entry of a queue is no message and is dropped: %s", _shown(error))
+            logger.warning("an entry of a queue is not a message and is dropped: %s", _shown(error))
             return True
 
 
@@ -79,7 +79,7 @@ class Transport(redis.Transport):  # type: ignore[misc]
         if queue.startswith(_EVENTS) or _is_envelope(message):
             super()._deliver(message, queue)
         else:
-            logger.warning("an entry of queue %s is no message and is dropped: %s", queue, _shown(message))
+            logger.warning("an entry of queue %s is not a message and is dropped: %s", queue, _shown(message))
 
 
 def strategy(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -25,7 +25,10 @@ By = Literal["nll", "ece", "error", "squared_distance"]
 _MEASURES = {"nll": "nll", "ece": "ece", "error": "distance_error", "squared_distance": "squared_distance"}
 _FAR = ("error", "squared_distance")  # measured on answers of the Fréchet mean, over all samples
 _LOWEST, _HIGHEST = 2.0**-7, 2.0**7
-_COARSE, _FINE, _ROUNDS = 29, 9, 5
+_OCTAVES = 14  # from the lowest to the highest
+_STEPS = {"ece": (32, 256), "error": (4, 64), "squared_distance": (4, 64)}  # an octave, at least and at most
+_WORK = 1 << 26  # outputs that are looked at before steps become fewer than the most
+_FINE, _ROUNDS, _VALLEYS = 9, 3, 6
 _FEW = 50  # samples below which a fit is hardly worth more than a guess
 
 
@@ -133,7 +136,7 @@ def fit_temperature(
         What answers; its kind of outputs is that of P, and its own temperature only what the result is
         compared with.
     space : MetricSpace, optional
-        With a block bundle, for the last two measures: the space it was built from.
+        For the last two measures, as for `adapter.evaluation.evaluate`.
     columns, outputs : optional
         Without an adapter: keys of the columns, and what the numbers are.
     bins, scheme : optional
@@ -155,10 +158,11 @@ def fit_temperature(
 
     Notes
     -----
-    ``"nll"`` is smooth with one minimum in 1 / temperature and solved for to a relative 1e-8; the others are
-    searched on a grid of ratio 2^(1/2) that is refined five times around its best, to about 0.05 %. Of equal
-    values the temperature nearest to 1 is taken. Samples with an unobserved truth count for the last two
-    measures alone.
+    ``"nll"`` is smooth with one minimum in 1 / temperature and solved for to a relative 1e-8. The others go
+    in steps, larger ones the fewer the samples: they are searched on a grid whose six lowest valleys are
+    refined three times. Its ratio is 2^(1/256) for ``"ece"`` and 2^(1/64) for the other two on few outputs,
+    2^(1/32) and 2^(1/4) on many; a dip between its points can be missed. Of equal values the temperature
+    nearest to 1 is taken. Samples with an unobserved truth count for the last two measures alone.
 
     Examples
     --------
@@ -180,14 +184,14 @@ def fit_temperature(
     if not far and not data.n_observed:
         raise InputError(
             f"truth: none of {data.n} samples has an observed label, which by={by!r} is measured on; fit "
-            "by='squared_distance'"
+            "by='squared_distance' (grove calibrate: --measure squared_distance)"
         )
 
     def measured(temperatures: list[float]) -> NDArray[np.float64]:
         found = data.measure(temperatures, {_MEASURES[by]}, bins=bins, scheme=scheme)
         return np.asarray(getattr(found, _MEASURES[by]))
 
-    best = _solved(data) if by == "nll" else _searched(measured)
+    best = _solved(data) if by == "nll" else _searched(measured, _steps(data, by))
     own = data.adapter.temperature
     before, value = (float(measured([t])[0]) for t in (own, best))
     at_bound = not _LOWEST * (1 + 1e-6) < best < _HIGHEST * (1 - 1e-6)
@@ -303,6 +307,8 @@ def _solved(data: LabelledOutputs) -> float:
             total += float((expected - rows[np.arange(len(rows)), at]).sum())
         return total
 
+    if slope(0.0) == 0:  # at every temperature where outputs say nothing, or all
+        return 1.0
     low, high = np.log(_LOWEST), np.log(_HIGHEST)
     if slope(low) <= 0:  # still too flat at the sharpest
         return _LOWEST
@@ -311,19 +317,34 @@ def _solved(data: LabelledOutputs) -> float:
     return float(np.exp(optimize.brentq(slope, low, high, xtol=1e-9)))
 
 
-def _searched(measured: Any) -> float:
-    """Return the temperature of the smallest value on a grid that is refined around its best."""
+def _steps(data: LabelledOutputs, by: str) -> int:
+    """Return how many temperatures an octave to look at: many where that is soon done, on few samples."""
+    least, most = _STEPS[by]
+    return int(np.clip(_WORK // (_OCTAVES * data.n * data.adapter.n_observed), least, most))
+
+
+def _searched(measured: Callable[[list[float]], NDArray[np.float64]], steps: int) -> float:
+    """Return the temperature of the smallest value on a grid that is refined around its lowest places.
+
+    None of these measures has one valley alone: each sample that changes its bin or its answer is a step. So
+    the grid is fine, and several places are refined, not the best alone.
+    """
     low, high = np.log2(_LOWEST), np.log2(_HIGHEST)
-    powers = np.linspace(low, high, _COARSE)
-    best, least = 0.0, np.inf
-    for _ in range(_ROUNDS + 1):
-        values = measured((2.0**powers).tolist())
-        for power, value in zip(powers.tolist(), values.tolist(), strict=True):
-            if (value, abs(power)) < (least, abs(best)):
-                best, least = power, value
-        step = powers[1] - powers[0]
-        powers = np.linspace(max(best - step, low), min(best + step, high), _FINE)
-    return float(2.0**best)
+    powers = np.linspace(low, high, _OCTAVES * steps + 1)
+    values = measured((2.0**powers).tolist())
+    around = np.concatenate([[np.inf], values, [np.inf]])
+    valleys = np.flatnonzero((values <= around[:-2]) & (values <= around[2:]))
+    starts = sorted(valleys.tolist(), key=lambda i: (values[i], abs(powers[i])))[:_VALLEYS]
+    found = [(float(values[i]), abs(float(powers[i])), float(powers[i])) for i in starts]
+    step = float(powers[1] - powers[0])
+    for _ in range(_ROUNDS):
+        grids = [np.clip(np.linspace(at - step, at + step, _FINE), low, high) for _, _, at in found]
+        values = measured((2.0 ** np.concatenate(grids)).tolist())
+        for i, (grid, own) in enumerate(zip(grids, np.split(values, len(grids)), strict=True)):
+            best = min((float(v), abs(float(p)), float(p)) for v, p in zip(own, grid, strict=True))
+            found[i] = min(found[i], best)
+        step *= 2 / (_FINE - 1)
+    return float(2.0 ** min(found)[2])
 
 
 def _notes(data: LabelledOutputs, far: bool, at_bound: bool) -> tuple[str, ...]:
@@ -339,7 +360,7 @@ def _notes(data: LabelledOutputs, far: bool, at_bound: bool) -> tuple[str, ...]:
             "information; do not use it without evaluating it on other samples"
         )
     if data.n < _FEW:
-        notes.append(f"{data.n} samples are few; the temperature is uncertain")
+        notes.append(f"few samples ({data.n}): the temperature is uncertain")
     return tuple(notes)
 
 
@@ -347,5 +368,5 @@ def _scipy_optimize() -> Any:
     try:
         from scipy import optimize
     except ImportError as error:
-        raise MissingExtraError.of("scipy", "service", "fitting a calibration") from error
+        raise MissingExtraError.of("scipy", "science", "fitting a calibration") from error
     return optimize

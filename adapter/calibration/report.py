@@ -19,6 +19,10 @@ from ontology.geometry import MetricSpace
 __all__ = ["CalibrationReport", "bin_table", "calibrate"]
 
 
+SAME_SAMPLES = "temperatures were chosen and measured on the same samples; expect less elsewhere"
+"""What is to be known of every figure at a temperature that the samples themselves chose."""
+
+
 @dataclass(frozen=True)
 class CalibrationReport:
     """A fitted temperature and what surrounds it.
@@ -53,18 +57,27 @@ class CalibrationReport:
         return curve.squared_distance[curve.default], curve.squared_distance[fitted]
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know, each once."""
+        return tuple(dict.fromkeys((*self.fit.notes, *self.trade_off.notes, SAME_SAMPLES)))
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know, each once, and what to do next."""
+        """What a reader must know, and what to do next."""
+        return (*self.remarks, self.step)
+
+    @property
+    def step(self) -> str:
+        """What to do next."""
         before, after = self.change
         own = self.trade_off.temperatures[self.trade_off.default]
-        step = (
+        return (
             f"at the fitted temperature E[d²] of the Fréchet mean rises from {shown(before)} to "
             f"{shown(after)}: stay at {own:g}, or fit E[d²] itself with by='squared_distance' "
             "(grove: --measure squared_distance)"
             if after > before
             else applied(self.outputs, self.fit.temperature)
         )
-        return tuple(dict.fromkeys((*self.fit.notes, *self.trade_off.notes, step)))
 
     def __str__(self) -> str:
         return self.render()

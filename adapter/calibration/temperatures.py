@@ -102,9 +102,10 @@ class LabelledOutputs:
         self._rows, n_rows = opened(adapter, P)
         listed = listed_keys("truth", truth)
         if not listed or n_rows not in (None, len(listed)):
-            raise wrong_length(len(listed), f"{n_rows} rows of P")
+            raise wrong_length(len(listed), n_rows)
         whole = resolved(adapter, None, space)[1] if distances else None
-        self._truths = truth_indices(adapter, adapter.bundle.points, listed)
+        points = adapter.bundle.points if whole is None else whole.points
+        self._truths = truth_indices(adapter, points, listed)
         self._distance = None if whole is None else LabelDistances(adapter, whole)
         self.n = len(listed)
         of_label = np.full(adapter.n_labels + 1, -1)
@@ -125,10 +126,10 @@ class LabelledOutputs:
         for start, block in row_blocks(self.adapter, self._rows):
             stop = start + len(block)
             if stop > self.n:
-                raise wrong_length(self.n, f"{stop} rows of P or more")
+                raise wrong_length(self.n, stop, more=True)
             yield slice(start, stop), logits_of(self.adapter, block)
         if stop != self.n:
-            raise wrong_length(self.n, f"{stop} rows of P")
+            raise wrong_length(self.n, stop)
 
     def squared(
         self, of: slice, weights: NDArray[np.float64], adapter: Adapter | None = None

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ontology.errors import InputError, SpaceError, UnknownLabelError
 from ontology.geometry import TreeSpace
+from ontology.geometry.exactsums import rounded
 from ontology.keys import Keys
 
 __all__ = ["Ancestry"]
@@ -98,8 +99,7 @@ class Ancestry:
         self, a: NDArray[np.int64], b: NDArray[np.int64], meet: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the distance of each pair from where it meets: the very number of the space itself."""
-        turn = self._tree.depth_at(meet)
-        return (self._tree.depth_at(a) - turn) + (self._tree.depth_at(b) - turn)
+        return rounded(self._tree.way(a, b, meet))
 
     def branch(self, level: int) -> NDArray[np.int64]:
         """Return the ancestor of each position at `level`; a vertex above that level is its own branch.
@@ -120,6 +120,19 @@ class Ancestry:
         inside = np.searchsorted(starts, position, side="right") - 1
         above = starts[np.maximum(inside, 0)]
         return np.where((inside >= 0) & (position < self._tree.end[above]), above, position)
+
+    def parting(self, positions: NDArray[np.int64]) -> int:
+        """Return the first level, from 1 on, at which no branch holds more than half of some positions.
+
+        Where there is none, the level whose largest branch is smallest, the first of equal ones.
+        """
+        deepest = int(self.level.max())
+        largest = {}
+        for level in range(min(1, deepest), deepest + 1):
+            largest[level] = int(np.unique(self.branch(level)[positions], return_counts=True)[1].max())
+            if 2 * largest[level] <= len(positions):
+                return level
+        return min(largest, key=largest.__getitem__)
 
     def key(self, position: int) -> str:
         """Return the key of a position."""

@@ -43,8 +43,8 @@ class Baselines:
     Attributes
     ----------
     label : ndarray of shape (n_observed,), dtype=int64
-        Allowed label of each column in the order of the bundle; -1 for an observed label that is no allowed
-        answer.
+        Allowed label of each column in the order of the bundle; -1 for an observed label that is not
+        allowed as an answer.
     notes : tuple of str
         What a reader must know of rules that could not be applied in full.
     """
@@ -63,7 +63,7 @@ class Baselines:
         if n_inside < bundle.n_observed:
             fate = "choose among the others" if n_inside else "are left out"
             notes.append(
-                f"{bundle.n_observed - n_inside} of {bundle.n_observed} observed labels are no allowed "
+                f"{bundle.n_observed - n_inside} of {bundle.n_observed} observed labels are not allowed "
                 f"answers: observed_only and crm {fate}"
             )
         if n_inside:

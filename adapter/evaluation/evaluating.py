@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 
 from adapter.evaluation.ancestry import Ancestry
 from adapter.evaluation.baselines import Baselines, constant_label
-from adapter.evaluation.bootstrap import Interval, PairedBootstrap
 from adapter.evaluation.calibrationerror import WidthBins
+from adapter.evaluation.comparing import Compared, Comparison
 from adapter.evaluation.measures import RuleSums, Severity, TruthAndAnswer
 from adapter.evaluation.result import RULES, Branch, Evaluation, RuleResult
+from adapter.evaluation.trial import Trial
 from adapter.evaluation.truths import LabelDistances, listed_keys, resolved, truth_indices, wrong_length
-from adapter.evaluation.verdict import Trial, judged
+from adapter.evaluation.verdict import judged, no_better_than_chance
 from adapter.rowblocks import OutputStream, logits_of, note_on_sums, odd_sums, opened, row_blocks
 from adapter.scorer import Adapter
-from ontology.errors import InputError
+from ontology.errors import InputError, counted
 from ontology.geometry import MetricSpace, TreeSpace
 
 __all__ = ["evaluate"]
@@ -30,7 +31,7 @@ __all__ = ["evaluate"]
 _TRIAL_ROWS = 4000
 _TRIAL_VALUES = 1 << 23
 _MOST_RESAMPLES = 10**6
-_ENOUGH = 100  # samples of which chance is told from skill
+_RIVALS = ("argmax", "constant")  # the rules that a verdict is on
 
 
 def evaluate(
@@ -42,7 +43,7 @@ def evaluate(
     space: MetricSpace | None = None,
     train_truth: Iterable[str] | None = None,
     hierarchy: TreeSpace | None = None,
-    branch_level: int = 1,
+    branch_level: int | None = None,
     top_k: int = 5,
     level: float = 0.95,
     resamples: int = 1000,
@@ -62,15 +63,17 @@ def evaluate(
     observed : iterable of str, optional
         With a space: keys of the observed labels.
     space : MetricSpace, optional
-        Where the adapter's bundle is a block: the space it was built from. A block knows the distances to
-        observed labels only, and the distance of an answer to the truth is between any two labels.
+        Where the adapter's bundle is a block, and not made by `Adapter.from_graph`: the space it was built
+        from. A block knows the distances to observed labels only, and the distance of an answer to the truth
+        is between any two labels.
     train_truth : iterable of str, optional
         Labels of the training samples, of which the constant rule answers the Fréchet mean; by default the
         truth itself, and the report says so.
     hierarchy : TreeSpace, optional
         Tree that ancestors and branches are read from; the space itself where it is a tree.
-    branch_level : int, default=1
-        Level of the tree whose labels are the branches; 1 are the children of the root.
+    branch_level : int, optional
+        Level of the tree whose labels are the branches; 1 are the children of the root. By default the first
+        level at which no branch holds more than half of the samples.
     top_k : int, default=5
         The k of top-k accuracy.
     level : float, default=0.95
@@ -101,7 +104,7 @@ def evaluate(
 
     No distance matrix over all labels is made: the distances from truths to observed labels come with the
     bundle, those from truths to answers are measured in each block (trees: from where both meet). On graphs
-    that are no trees the constant rule measures from each distinct training label.
+    that are not trees the constant rule measures from each distinct training label.
 
     Examples
     --------
@@ -122,7 +125,7 @@ def evaluate(
     listed = listed_keys("truth", truth)
     rows, n_rows = opened(adapter, P)
     if not listed or n_rows not in (None, len(listed)):
-        raise wrong_length(len(listed), f"{n_rows} rows of P" if n_rows is not None else "P")
+        raise wrong_length(len(listed), n_rows)
     truths = truth_indices(adapter, space.points, listed)
     del listed
     training = None if train_truth is None else listed_keys("train_truth", train_truth)
@@ -135,17 +138,21 @@ def evaluate(
     if hierarchy is None and isinstance(space, TreeSpace):
         hierarchy = space
     tree = None if hierarchy is None else Ancestry(hierarchy, adapter.bundle.points)
-    run = _Run(adapter, space, truths, constant, tree, branch_level, top_k, seed)
+    if tree is not None and branch_level is None:
+        branch_level = tree.parting(tree.position[adapter.bundle.allowed[truths]])
+    run = _Run(adapter, space, truths, constant, tree, branch_level or 0, top_k, seed)
     for start, block in row_blocks(adapter, rows):
         run.add(start, block)
     if run.n != len(truths):
-        raise wrong_length(len(truths), f"{run.n} rows of P")
-    intervals = run.bootstrap.intervals(run.contrasts(), resamples, level)
-    rules = run.results(intervals)
-    differences = {r.rule: r.difference for r in rules if r.rule in ("argmax", "constant")}
+        raise wrong_length(len(truths), run.n)
+    compared = run.comparison.compared(resamples, level)
+    gains = {rule: compared.gains[rule] for rule in _RIVALS}
     calibration = run.sure.reliability()
+    guesses = no_better_than_chance(calibration, adapter.n_observed)
+    trial = run.trial(seed, resamples, level, compared.repeats)
     return Evaluation(
         n_samples=run.n,
+        n_effective=compared.evidence.n_effective,
         n_labels=adapter.n_labels,
         n_observed=adapter.n_observed,
         diameter=adapter.bundle.diameter,
@@ -162,9 +169,9 @@ def evaluate(
         seed=seed,
         severity_edges=run.severity.edges(),
         calibration=calibration,
-        rules=rules,
-        verdict=judged(differences, run.n, calibration, run.trial()),
-        notes=run.notes(),
+        rules=run.results(compared),
+        verdict=judged(gains, compared.evidence, calibration, trial.mended, guesses=guesses),
+        notes=run.notes(compared.evidence.n_effective, guesses),
     )
 
 
@@ -193,7 +200,7 @@ class _Run:
         self._sums = {rule: RuleSums(2 * len(self._branches), diameter, tree) for rule in self.rules}
         whole = space.distance_dtype.kind in "iu"
         self.severity = Severity(diameter, whole)
-        self.bootstrap = PairedBootstrap(len(truths), len(self.rules), seed)
+        self.comparison = Comparison(adapter, self.distance, truths, self.rules, seed)
         self.sure = WidthBins()
         self.n = 0
         self._off_sums: list[float] = []
@@ -202,13 +209,14 @@ class _Run:
         rng = np.random.default_rng([seed, 2])
         self._tried = np.sort(rng.choice(len(truths), min(most, len(truths)), replace=False))
         self._trial_logits: list[NDArray[np.float64]] = []
-        self._trial_squared: dict[str, list[NDArray[np.float64]]] = {"argmax": [], "constant": []}
+        self._trial_squared: dict[str, list[NDArray[np.float64]]] = {rule: [] for rule in _RIVALS}
+        self._trial_answers: dict[str, list[NDArray[np.int64]]] = {rule: [] for rule in _RIVALS}
 
     def add(self, start: int, block: NDArray[np.generic]) -> None:
         """Answer and measure the rows of a block."""
         stop = start + len(block)
         if stop > len(self._truths):
-            raise wrong_length(len(self._truths), f"{stop} rows of P or more")
+            raise wrong_length(len(self._truths), stop, more=True)
         truths = self._truths[start:stop]
         self._watch_sums(block)
         weights = np.concatenate([part for _, part in self._adapter.chunks(block)])
@@ -221,14 +229,15 @@ class _Run:
             self._sums[rule].add(group, found)
             self.severity.add(rule, found.distance)
             squared[:, i] = found.distance * found.distance
-        self.bootstrap.add(start, squared)
+        self.comparison.add(start, weights, [measured[rule].points for rule in self.rules], squared)
         confidence = np.minimum(weights.max(axis=1) / weights.sum(axis=1), 1.0)
         self.sure.add(confidence[seen], measured["argmax"].correct[seen])
         low, high = np.searchsorted(self._tried, (start, stop))
         some = self._tried[low:high] - start
         self._trial_logits.append(logits_of(self._adapter, block[some]))
-        for rule, values in self._trial_squared.items():
-            values.append(squared[some, self.rules.index(rule)])
+        for rule in _RIVALS:
+            self._trial_squared[rule].append(squared[some, self.rules.index(rule)])
+            self._trial_answers[rule].append(measured[rule].points[some])
         self.n = stop
 
     def _measured(self, truths: NDArray[np.int64], weights: NDArray[np.float64]) -> dict[str, TruthAndAnswer]:
@@ -270,9 +279,9 @@ class _Run:
         within: NDArray[np.bool_] | None,
     ) -> TruthAndAnswer:
         if self._tree is None:
-            return TruthAndAnswer(distance, correct, within)
+            return TruthAndAnswer(points, distance, correct, within)
         positions = self._tree.position[self._allowed[truths]], self._tree.position[points]
-        return TruthAndAnswer(distance, correct, within, positions, self._tree.meet(*positions))
+        return TruthAndAnswer(points, distance, correct, within, positions, self._tree.meet(*positions))
 
     def _branch_of(self, truths: NDArray[np.int64]) -> NDArray[np.int64]:
         if self._tree is None:
@@ -288,31 +297,31 @@ class _Run:
                 ends = (*self._off_sums, float(off.min()), float(off.max()))
                 self._off_sums = [min(ends), max(ends)]
 
-    def notes(self) -> tuple[str, ...]:
+    def notes(self, n_effective: int, guesses: bool) -> tuple[str, ...]:
         """Return what a reader must know of the outputs."""
         notes = list(self.baselines.notes)
+        if n_effective < self.n:
+            notes.append(
+                f"some of the {self.n} samples are copies of others, the same outputs with the same truth: "
+                f"intervals are as wide as those of {n_effective}"
+            )
         if self._n_off:
             notes.append(note_on_sums(self._n_off, f"{self.n} rows", *self._off_sums))
         sure, chance = self.sure.reliability(), 1 / self._adapter.n_observed
-        if sure.n >= _ENOUGH and sure.mean_accuracy is not None and sure.mean_accuracy <= chance < 1:
+        if guesses:
             notes.append(
-                f"argmax is right for {sure.mean_accuracy:.2%} of {sure.n} samples with an observed truth, "
-                f"no more than chance ({chance:.2%}): are rows and truths, columns and labels in one order?"
+                f"argmax is right for {sure.mean_accuracy or 0.0:.2%} of {counted(sure.n, 'sample')} with an "
+                f"observed truth, no more than chance ({chance:.2%}): are rows and truths, columns and "
+                "labels in one order?"
             )
         return tuple(notes)
 
-    def contrasts(self) -> NDArray[np.float64]:
-        """Return the weights of the means whose intervals are asked for: each rule, and each minus loki."""
-        own = np.eye(len(self.rules))
-        return np.concatenate([own, own - own[self.rules.index("loki")]])
-
-    def results(self, intervals: list[Interval]) -> tuple[RuleResult, ...]:
+    def results(self, compared: Compared) -> tuple[RuleResult, ...]:
         """Return the result of each rule."""
-        n = len(self.rules)
         every = np.arange(2 * len(self._branches))
         found = []
-        for i, rule in enumerate(self.rules):
-            sums = self._sums[rule]
+        for rule in self.rules:
+            sums, gain = self._sums[rule], compared.gains[rule]
             branches = (
                 Branch(key, sums.scores(every[2 * b : 2 * b + 2])) for b, key in enumerate(self._branches)
             )
@@ -324,20 +333,26 @@ class _Run:
                     unobserved=sums.scores(every[::2]),
                     branches=tuple(b for b in branches if self._tree is not None and b.scores.n),
                     severity=self.severity.counts(rule),
-                    interval=intervals[i],
-                    difference=intervals[n + i],
+                    interval=compared.intervals[rule],
+                    difference=gain.interval,
+                    n_differing=gain.n_differing,
                 )
             )
         return tuple(found)
 
-    def trial(self) -> Trial:
+    def trial(self, seed: int, resamples: int, level: float, repeats: float) -> Trial:
         """Return some samples that other temperatures may be tried on."""
-        truths = self._truths[self._tried]
         return Trial(
-            np.concatenate(self._trial_logits),
-            self._adapter.temperature,
-            {rule: np.concatenate(values) for rule, values in self._trial_squared.items()},
-            lambda weights: self.distance(truths, self._adapter.score(weights).index[:, 0]) ** 2,
+            adapter=self._adapter,
+            distance=self.distance,
+            logits=np.concatenate(self._trial_logits),
+            truths=self._truths[self._tried],
+            answers={rule: np.concatenate(points) for rule, points in self._trial_answers.items()},
+            squared={rule: np.concatenate(values) for rule, values in self._trial_squared.items()},
+            seed=seed,
+            resamples=resamples,
+            level=level,
+            repeats=repeats,
         )
 
 

@@ -60,6 +60,8 @@ class TruthAndAnswer:
 
     Attributes
     ----------
+    points : ndarray of shape (m,), dtype=int64
+        What is answered, as points of the bundle.
     distance : ndarray of shape (m,), dtype=float64
     correct : ndarray of shape (m,), dtype=bool
     within : ndarray of shape (m,), dtype=bool, or None
@@ -70,6 +72,7 @@ class TruthAndAnswer:
         Position where they meet.
     """
 
+    points: NDArray[np.int64]
     distance: NDArray[np.float64]
     correct: NDArray[np.bool_]
     within: NDArray[np.bool_] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -43,6 +44,8 @@ class RuleResult:
         Of E[d^2].
     difference : Interval
         Of E[d^2] minus that of loki, samples paired: above 0 where loki is better.
+    n_differing : int
+        Samples in which it is not as far from the truth as loki.
     """
 
     rule: str
@@ -53,6 +56,7 @@ class RuleResult:
     severity: tuple[int, ...]
     interval: Interval
     difference: Interval
+    n_differing: int
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class Evaluation:
     Attributes
     ----------
     n_samples, n_labels, n_observed : int
+    n_effective : int
+        Samples that count as evidence: copies of one, the same outputs with the same truth, count as one.
     diameter : float
         Of the allowed labels, in edge-weight units.
     bundle : str
@@ -94,6 +100,7 @@ class Evaluation:
     """
 
     n_samples: int
+    n_effective: int
     n_labels: int
     n_observed: int
     diameter: float
@@ -131,8 +138,14 @@ class Evaluation:
         """Return plain values for JSON."""
         return asdict(self) | {"unit": UNIT, "rules": {r.rule: asdict(r) for r in self.rules}}
 
-    def render(self) -> str:
-        """Return the report as text for people: verdict, tables, notes."""
+    def render(self, named: Callable[[str], str] = str) -> str:
+        """Return the report as text for people: verdict, tables, notes.
+
+        Parameters
+        ----------
+        named : callable, default=str
+            Turns the key of a label into what is written for it.
+        """
         from adapter.evaluation.text import as_text
 
-        return as_text(self)
+        return as_text(self, named)

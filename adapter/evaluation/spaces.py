@@ -78,7 +78,7 @@ def compare_spaces(
     spaces : mapping of str to MetricSpace
         By name; all of them hold the truths and the observed labels.
     P, truth, observed, train_truth
-        As for `adapter.evaluation.evaluate`; P is read once for each space, so it is no iterator.
+        As for `adapter.evaluation.evaluate`; P is read once for each space, so it is not an iterator.
     outputs, temperature
         As for `Adapter`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,15 +10,19 @@ from adapter.bundlechecks import UNIT
 from adapter.evaluation.measures import Scores
 from adapter.evaluation.result import Evaluation
 from adapter.evaluation.verdict import applied
+from ontology.errors import counted
 
 __all__ = [
+    "MOST_BRANCHES",
     "Span",
     "Table",
     "as_text",
     "branch_table",
     "interval_table",
     "measures_table",
+    "price",
     "remarks",
+    "rule_name",
     "severity_table",
     "shown",
     "summary",
@@ -39,7 +43,10 @@ _MEASURES = {
 """What each field of `Scores` is called in a table."""
 _OF_A_TREE = ("lca_height", "hierarchical_precision", "hierarchical_recall", "hierarchical_f")
 
-_MOST_BRANCHES = 20
+_ORACLE = "nearest_observed"
+MOST_BRANCHES = 20
+"""Branches that a table lists at most."""
+
 _MOST_BINS = 60
 
 
@@ -97,25 +104,36 @@ def shown(cell: Any) -> str:
     return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
 
 
-def as_text(found: Evaluation) -> str:
-    """Return an evaluation for a terminal."""
+def rule_name(rule: str) -> str:
+    """Return what tables call a rule; what knows the truth is told from the others.
+
+    >>> rule_name("crm"), rule_name("nearest_observed")
+    ('crm', 'nearest_observed (oracle)')
+    """
+    return f"{rule} (oracle)" if rule == _ORACLE else rule
+
+
+def as_text(found: Evaluation, named: Callable[[str], str] = str) -> str:
+    """Return an evaluation for a terminal; `named` turns the key of a label into what is written for it."""
     lines = [summary(found)]
     tables = [_error_table(found), interval_table(found), _exactness_table(found)]
     if len(found.severity_edges) - 1 <= _MOST_BINS:
         tables.append(severity_table(found))
     if found.branch_level is not None:
-        tables.append(branch_table(found, most=_MOST_BRANCHES))
+        names = [named(branch.key) for branch in found.rules[0].branches]
+        tables.append(branch_table(found, most=MOST_BRANCHES, names=names))
     for table in tables:
         lines += [f"{table.title}:", *table.text()]
-    return "\n".join([*lines, *remarks(found), f"verdict: {found.verdict}"])
+    return "\n".join([*lines, *remarks(found, named), f"verdict: {found.verdict}"])
 
 
 def summary(found: Evaluation) -> str:
     """Return what was measured, in one line."""
     first = found.rules[0]
     return (
-        f"{found.n_samples} samples ({first.observed.n} with an observed truth, {first.unobserved.n} "
-        f"without), {found.n_labels} labels, {found.n_observed} observed, diameter {found.diameter:g} {UNIT}"
+        f"{counted(found.n_samples, 'sample')} ({first.observed.n} with an observed truth, "
+        f"{first.unobserved.n} without), {counted(found.n_labels, 'label')}, {found.n_observed} observed, "
+        f"diameter {found.diameter:g} {UNIT}"
     )
 
 
@@ -125,9 +143,16 @@ def interval_table(found: Evaluation) -> Table:
     rows = []
     for r in found.rules:
         own, more = (Span(i.low, i.high) for i in (r.interval, r.difference))
-        beside = (None, None) if r.rule == "loki" else (r.difference.mean, more)
-        rows.append((r.rule, r.interval.mean, own, *beside))
-    columns = ("rule", "E[d²]", f"{percent} interval", "minus loki", f"{percent} interval, paired")
+        beside = (None,) * 3 if r.rule == "loki" else (r.difference.mean, more, r.n_differing)
+        rows.append((rule_name(r.rule), r.interval.mean, own, *beside))
+    columns = (
+        "rule",
+        "E[d²]",
+        f"{percent} interval",
+        "minus loki",
+        f"{percent} interval, paired",
+        "samples that differ",
+    )
     return Table(f"E[d²] with {percent} bootstrap intervals", columns, tuple(rows))
 
 
@@ -143,7 +168,7 @@ def severity_table(found: Evaluation) -> Table:
         )
         for i in range(last + 1)
     ]
-    return Table("Samples by distance", ("distance", *(r.rule for r in found.rules)), tuple(rows))
+    return Table("Samples by distance", ("distance", *(rule_name(r.rule) for r in found.rules)), tuple(rows))
 
 
 def branch_table(found: Evaluation, *, most: int, names: Sequence[str] | None = None) -> Table:
@@ -166,45 +191,48 @@ def branch_table(found: Evaluation, *, most: int, names: Sequence[str] | None = 
     if left:
         rows.append((f"({left} more)", *[""] * (1 + len(found.rules))))
     title = f"E[d²] by branch (level {found.branch_level})"
-    return Table(title, ("branch", "samples", *(r.rule for r in found.rules)), tuple(rows))
+    return Table(title, ("branch", "samples", *(rule_name(r.rule) for r in found.rules)), tuple(rows))
 
 
-def remarks(found: Evaluation) -> list[str]:
-    """Return what belongs beside the figures."""
+def remarks(found: Evaluation, named: Callable[[str], str] = str) -> list[str]:
+    """Return what belongs beside the figures; `named` as for `as_text`."""
     sure = found.calibration
-    said = [f"constant: {found.constant!r}, the Fréchet mean of {found.constant_from}"]
+    said = [f"constant: {named(found.constant)!r}, the Fréchet mean of {found.constant_from}"]
     if sure.ece is not None:
         said.append(
-            f"calibration of the model's argmax over {sure.n} samples with an observed truth: mean "
-            f"confidence {shown(sure.mean_confidence)}, accuracy {shown(sure.mean_accuracy)}, "
+            f"calibration of the model's argmax over {counted(sure.n, 'sample')} with an observed truth: "
+            f"mean confidence {shown(sure.mean_confidence)}, accuracy {shown(sure.mean_accuracy)}, "
             f"ECE {sure.ece:.4g} ({len(sure.counts)} bins)"
         )
     if found.verdict.temperature is not None:
         said.append(applied(found.outputs, found.verdict.temperature))
-    return [*said, *_paid(found), *found.notes]
+    paid = price(found)
+    return [*said, *([paid] if paid else []), *found.notes]
 
 
-def _paid(found: Evaluation) -> Iterator[str]:
-    """Yield what a smaller E[d²] than that of argmax was paid with."""
+def price(found: Evaluation) -> str:
+    """Return what a smaller E[d²] than that of argmax is paid with; nothing where it costs nothing."""
     loki, argmax = found["loki"], found["argmax"]
-    ours, theirs = (r.observed.mean_squared_distance for r in (loki, argmax))
-    if not _less(loki.all.mean_squared_distance, argmax.all.mean_squared_distance):
-        return
-    if _less(loki.all.accuracy, argmax.all.accuracy):
-        yield (
-            f"exact answers become fewer: accuracy {shown(loki.all.accuracy)}, that of argmax "
-            f"{shown(argmax.all.accuracy)}; the Fréchet mean hedges"
+    if not loki.interval.mean < argmax.interval.mean:
+        return ""
+    costs = []
+    exact = [r.all.accuracy or 0.0 for r in (argmax, loki)]
+    if exact[1] < exact[0]:
+        costs.append(
+            f"accuracy falls from {_percent(exact[0])} to {_percent(exact[1])}, because the mean hedges"
         )
-    if _less(theirs, ours):
-        yield (
-            f"where the truth is observed E[d²] is larger, {shown(ours)}, than that of argmax, "
-            f"{shown(theirs)}: the gain is made on the "
-            f"{loki.unobserved.n / found.n_samples:.0%} of samples whose truth is not, and goes with them"
+    known = [r.observed.mean_squared_distance or 0.0 for r in (argmax, loki)]
+    if known[1] > known[0]:
+        costs.append(
+            f"where the truth is observed, in {_percent(loki.observed.n / found.n_samples)} of the samples, "
+            f"E[d²] rises from {shown(known[0])} to {shown(known[1])} squared {UNIT}, and the gain is made "
+            "on the others"
         )
+    return f"the price, against argmax: {'; '.join(costs)}" if costs else ""
 
 
-def _less(one: float | None, other: float | None) -> bool:
-    return one is not None and other is not None and one < other
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
 
 
 def measures_table(
@@ -223,12 +251,12 @@ def _error_table(found: Evaluation) -> Table:
     for r in found.rules:
         means = (r.all.mean_squared_distance, r.all.normalized, r.all.mean_distance, r.all.accuracy)
         parts = (r.observed.mean_squared_distance, r.unobserved.mean_squared_distance)
-        rows.append((r.rule, *means, *parts))
+        rows.append((rule_name(r.rule), *means, *parts))
     return Table("Errors", columns, tuple(rows))
 
 
 def _exactness_table(found: Evaluation) -> Table:
     names = ["accuracy", "top_k_accuracy", *(_OF_A_TREE if found.branch_level is not None else ())]
     columns = ("rule", *(_MEASURES[name].format(k=found.top_k) for name in names))
-    rows = tuple((r.rule, *(getattr(r.all, name) for name in names)) for r in found.rules)
+    rows = tuple((rule_name(r.rule), *(getattr(r.all, name) for name in names)) for r in found.rules)
     return Table("Exact and hierarchical", columns, rows)

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from adapter.bundle import build_bundle
 from adapter.evaluation.ancestry import Ancestry
+from adapter.labelnames import CLASS_INDICES, LabelNames, listed_faults, look_like_numbers
 from adapter.pairdistances import pair_distances
 from adapter.scorer import Adapter
-from ontology.errors import InputError, SpaceError, UnknownLabelError, first_few
+from ontology.errors import InputError, SpaceError, UnknownLabelError, counted, first_few
 from ontology.geometry import MatrixSpace, MetricSpace, TreeSpace
 from ontology.keys import Keys
 
@@ -33,7 +34,10 @@ class LabelDistances:
     """
 
     def __init__(self, adapter: Adapter, space: MetricSpace, tree: Ancestry | None = None) -> None:
-        self._space, self._allowed = space, adapter.bundle.allowed
+        self._space, self._allowed, self._points = space, adapter.bundle.allowed, adapter.bundle.points
+        self._adapter, self.n_labels = adapter, adapter.n_labels
+        self._column = np.full(adapter.bundle.n_points, -1)
+        self._column[adapter.bundle.observed] = np.arange(adapter.n_observed)
         self._tree: Ancestry | None = None
         if isinstance(space, TreeSpace):
             own = tree is not None and tree.space is space
@@ -43,8 +47,35 @@ class LabelDistances:
         """Return how far each answer is from its truth, both indices of allowed labels."""
         if self._tree is None:
             return pair_distances(self._space, truths, _point_indices(self._space, answers))
-        a, b = (self._tree.position[self._allowed[labels]] for labels in (truths, answers))
-        return self._tree.distance(a, b, self._tree.meet(a, b))
+        return self._in_tree(self._tree, self._allowed[truths], self._allowed[answers])
+
+    def is_allowed(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which points of the bundle are allowed labels; the others are observed alone."""
+        return np.isin(points, self._allowed)
+
+    def from_points(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how far every allowed label is from points of the bundle, shape (n_labels, n_points)."""
+        found = self._space.distances(None, self._space.point_index(self._points.take(points)))
+        return np.asarray(found, dtype=np.float64)
+
+    def to_points(self, allowed: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how far each allowed point of the bundle is from a point, be it allowed or observed."""
+        if self._tree is not None:
+            return self._in_tree(self._tree, allowed, points)
+        labels, column = np.searchsorted(self._allowed, allowed), self._column[points]
+        observed = column >= 0
+        out = np.empty(len(labels))
+        distinct, at = np.unique(labels[observed], return_inverse=True)
+        out[observed] = self._adapter.distances(distinct)[at, column[observed]]
+        if not observed.all():
+            answers = np.searchsorted(self._allowed, points[~observed])
+            out[~observed] = self(labels[~observed], answers)
+        return out
+
+    @staticmethod
+    def _in_tree(tree: Ancestry, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.float64]:
+        a, b = tree.position[a], tree.position[b]
+        return tree.distance(a, b, tree.meet(a, b))
 
 
 def resolved(
@@ -61,7 +92,8 @@ def resolved(
     if observed is not None:
         raise InputError("observed: the adapter has its observed labels; leave it out")
     if space is None:
-        if source.space is None:
+        space = source.whole_space()
+        if space is None:
             rule = source.bundle.labels
             labels = "list(adapter.keys)" if rule == "listed" else repr(rule)
             built = f"metric={source.bundle.metric!r}, labels={labels}"
@@ -69,7 +101,7 @@ def resolved(
                 f"{source!r}: a block bundle cannot measure between its labels; pass the space it was built "
                 f"from: space=metric_space(graph, {built})"
             )
-        return source, source.space
+        return source, space
     if space.kind != source.bundle.metric or space.keys != source.keys:
         raise SpaceError(
             f"space: {space!r} of kind {space.kind!r} does not hold the labels of {source!r}, "
@@ -88,7 +120,8 @@ def listed_keys(name: str, keys: Iterable[Any]) -> list[str]:
     for i, key in enumerate(listed):
         if not isinstance(key, str):
             raise InputError(
-                f"{name}: row {i} is {key!r} of type {type(key).__name__}; labels are named by key"
+                f"{name}: row {i} is {key!r} of type {type(key).__name__}; keys are text: "
+                + CLASS_INDICES.format(name=name, keys=f"[str(key) for key in {name}]")
             )
     return [str(key) for key in listed]
 
@@ -97,21 +130,41 @@ def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[n
     """Return the allowed label of each sample; errors tell labels that are unknown from other `points`."""
     index = {key: adapter.keys.find(key) for key in set(truth)}
     outside = [i for i, key in enumerate(truth) if index[key] < 0]
+    unknown: dict[str, int] = {}
+    for i in outside:
+        if truth[i] not in points:
+            unknown.setdefault(truth[i], i)
+    if unknown:
+        raise UnknownLabelError(_not_found(adapter, points, unknown, index.keys()))
     if outside:
-        shown = [
-            f"row {i} {truth[i]!r}{' (known, but no allowed answer)' if truth[i] in points else ''}"
-            for i in outside
-        ]
+        shown = [f"row {i} {truth[i]!r}" for i in outside]
         raise UnknownLabelError(
-            f"truth: {len(outside)} of {len(truth)} rows are outside the {adapter.n_labels} allowed labels: "
-            f"{first_few(shown)}; name labels by key, leave these samples out, or allow their labels"
+            f"truth: {len(outside)} of {counted(len(truth), 'row')} {'is' if len(outside) == 1 else 'are'} "
+            f"outside the {counted(adapter.n_labels, 'allowed label')} (known, but no allowed answer): "
+            f"{first_few(shown)}; leave these samples out, or allow their labels"
         )
     return np.array([index[key] for key in truth], dtype=np.int64)
 
 
-def wrong_length(n_truth: int, rows: str) -> InputError:
-    """Return the error of a truth that is not as long as the outputs."""
-    return InputError(f"truth: {n_truth} labels for {rows}; give one for each, and at least one")
+def _not_found(adapter: Adapter, points: Keys, unknown: dict[str, int], given: Iterable[str]) -> str:
+    """Return the message for texts that are not keys, each with its first row, among all texts given."""
+    known = LabelNames(points, None, "key")
+    said = listed_faults("truth", known, "key", [(f"row {i}", text) for text, i in unknown.items()])
+    if look_like_numbers(given, adapter.n_observed):
+        return f"{said}\n{CLASS_INDICES.format(name='truth', keys='give them as the ontology writes them')}"
+    return f"{said}\nname labels by key, or leave these samples out"
+
+
+def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: str = "truth") -> InputError:
+    """Return the error of a truth that is not as long as the outputs, of `n_rows` rows or `more`.
+
+    `name` is what holds the truth; None stands for rows that nobody has counted yet.
+    """
+    rows = "the outputs" if n_rows is None else f"{counted(n_rows, 'row')} of the outputs"
+    return InputError(
+        f"{name}: {counted(n_truth, 'label')} for {rows}{' or more' if more else ''}; give one for each, "
+        "and at least one"
+    )
 
 
 def _point_indices(space: MetricSpace, labels: NDArray[np.int64]) -> NDArray[np.int64]:

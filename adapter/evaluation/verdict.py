@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adapter.evaluation.bootstrap import Interval
 from adapter.evaluation.calibrationerror import Reliability
+from ontology.errors import counted
 
-__all__ = ["Trial", "Verdict", "applied", "judged", "softmax", "tempered"]
+__all__ = [
+    "ANSWERS",
+    "CALIBRATE",
+    "FEWEST_DIFFERING",
+    "REFUSE",
+    "THIN",
+    "UNDECIDED",
+    "USE",
+    "Evidence",
+    "Gain",
+    "Mended",
+    "Verdict",
+    "applied",
+    "judged",
+    "no_better_than_chance",
+    "softmax",
+]
 
-USE, CALIBRATE, REFUSE, UNDECIDED = (
+USE, CALIBRATE, REFUSE, UNDECIDED, THIN = (
     "use it",
     "calibrate first",
     "do not use it here",
     "no difference shown",
+    "too little to tell",
 )
-_FEWEST = 30  # samples below which an interval means little
+ANSWERS = (USE, CALIBRATE, REFUSE, UNDECIDED, THIN)
+
+FEWEST_DIFFERING = 10
+"""Samples in which two rules err differently, below which nothing is told of their difference."""
+
+_FEWEST = 30  # samples
+_RARE = 0.01  # how often a model that is better than chance may look as if it were not
 _OFF = 0.1  # difference between confidence and accuracy that is worth a word
-_SURE = 2.0  # standard errors
-_TIMES = 2.0 ** np.arange(-6.0, 4.5, 0.5)
 _NAMES = {"argmax": "argmax", "constant": "a constant answer"}
 
 
@@ -32,114 +56,262 @@ class Verdict:
 
     Attributes
     ----------
-    answer : {"use it", "calibrate first", "do not use it here", "no difference shown"}
+    answer : str
         ``"use it"``: the Fréchet mean beats argmax and the constant, with intervals above 0.
         ``"calibrate first"``: it is behind one of them, and surely ahead of both at another temperature.
         ``"do not use it here"``: it loses to one of them, and no temperature tried puts it surely ahead.
-        ``"no difference shown"``: an interval holds 0, or there are too few samples.
+        ``"no difference shown"``: there are samples enough, and an interval holds 0.
+        ``"too little to tell"``: the samples are too few, too much alike, or one more could turn the balance.
     reason : str
     temperature : float or None
         With ``"calibrate first"``: what logits, or the logarithms of probabilities, may be divided by.
+    enough : int or None
+        With ``"too little to tell"``: about how many samples like these would tell, where more of them would.
     """
 
     answer: str
     reason: str
     temperature: float | None = None
+    enough: int | None = None
 
     def __str__(self) -> str:
         return f"{self.answer}: {self.reason}"
 
 
 @dataclass(frozen=True)
-class Trial:
-    """Other temperatures, tried on some of the samples.
+class Gain:
+    """What the Fréchet mean saves against one rule.
 
     Attributes
     ----------
-    logits : ndarray of shape (m, n_observed), dtype=float64
-        Of the samples, columns in the order of the bundle.
-    temperature : float
-        What logits were divided by when they were evaluated.
-    others : mapping of str to ndarray of shape (m,)
-        Squared distances of the rules that the Fréchet mean is compared with.
-    squared : callable of (weights) to ndarray of shape (m,)
-        Squared distances of the Fréchet mean of each sample.
+    interval : Interval
+        E[d^2] of the rule minus that of the Fréchet mean: positive where the mean is better.
+    n_differing : int
+        Samples in which the two are not equally far from the truth.
+    deviation : float
+        Standard deviation of the difference between samples.
+    extremes : tuple of two floats
+        The least and the largest difference that a sample could have.
     """
 
-    logits: NDArray[np.float64]
+    interval: Interval
+    n_differing: int
+    deviation: float
+    extremes: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What all intervals rest on.
+
+    Attributes
+    ----------
+    n_samples : int
+    n_effective : int
+        Samples that count: copies of one count as one.
+    truths : tuple of str
+        Keys of two labels among the truths; of one where there is no other.
+    level : float
+        Of the intervals.
+    resamples : int
+    """
+
+    n_samples: int
+    n_effective: int
+    truths: tuple[str, ...]
+    level: float
+    resamples: int
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A temperature, and E[d^2] before and with it on samples that did not choose it."""
+
     temperature: float
-    others: Mapping[str, NDArray[np.float64]]
-    squared: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    before: float
+    after: float
 
 
-def judged(differences: Mapping[str, Interval], n: int, sure: Reliability, trial: Trial) -> Verdict:
+def judged(
+    gains: Mapping[str, Gain],
+    evidence: Evidence,
+    sure: Reliability,
+    mended: Callable[[], Mended | None],
+    *,
+    guesses: bool = False,
+) -> Verdict:
     """Return the verdict.
 
     Parameters
     ----------
-    differences : mapping of {"argmax", "constant"} to Interval
-        E[d^2] of the rule minus that of the Fréchet mean: positive where the mean is better.
-    n : int
-        Number of samples.
+    gains : mapping of {"argmax", "constant"} to Gain
+    evidence : Evidence
     sure : Reliability
         Of samples whose truth is observed.
-    trial : Trial
-        Asked only where the Fréchet mean is behind.
+    mended : callable
+        Returns a temperature that puts the Fréchet mean ahead; asked only where it is behind.
+    guesses : bool, default=False
+        Whether argmax is `no_better_than_chance`.
     """
-    if n < _FEWEST:
-        return Verdict(UNDECIDED, f"{n} samples are too few to tell; {_FEWEST} or more are needed")
-    lost = [rule for rule, interval in differences.items() if interval.high < 0]
-    behind = [rule for rule, interval in differences.items() if interval.mean < 0]
+    thin = _too_thin(evidence)
+    if thin is not None:
+        return thin
+    for rule, gain in gains.items():
+        if 0 < gain.n_differing < FEWEST_DIFFERING:
+            return _thin(
+                f"only {gain.n_differing} of {evidence.n_samples} samples tell it from {_NAMES[rule]}, and "
+                f"{FEWEST_DIFFERING} or more are needed",
+                _enough(gain, evidence),
+            )
+    lost = [rule for rule, gain in gains.items() if gain.interval.high < 0]
+    behind = [rule for rule, gain in gains.items() if gain.interval.mean < 0]
     doubt = _confidence(sure)
     if behind:
-        mended = tempered(trial)
-        against = " and ".join(
-            f"{_NAMES[rule]} by {-differences[rule].mean:.4g} ({_ends(differences[rule])})"
-            for rule in lost or behind
-        )
-        loses = f"its E[d²] is {'' if lost else 'not surely '}larger than that of {against}"
-        if mended is not None:
-            temperature, before, after = mended
+        found = mended()
+        loses = " and ".join(_beside(rule, gains[rule].interval) for rule in lost or behind)
+        if found is not None:
             return Verdict(
                 CALIBRATE,
-                f"{loses}{doubt}; at temperature {temperature:.4g} it falls from {before:.4g} to {after:.4g} "
-                "on samples that did not choose it, surely less than either",
-                temperature,
+                f"its E[d²] is {loses}{doubt}; at temperature {found.temperature:.4g} it falls from "
+                f"{found.before:.4g} to {found.after:.4g} on samples that did not choose it, surely less "
+                "than either",
+                found.temperature,
             )
         if lost:
-            return Verdict(REFUSE, f"{loses}{doubt}, and no temperature tried makes it surely smaller")
-    least = min(differences, key=lambda rule: differences[rule].mean)
-    if not all(interval.low > 0 for interval in differences.values()):
-        unsure = next(rule for rule, interval in differences.items() if not interval.low > 0)
-        return Verdict(
-            UNDECIDED,
-            f"{_NAMES[unsure]} has an E[d²] that differs from its own by {differences[unsure].mean:.4g} "
-            f"({_ends(differences[unsure])}){doubt}; more samples may tell",
-        )
-    return Verdict(
-        USE,
-        f"its E[d²] is smaller than that of argmax and of a constant answer, by "
-        f"{differences[least].mean:.4g} ({_ends(differences[least])}) than that of {_NAMES[least]}{doubt}",
+            said = f"its E[d²] is {loses}{doubt}, and no temperature tried makes it surely smaller"
+            if guesses:
+                said += (
+                    "; argmax is no better than chance where the truth is observed: check the order of the "
+                    "columns first (grove: --columns)"
+                )
+            return Verdict(REFUSE, said)
+    unsure = [rule for rule, gain in gains.items() if not gain.interval.low > 0]
+    if not unsure:
+        saves = " and ".join(_beside(rule, gain.interval) for rule, gain in gains.items())
+        return Verdict(USE, f"its E[d²] is {saves}{doubt}")
+    for rule in unsure:
+        interval = gains[rule].interval
+        if interval.low == interval.high == 0:
+            return Verdict(UNDECIDED, f"it answers every sample as {_NAMES[rule]} does")
+        if _within_chance(gains[rule], evidence):
+            said = f"its E[d²] is {_beside(rule, interval)}, which chance alone may give{doubt}"
+            return Verdict(UNDECIDED, f"{said}; more samples may tell")
+    stands = " and ".join(_beside(rule, gains[rule].interval) for rule in unsure)
+    needed = [_enough(gains[rule], evidence) for rule in unsure]
+    return _thin(
+        f"its E[d²] is {stands}, which one more sample could undo{doubt}", max(n for n in needed if n)
     )
 
 
-def tempered(trial: Trial) -> tuple[float, float, float] | None:
-    """Return a temperature at which the Fréchet mean is surely ahead, with E[d^2] without and with it.
+def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
+    """Whether argmax is right no more often than a guess among `n_observed` labels, and not by bad luck.
 
-    One half of the samples chooses the temperature and the other half tells whether it helps: the mean of the
-    differences to each rival, and to the temperature as it is, is above 0 by two of its standard errors. None
-    where it is not. A low temperature alone makes the Fréchet mean argmax, which is no gain.
+    A model that is right twice as often as a guess (of two labels: three times of four) would be as bad in
+    fewer than one of a hundred such sets, by the Chernoff bound ``exp(-n KL(accuracy, rate))`` of the
+    binomial distribution.
+
+    Parameters
+    ----------
+    sure : Reliability
+        Of samples whose truth is observed.
+    n_observed : int
+
+    Examples
+    --------
+    >>> no_better_than_chance(Reliability.of([0.9] * 27, [False] * 27), 8)
+    True
+    >>> no_better_than_chance(Reliability.of([0.9] * 9, [False] * 9), 8)
+    False
     """
-    squared = {
-        times: trial.squared(softmax(trial.logits, times * trial.temperature)) for times in _TIMES.tolist()
-    }
-    best = min(squared, key=lambda times: (float(squared[times][::2].mean()), abs(np.log(times))))
-    after = squared[best][1::2]
-    before = squared[1.0][1::2]
-    gains = [before - after, *(other[1::2] - after for other in trial.others.values())]
-    if not all(gain.mean() > _SURE * gain.std() / np.sqrt(len(gain)) for gain in gains):
+    accuracy, chance = sure.mean_accuracy, 1 / n_observed
+    if accuracy is None or not accuracy <= chance < 1:
+        return False
+    rate = min(2 * chance, (1 + chance) / 2)
+    divergence = (1 - accuracy) * math.log((1 - accuracy) / (1 - rate))
+    if accuracy:
+        divergence += accuracy * math.log(accuracy / rate)
+    return math.exp(-sure.n * divergence) < _RARE
+
+
+def _thin(reason: str, enough: int | None) -> Verdict:
+    more = (
+        "more samples may tell" if enough is None else f"about {enough:,} samples like these would be enough"
+    )
+    return Verdict(THIN, f"{reason}; {more}", enough=enough)
+
+
+def _too_thin(evidence: Evidence) -> Verdict | None:
+    """Return the verdict on samples that tell nothing, whatever they are; None for others."""
+    n, effective = evidence.n_samples, evidence.n_effective
+    if n < _FEWEST:
+        return Verdict(
+            THIN,
+            f"{counted(n, 'sample')} {'is' if n == 1 else 'are'} too few; {_FEWEST} or more are needed",
+            enough=_FEWEST,
+        )
+    if len(evidence.truths) < 2:
+        return Verdict(
+            THIN,
+            f"all {n} truths are {evidence.truths[0]!r}, and one label tells nothing of others; samples of "
+            "two labels or more are needed",
+        )
+    if effective < _FEWEST:
+        return Verdict(
+            THIN,
+            f"some of the {n} samples are copies of others, the same outputs with the same truth: together "
+            f"they count as {effective}, and {_FEWEST} or more are needed",
+            enough=_FEWEST,
+        )
+    least = math.ceil(2 / (1 - evidence.level) - 1 - 1e-9)
+    if evidence.resamples < least:
+        return Verdict(
+            THIN,
+            f"{evidence.resamples} resamples are too few for intervals of {100 * evidence.level:g} %; "
+            f"{least} or more are needed",
+        )
+    return None
+
+
+def _within_chance(gain: Gain, evidence: Evidence) -> bool:
+    """Whether chance explains a difference: it is within what samples like these differ by anyway."""
+    normal = NormalDist().inv_cdf((1 + evidence.level) / 2)
+    return abs(gain.interval.mean) <= normal * gain.deviation / math.sqrt(evidence.n_effective)
+
+
+def _enough(gain: Gain, evidence: Evidence) -> int | None:
+    """Return about how many samples like these would leave zero outside, to two digits; None if none would.
+
+    Their sum has to outweigh its own spread and what a sample at its worst takes away as often as the level
+    allows, ``log(2 / (1 - level))`` times: as many have to pass without one, for it to be as rare.
+    """
+    mean, (low, high) = gain.interval.mean, gain.extremes
+    if not mean:
         return None
-    return best * trial.temperature, float(before.mean()), float(after.mean())
+    spread = NormalDist().inv_cdf((1 + evidence.level) / 2) * gain.deviation
+    worst = math.log(2 / (1 - evidence.level)) * (mean - low if mean > 0 else high - mean)
+    root = (spread + math.sqrt(spread**2 + 4 * abs(mean) * worst)) / (2 * abs(mean))
+    n = max(root**2, _FEWEST, evidence.n_effective * FEWEST_DIFFERING / gain.n_differing)
+    step: int = 10 ** max(0, math.floor(math.log10(n)) - 1)
+    return math.ceil(n / step) * step
+
+
+def _beside(rule: str, interval: Interval) -> str:
+    """Say how E[d^2] of the Fréchet mean stands to that of a rule."""
+
+    def side(value: float) -> str:
+        return f"{abs(value):.4g} {'smaller' if value > 0 else 'larger'}"
+
+    if not interval.mean:
+        stands = "equal to"
+    else:
+        stands = f"{side(interval.mean)} than"
+    near, far = sorted((interval.low, interval.high), key=abs)
+    ends = (
+        f"{abs(near):.4g} to {abs(far):.4g}"
+        if interval.excludes_zero()
+        else f"{side(interval.low)} to {side(interval.high)}"
+    )
+    return f"{stands} that of {_NAMES[rule]} (interval {ends})"
 
 
 def applied(outputs: str, temperature: float) -> str:
@@ -168,7 +340,7 @@ def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float
 
 def _confidence(sure: Reliability) -> str:
     """Say that the model is not calibrated where its truth is observed."""
-    if sure.mean_confidence is None or sure.mean_accuracy is None:
+    if sure.n < _FEWEST or sure.mean_confidence is None or sure.mean_accuracy is None:
         return ""
     gap = sure.mean_confidence - sure.mean_accuracy
     if abs(gap) < _OFF:
@@ -177,13 +349,4 @@ def _confidence(sure: Reliability) -> str:
     return (
         f" (the model is {word}: mean confidence {sure.mean_confidence:.2f}, accuracy "
         f"{sure.mean_accuracy:.2f} where the truth is observed)"
-    )
-
-
-def _ends(interval: Interval) -> str:
-    low, high = sorted((interval.low, interval.high), key=abs)
-    return (
-        f"interval {abs(low):.4g} to {abs(high):.4g}"
-        if interval.excludes_zero()
-        else (f"interval {interval.low:.4g} to {interval.high:.4g}, which holds 0")
     )

@@ -6,10 +6,9 @@ The table below is all that ``grove --help`` needs, so that it starts without im
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from typing import Any, NoReturn
-
-import click
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import labelgrove
 from ontology.errors import (
@@ -19,17 +18,24 @@ from ontology.errors import (
     MissingExtraError,
     NotFoundError,
     ServiceError,
-    SettingsError,
     UnknownLabelError,
 )
 
-__all__ = ["EXIT_CODES", "LazyGroup", "grove"]
+try:
+    import click
+except ImportError as error:
+    raise MissingExtraError.of("click", "service", "the command line") from error
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+__all__ = ["EXIT_CODES", "EXIT_STOPPED", "LazyGroup", "grove"]
 
 COMMANDS = {
     "artifacts": ("labelgrove.cli.artifacts:artifacts", "Measure and collect what the store holds."),
     "backup": ("labelgrove.cli.backup:backup", "Copy database and artifacts into a folder."),
-    "bundle": ("labelgrove.cli.bundles:bundle", "Build and inspect what the adapter loads."),
+    "bundle": ("labelgrove.cli.bundles:bundle", "Build, list and inspect what the adapter loads."),
     "calibrate": ("labelgrove.cli.evaluating:calibrate", "Fit a temperature, and show what others would do."),
+    "completion": ("labelgrove.cli.completion:completion", "Complete words in bash, zsh or fish."),
     "cover": ("labelgrove.cli.locus:cover", "Show which labels must be known to reach all."),
     "cypher": ("labelgrove.cli.cypher:cypher", "Query the graph, read-only."),
     "db": ("labelgrove.cli.database:db", "Upgrade the schema of catalogue and ledger."),
@@ -71,9 +77,23 @@ EXIT_CODES: tuple[tuple[type[GroveError], int], ...] = (
 )
 """Exit code of each kind of error; the first row that fits holds."""
 
+EXIT_STOPPED = 130
+"""Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
+
+
+_WHATEVER_IS_SET = {"completion", "doctor"}
+"""Commands that run beside variables that are not settings: one of them lists these."""
+
+_ASKS_FOR_HELP = "labelgrove.asks-for-help"
+
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note whether help is asked for, which is given whatever is set."""
+        ctx.meta[_ASKS_FOR_HELP] = not set(ctx.help_option_names).isdisjoint(args)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the command names, sorted."""
@@ -87,6 +107,17 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the commands without importing them."""
+        from click.shell_completion import CompletionItem
+
+        offered = [
+            CompletionItem(name, help=COMMANDS[name][1])
+            for name in sorted(COMMANDS)
+            if name.startswith(incomplete)
+        ]
+        return offered + click.Command.shell_complete(self, ctx, incomplete)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands without importing them."""
         with formatter.section("Commands"):
@@ -98,6 +129,12 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except GroveError as error:
             _fail(error)
+        except KeyboardInterrupt as interrupt:
+            _stop(*interrupt.args)
+        except click.Abort as abort:
+            if isinstance(abort.__context__, KeyboardInterrupt):  # at a question
+                _stop("nothing was changed")
+            raise
         except UnicodeEncodeError as error:  # an argument's bytes, on their way to a database or a socket
             _fail(InputError(f"{error.object!r:.80} holds bytes that are not UTF-8; write it in UTF-8"))
         except BrokenPipeError:
@@ -106,20 +143,33 @@ class LazyGroup(click.Group):
             raise SystemExit(0) from None
 
 
+def _stop(kept: str = "") -> NoReturn:
+    """End as Ctrl-C asks, saying what is kept and how to go on."""
+    from labelgrove.cli.common import say, typed
+    from ontology.settings import masked
+
+    say(masked(f"stopped; {kept or f'begin again with: {typed()}'}"), err=True)
+    raise SystemExit(EXIT_STOPPED)
+
+
 def _fail(error: GroveError) -> NoReturn:
     from labelgrove.cli.common import say
     from ontology.settings import masked
 
     report = getattr(error, "report", None)
-    if report is not None:
+    if report is None:
+        say(f"error: {masked(str(error))}", err=True)
+    else:  # the message of the error names some of the defects again
         say(report.render(), err=True)
-    say(f"error: {masked(str(error))}", err=True)
+        n = report.counts["error"]
+        say(f"error: {n} {'error' if n == 1 else 'errors'}, listed above; nothing was taken in", err=True)
     raise SystemExit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(labelgrove.__version__, prog_name="grove")
-def grove() -> None:
+@click.pass_context
+def grove(ctx: click.Context) -> None:
     """Let a classifier that knows K classes answer with any of N related labels.
 
     \b
@@ -128,12 +178,15 @@ def grove() -> None:
     grove bundle build wordnet animals --observed my-classes.txt
     grove score wordnet/animals probabilities.npy --columns my-classes.txt
 
+    `labels`, `cypher`, `ontology export` and the commands on distances, loci and selections also take
+    NAME@VERSION, with the beginning of a version's digest.
     Settings come from GROVE_* variables or a .env file; `grove doctor` shows them.
-    Exit codes: 0 ok, 1 failure, 2 usage, 3 defects found, 4 not found, 5 service unreachable.
+    Exit codes: 0 ok, 1 failure, 2 usage, 3 defects found, 4 not found, 5 service unreachable, 130 stopped
+    by Ctrl-C.
     """
-    from dotenv import load_dotenv
+    from labelgrove.cli.common import read_env_file
+    from ontology.settings import check_variables
 
-    try:
-        load_dotenv(".env")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f".env: cannot be read as UTF-8 text ({type(error).__name__})") from error
+    read_env_file()
+    if ctx.invoked_subcommand not in _WHATEVER_IS_SET and not ctx.meta[_ASKS_FOR_HELP]:
+        check_variables(os.environ)

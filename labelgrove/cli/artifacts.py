@@ -42,7 +42,7 @@ def list_(workspace: Workspace, unreferenced: bool, limit: int, as_json: bool) -
             continue
         described.append({"sha256": digest, **facts, "referenced": digest in known})
     columns = ("sha256", "size", "modified_at", "referenced")
-    emit(described, as_json, lambda: table(columns, [[d[c] for c in columns] for d in described], limit=64))
+    emit(described, as_json, lambda: table(columns, [[d[c] for c in columns] for d in described]))
 
 
 @artifacts.command()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, with_workspace
+from labelgrove.cli.common import Progress, emit, json_option, note, resumable, typed, with_workspace
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
@@ -30,7 +30,8 @@ def backup(workspace: Workspace, folder: Path, as_json: bool) -> None:
     from workers.backup import backup as write_backup
 
     progress = Progress("backup")
-    with progress.shown():
+    kept = f"{folder} holds what it held before, and copies that the next run uses; go on with: {typed()}"
+    with resumable(kept), progress.shown():
         result = write_backup(workspace, folder, progress=progress)
     if result.missing:
         note(
@@ -52,13 +53,14 @@ def restore(folder: Path, as_json: bool) -> None:
     """Bring the backup in FOLDER back, into an empty database and any artifact store.
 
     Database and store are those of GROVE_DATABASE_URL and GROVE_ARTIFACTS_URL; SQLite and PostgreSQL take
-    each other's backups. The graph is made anew when a command next opens it.
+    each other's backups. The graph is made again when a command next opens it.
     """
     from ontology.settings import Settings
     from workers.restore import restore as bring_back
 
     progress = Progress("restore")
-    with progress.shown():
+    kept = f"the database is empty still, or holds every row already; go on with: {typed()}"
+    with resumable(kept), progress.shown():
         result = bring_back(Settings.from_env(), folder, progress=progress)
     emit(
         {**asdict(result), "seconds": round(progress.seconds, 3)},

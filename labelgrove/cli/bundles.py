@@ -1,4 +1,4 @@
-"""``grove bundle``: build, inspect."""
+"""``grove bundle``: build, list, inspect."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from labelgrove.cli.common import (
     json_option,
     read_keys,
     table,
+    when,
     with_workspace,
     write_file,
 )
+from labelgrove.cli.completion import bundles, files, ontologies
 from labelgrove.cli.following import check_waitable, follow, result_of
+from labelgrove.cli.spaces import finder
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
@@ -26,16 +29,17 @@ __all__ = ["bundle"]
 
 @click.group()
 def bundle() -> None:
-    """Build and inspect bundles: what the adapter loads in a model server."""
+    """Build, list and inspect bundles: what the adapter loads in a model server."""
 
 
 @bundle.command()
-@click.argument("ontology")
+@click.argument("ontology", shell_complete=ontologies)
 @click.argument("name")
 @click.option(
     "--observed",
     required=True,
     metavar="FILE|KEYS",
+    shell_complete=files(),
     help="The labels your model knows: a file with one key per line, - for stdin, or key,key,...",
 )
 @click.option(
@@ -52,6 +56,7 @@ def bundle() -> None:
     default="all",
     show_default=True,
     metavar="all|leaves|FILE|KEYS",
+    shell_complete=files("all", "leaves"),
     help="The labels it may answer with.",
 )
 @click.option(
@@ -59,7 +64,7 @@ def bundle() -> None:
     type=click.Choice(["auto", "tree", "block"]),
     default="auto",
     show_default=True,
-    help="block: store all distances, also of a tree, which needs none; tree: refuse what is no tree.",
+    help="block: store all distances, also of a tree, which needs none; tree: refuse what is not a tree.",
 )
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Also write the bundle to a file."
@@ -82,23 +87,19 @@ def build(
 
     Building is a background job: without a broker it runs here, with one on the workers.
     """
-    from adapter import find_labels
     from workers.client import build_bundle_job
 
     check_waitable(workspace)
     graph = workspace.label_graph(ontology)
-
-    def keys(given: str) -> tuple[str, ...]:
-        return graph.keys.take(find_labels(read_keys(given), graph.keys, graph.names, by=by))
-
-    labels = allowed if allowed in ("all", "leaves") else keys(allowed)
+    find = finder(workspace, ontology, graph, by)
+    labels = allowed if allowed in ("all", "leaves") else find(read_keys(allowed))
     progress = Progress(f"bundle {ontology}/{name}")
     with progress.shown():
         job = build_bundle_job(
             workspace,
             ontology,
             name,
-            keys(observed),
+            find(read_keys(observed)),
             metric=metric,
             labels=labels,
             form=form,
@@ -124,8 +125,32 @@ def build(
     )
 
 
+@bundle.command("list")
+@click.argument("ontology", required=False, shell_complete=ontologies)
+@json_option
+@with_workspace
+def list_(workspace: Workspace, ontology: str | None, as_json: bool) -> None:
+    """List the named bundles of ONTOLOGY, or of all; a stale one was made from another version."""
+    if ontology is not None:
+        workspace.catalog.version(ontology)
+    currents = workspace.catalog.currents()
+    described = [
+        {
+            "bundle": f"{found.ontology}/{found.name}",
+            "sha256": found.sha256,
+            "version": found.version,
+            "stale": found.version != currents[found.ontology],
+            "created_at": when(found.created_at),
+        }
+        for found in workspace.catalog.bundles(ontology)
+    ]
+    columns = ("bundle", "stale", "created_at", "sha256")
+    rows = [(b["bundle"], "stale" if b["stale"] else None, b["created_at"], b["sha256"]) for b in described]
+    emit(described, as_json, lambda: table(columns, rows))
+
+
 @bundle.command()
-@click.argument("uri")
+@click.argument("uri", shell_complete=bundles)
 @json_option
 def inspect(uri: str, as_json: bool) -> None:
     """Show what the bundle at URI holds: a path, a URL, a 64-hex digest or ``ontology/name[@DIGEST]``."""
@@ -133,4 +158,4 @@ def inspect(uri: str, as_json: bool) -> None:
 
     found = open_bundle(uri)
     document = found.inspect() | {"observed": list(found.observed_keys)}
-    emit(document, as_json, lambda: table(("property", "value"), document.items(), limit=80))
+    emit(document, as_json, lambda: table(("property", "value"), document.items(), wrap=True))

@@ -5,31 +5,45 @@ from __future__ import annotations
 import csv
 import errno
 import functools
-import io
 import json
+import os
 import re
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ontology.settings import Settings
     from ontology.workspace import Workspace
 
 __all__ = [
     "Progress",
+    "array_file",
     "as_csv",
+    "check_safe",
     "emit",
     "existing_folder",
     "json_option",
+    "name_and_version",
     "note",
+    "open_workspace",
+    "read_env_file",
     "read_keys",
+    "resumable",
+    "safe_cell",
+    "safe_option",
     "say",
     "table",
     "typed",
@@ -44,9 +58,35 @@ R = TypeVar("R")
 _COMMANDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters but tab and line end, and what turns the direction of a line."""
 
+_NARROWEST = 20
+"""Columns of a terminal below which nothing is fitted."""
+
 _NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
+_FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")
+"""What begins a formula, or leads to the cell that does; the signs at the end are wide ones of East Asia."""
+
+safe_option = click.option(
+    "--spreadsheet-safe",
+    "safe",
+    is_flag=True,
+    help="CSV: put an apostrophe before text that a spreadsheet would run as a formula: what begins with "
+    "= + - @, a tab or a line end.",
+)
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+
+
+def read_env_file() -> None:
+    """Take what ``.env`` in this folder sets and the environment does not into the environment."""
+    from dotenv import load_dotenv
+
+    from ontology.errors import SettingsError
+
+    try:
+        load_dotenv(".env")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f".env: cannot be read as UTF-8 text ({type(error).__name__})") from error
 
 
 def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[P, R]:
@@ -55,12 +95,18 @@ def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         from ontology.settings import Settings
-        from ontology.workspace import Workspace
 
-        with Workspace(Settings.from_env(), on_repair=_bring_results_back) as workspace:
+        with open_workspace(Settings.from_env()) as workspace:
             return command(workspace, *args, **kwargs)
 
     return run
+
+
+def open_workspace(settings: Settings) -> Workspace:
+    """Return the workspace of `settings`; a graph that was lost is given the results of jobs again."""
+    from ontology.workspace import Workspace
+
+    return Workspace(settings, on_repair=_bring_results_back)
 
 
 def _bring_results_back(workspace: Workspace) -> None:
@@ -70,10 +116,19 @@ def _bring_results_back(workspace: Workspace) -> None:
     bring_back(workspace)
 
 
+@contextmanager
+def resumable(kept: str) -> Iterator[None]:
+    """Let Ctrl-C in the block say what is kept and how to go on; what a block inside it says comes first."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        raise KeyboardInterrupt(*(interrupt.args or [kept])) from None
+
+
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print text: as it is for a program, with what would command a terminal escaped on one."""
     if (sys.stderr if err else sys.stdout).isatty():
-        text = _COMMANDING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+        text = _escaped(text)
     click.echo(text, err=err, nl=nl, color=True)  # else click drops codes from what a program reads
 
 
@@ -90,23 +145,21 @@ def note(message: str) -> None:
     say(message, err=True)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, limit: int = 60) -> str:
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool = False) -> str:
     """Return rows as aligned text; numbers to the right.
 
-    On a terminal long text is cut at `limit` characters; a program that reads it gets all.
+    On a terminal it fits the width: long text is cut, that of the last column wrapped if `wrap` says so. A
+    program that reads it gets all.
     """
+    from labelgrove.cli.layout import laid_out
+
+    cells = [["" if value is None else _shown(value) for value in row] for row in rows]
+    headers = [_shown(column) for column in columns]
     if not sys.stdout.isatty():
-        limit = sys.maxsize
-    listed = [["" if v is None else _shown(v, limit) for v in row] for row in rows]
-    listed_columns = [list(c) for c in zip(*listed, strict=True)] if listed else [[] for _ in columns]
-    widths = [max([len(str(h)), *map(len, c)]) for h, c in zip(columns, listed_columns, strict=True)]
-    right = [bool(c) and all(_is_number(v) for v in c) for c in listed_columns]
-
-    def line(cells: Sequence[str]) -> str:
-        placed = (c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right, strict=True))
-        return "  ".join(placed).rstrip()
-
-    return "\n".join([line([str(c) for c in columns]), line(["-" * w for w in widths]), *map(line, listed)])
+        return "\n".join(laid_out(headers, cells))
+    headers, *cells = [[_escaped(cell).replace("\t", r"\t") for cell in row] for row in (headers, *cells)]
+    width = max(_NARROWEST, shutil.get_terminal_size().columns)
+    return "\n".join(laid_out(headers, cells, width=width, wrap=wrap))
 
 
 def when(seconds: float | None) -> str | None:
@@ -118,13 +171,31 @@ def when(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def as_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as CSV with a header, without the last line end."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return out.getvalue().rstrip("\n")
+def as_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, safe: bool = False) -> str:
+    """Return rows as CSV with a header, without the last line end; `safe`: its text as `safe_cell` has it."""
+    lines: list[str] = []
+    # a line end of both characters has cells with either of them quoted
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
+    for row in (columns, *rows):
+        writer.writerow([safe_cell(cell) for cell in row] if safe else row)
+    return "\n".join(line.removesuffix("\r\n") for line in lines)
+
+
+def safe_cell(cell: Any) -> Any:
+    """Return text that a spreadsheet would run as a formula with an apostrophe before it, all else as it is.
+
+    >>> [safe_cell(cell) for cell in ("=1+1", "-elm", "elm", -0.5)]
+    ["'=1+1", "'-elm", 'elm', -0.5]
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
+
+
+def check_safe(safe: bool, writes_csv: bool, instead: str) -> None:
+    """Refuse ``--spreadsheet-safe`` where no CSV is written."""
+    from ontology.errors import InputError
+
+    if safe and not writes_csv:
+        raise InputError(f"--spreadsheet-safe: goes with CSV; {instead}")
 
 
 def read_keys(source: str) -> list[str]:
@@ -150,6 +221,16 @@ def read_keys(source: str) -> list[str]:
     return keys
 
 
+def name_and_version(ontology: str) -> tuple[str, str | None]:
+    """Return the name, and the beginning of the version's digest where ``NAME@VERSION`` gives one.
+
+    >>> name_and_version("garden"), name_and_version("garden@0bb40b49")
+    (('garden', None), ('garden', '0bb40b49'))
+    """
+    name, at, version = ontology.partition("@")
+    return name, version if at else None
+
+
 def typed() -> str:
     """Return the command that was typed, as it can be typed again."""
     return shlex.join(["grove", *sys.argv[1:]])
@@ -162,19 +243,42 @@ def existing_folder(folder: Path) -> Path:
 
 def write_file(path: Path, data: bytes, what: str) -> None:
     """Write the file that an option names, as a whole or not at all, and say so on stderr."""
-    from ontology.errors import InputError
     from ontology.wholefile import write_whole
 
-    try:
+    with _writing(path):
         if path.exists() and not path.is_file():  # a device or a pipe takes bytes and keeps its place
             path.write_bytes(data)
         else:
             write_whole(path.resolve(), [data])
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be written ({error.strerror}); name a file in a folder that you may write"
-        ) from error
     note(f"wrote {what} to {path}")
+
+
+@contextmanager
+def array_file(
+    path: Path | None, dtype: np.dtype[Any], shape: tuple[int, ...]
+) -> Iterator[NDArray[Any] | None]:
+    """Give an array to fill that is a ``.npy`` file, which is there when the block ends, as a whole.
+
+    It is mapped, so that it need not fit in memory; None where no file is asked for.
+    """
+    import numpy as np
+
+    from ontology.wholefile import beside
+
+    if path is None:
+        yield None
+        return
+    target = path.resolve()
+    temporary = beside(target)
+    try:
+        with _writing(path):
+            array = np.lib.format.open_memmap(temporary, mode="w+", dtype=dtype, shape=shape)
+        yield array
+        with _writing(path):
+            array.flush()
+            os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 class Progress:
@@ -215,17 +319,24 @@ class Progress:
         return time.monotonic() - self._started
 
 
-def _shown(value: Any, limit: int) -> str:
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    from ontology.errors import InputError
+
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}); name a file in a folder that you may write"
+        ) from error
+
+
+def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)
-    text = text.replace("\n", " ")
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text.replace("\n", " ")
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text or "0")
-    except ValueError:
-        return False
-    return True
+def _escaped(text: str) -> str:
+    return _COMMANDING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

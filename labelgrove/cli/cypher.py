@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import as_csv, emit, json_option, note, say, table, with_workspace
+from labelgrove.cli.common import (
+    as_csv,
+    check_safe,
+    emit,
+    json_option,
+    name_and_version,
+    note,
+    safe_option,
+    say,
+    table,
+    with_workspace,
+)
+from labelgrove.cli.completion import ontologies
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
@@ -17,7 +29,11 @@ __all__ = ["cypher"]
 
 @click.command()
 @click.argument("statement")
-@click.option("--ontology", help="Bind $version to the current version of this ontology.")
+@click.option(
+    "--ontology",
+    shell_complete=ontologies,
+    help="Bind $version to the current version of this ontology, or to that of NAME@VERSION.",
+)
 @click.option(
     "--param",
     "-p",
@@ -29,6 +45,7 @@ __all__ = ["cypher"]
 @click.option("--max-rows", default=1000, show_default=True, type=click.IntRange(1, 1_000_000))
 @click.option("--timeout", "timeout_s", default=30.0, show_default=True, type=click.FloatRange(0.1, 3600))
 @click.option("--csv", "as_csv_", is_flag=True, help="Print CSV with a header.")
+@safe_option
 @json_option
 @with_workspace
 def cypher(
@@ -39,6 +56,7 @@ def cypher(
     max_rows: int,
     timeout_s: float,
     as_csv_: bool,
+    safe: bool,
     as_json: bool,
 ) -> None:
     """Run one read-only Cypher STATEMENT (docs/cypher.md is a cookbook).
@@ -47,12 +65,23 @@ def cypher(
     grove cypher --ontology wordnet \\
       'MATCH (l:Label {version: $version}) WHERE l.depth = 2 RETURN l.key, l.name ORDER BY l.idx LIMIT 5'
     """
+    from ontology.errors import InputError
+    from ontology.graph.tokens import parameters as parameters_of
+
+    check_safe(safe, as_csv_, "ask for it with --csv")
     bound = dict(_parameter(p) for p in parameters)
     if ontology is not None:
-        bound["version"] = _current(workspace, ontology)
+        name, version = name_and_version(ontology)
+        bound["version"] = (
+            _current(workspace, name) if version is None else workspace.catalog.version(name, version).digest
+        )
+    elif isinstance(bound.get("version"), str):
+        bound["version"] = _whole_version(workspace, bound["version"])
+    elif "version" not in bound and "version" in parameters_of(statement):
+        raise InputError("the statement misses $version; give --ontology NAME, or -p version=DIGEST")
     rows = workspace.graph.run_user(statement, bound, timeout_s=timeout_s, max_rows=max_rows)
     if as_csv_:
-        say(as_csv(rows.columns, rows.rows))
+        say(as_csv(rows.columns, rows.rows, safe=safe))
     else:
         document = {"columns": rows.columns, "rows": rows.rows, "truncated": rows.truncated}
         emit(document, as_json, lambda: table(rows.columns, rows.rows))
@@ -63,6 +92,23 @@ def cypher(
 def _current(workspace: Workspace, ontology: str) -> str:
     """Return the version that the graph calls current; where it calls none, the catalogue says why."""
     return workspace.graph.current(ontology) or workspace.catalog.version(ontology).digest
+
+
+def _whole_version(workspace: Workspace, beginning: str) -> str:
+    """Return the digest of the version in the graph that begins so: none would be answered with no rows."""
+    from ontology.errors import InputError, NotFoundError, first_few
+
+    digests = sorted({str(version["digest"]) for version in workspace.graph.versions()})
+    found = [digest for digest in digests if beginning and digest.startswith(beginning)]
+    if len(found) > 1:
+        raise InputError(f"--param version={beginning}: fits {len(found)} versions; give more of its digits")
+    if not found:
+        known = first_few([digest[:12] for digest in digests]) or "none"
+        raise NotFoundError(
+            f"--param version={beginning}: no version in the graph begins so (it has {known}); give one of "
+            "them, or --ontology NAME"
+        )
+    return found[0]
 
 
 def _parameter(text: str) -> tuple[str, Any]:
@@ -79,7 +125,7 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"--param {name}:={value}: is no JSON ({error}); text goes after a plain ="
+            f"--param {name}:={value}: is not JSON ({error}); text goes after a plain ="
         ) from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
         raise InputError(f"--param {name}: {error}; give text, a number of 64 bits, or a list") from error

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, say, table, write_file
+from labelgrove.cli.common import (
+    Progress,
+    array_file,
+    emit,
+    json_option,
+    note,
+    say,
+    table,
+    write_file,
+)
+from labelgrove.cli.completion import files
 from labelgrove.cli.spaces import KEYS, StoredSpace, with_space
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["distances"]
 
@@ -21,8 +27,19 @@ _MOST_SHOWN = 10_000
 
 @click.command()
 @with_space
-@click.option("--columns", metavar=KEYS, required=True, help="Labels to measure from: the columns.")
-@click.option("--rows", metavar=KEYS, help="Labels to measure to: the rows; every allowed label by default.")
+@click.option(
+    "--columns",
+    metavar=KEYS,
+    shell_complete=files(),
+    required=True,
+    help="Labels to measure from: the columns.",
+)
+@click.option(
+    "--rows",
+    metavar=KEYS,
+    shell_complete=files(),
+    help="Labels to measure to: the rows; every allowed label by default.",
+)
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -44,12 +61,15 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
     shape = (len(row_keys), len(column_keys))
     if out is None and as_json and shape[0] * shape[1] > _MOST_SHOWN:
         raise InputError(f"--json: {shape[0]:,} x {shape[1]:,} distances; write so many to a file with --out")
-    with Progress(f"{shape[0]:,} x {shape[1]:,} distances").shown():
+    with (
+        Progress(f"{shape[0]:,} x {shape[1]:,} distances").shown(),
+        array_file(out, space.distance_dtype, shape) as array,
+    ):
         matrix = pairwise_distances(
             space,
             None if rows is None else space.index(row_keys),
             space.point_index(column_keys),
-            out=None if out is None else _file(out, space.distance_dtype, shape),
+            out=array,
         )
     document: dict[str, Any] = stored.document() | {
         "shape": list(shape),
@@ -73,15 +93,3 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
         emit(document, as_json, summary)
     elif "rows" in document:
         say(table(("", *column_keys), [(k, *r) for k, r in zip(row_keys, matrix.tolist(), strict=True)]))
-
-
-def _file(out: Path, dtype: np.dtype[Any], shape: tuple[int, int]) -> NDArray[Any]:
-    """Return a memory-mapped .npy file to write into: the matrix need not fit in memory."""
-    import numpy as np
-
-    from ontology.errors import InputError
-
-    try:
-        return np.lib.format.open_memmap(out, mode="w+", dtype=dtype, shape=shape)
-    except OSError as error:
-        raise InputError(f"--out {out}: cannot be written ({error.strerror})") from error

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 import platform
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from labelgrove.cli.common import emit, existing_folder, json_option, table, with_workspace
-from ontology.artifacts import open_store
-from ontology.errors import GroveError, ServiceError, SettingsError
-from ontology.settings import Settings, masked
-from ontology.workspace import Workspace
+from labelgrove.cli.common import emit, existing_folder, json_option, open_workspace, table
+from ontology.errors import GroveError, ServiceError, SettingsError, first_few, sized
+from ontology.settings import Settings, masked, unknown_variables
+
+if TYPE_CHECKING:
+    from ontology.workspace import Workspace
 
 __all__ = ["doctor"]
 
@@ -47,26 +50,20 @@ class Note(str):
 
 @click.command()
 @json_option
-@with_workspace
-def doctor(workspace: Workspace, as_json: bool) -> None:
+def doctor(as_json: bool) -> None:
     """Say which parts are in use, reach each of them, and name the fix for what is wrong.
 
     Exit code 5 when a service cannot be reached, 1 when something else is wrong; notes leave it 0.
     """
-    settings = workspace.settings
-    parts = [
-        Finding("python", True, platform.python_version(), f"labelgrove {metadata.version('labelgrove')}"),
-        _look("artifacts", settings.artifacts_url, lambda: _artifacts(workspace)),
-        _look("database", settings.database_url, lambda: _database(workspace)),
-        _look("graph", settings.graph_url, lambda: _graph(workspace)),
-        _look("cache", settings.cache_url or "local folder", lambda: _cache(settings)),
-        _look("workers", settings.broker_url or "in this process", lambda: _workers(settings)),
-    ]
-    reached = {part.part for part in parts if part.ok is not False}
-    parts.append(_look("clocks", "this host and its servers", lambda: _clocks(workspace, reached)))
-    for name, folder in _folders(settings).items():
-        parts.append(_look(f"disk of {name}", str(folder), functools.partial(_disk, folder)))
-    parts += [_look("open files", "limit of a process", _open_files), _wordnet()]
+    unknown = unknown_variables(os.environ)
+    known = {name: value for name, value in os.environ.items() if name not in unknown}
+    settings, malformed = _settings(known)
+    with open_workspace(settings) as workspace:
+        parts = [
+            *_environment(known, malformed, unknown),
+            *_services(workspace, malformed),
+            *_host(settings),
+        ]
     mark = {True: "ok", False: "WRONG", None: "note"}
     emit(
         {"ok": all(f.ok is not False for f in parts), "parts": [asdict(f) for f in parts]},
@@ -74,13 +71,97 @@ def doctor(workspace: Workspace, as_json: bool) -> None:
         lambda: table(
             ("part", "state", "in use", "detail"),
             [(f.part, mark[f.ok], f.uses, f.detail) for f in parts],
-            limit=300,
+            wrap=True,
         ),
     )
     if any(f.ok is False and not f.reachable for f in parts):
         raise SystemExit(5)
     if any(f.ok is False for f in parts):
         raise SystemExit(1)
+
+
+_NEEDS = {
+    "artifacts": ("GROVE_ARTIFACTS_URL",),
+    "database": ("GROVE_DATABASE_URL",),
+    "graph": ("GROVE_GRAPH_URL", "GROVE_DATABASE_URL", "GROVE_ARTIFACTS_URL"),
+    "cache": ("GROVE_CACHE_URL",),
+    "workers": ("GROVE_BROKER_URL", "GROVE_DATABASE_URL", "GROVE_GRAPH_URL"),
+}
+"""The variables that each part goes by, its own first."""
+
+
+def _settings(known: Mapping[str, str]) -> tuple[Settings, dict[str, SettingsError]]:
+    """Return the settings, and what is wrong with variables: these have their defaults, which nobody may use.
+
+    Where the home itself is not known, nothing can be looked at.
+    """
+    env, malformed = dict(known), {}
+    while True:
+        try:
+            return Settings.from_env(env), malformed
+        except SettingsError as error:
+            if error.variable in ("", "GROVE_HOME", *malformed):
+                raise
+            malformed[error.variable] = error
+            env.pop(error.variable, None)
+            env.pop(f"{error.variable}_FILE", None)
+
+
+def _environment(
+    known: Mapping[str, str], malformed: Mapping[str, SettingsError], unknown: Mapping[str, str]
+) -> list[Finding]:
+    of_parts = {needs[0] for needs in _NEEDS.values()}
+    names = ", ".join(sorted(name for name in known if name.startswith("GROVE_")))
+    return [
+        Finding("python", True, platform.python_version(), f"labelgrove {metadata.version('labelgrove')}"),
+        Finding(
+            "settings", True, "environment" + " and .env" * Path(".env").is_file(), names or "defaults alone"
+        ),
+        *(
+            Finding("settings", False, name, masked(str(error)))
+            for name, error in malformed.items()
+            if name not in of_parts
+        ),
+        *(Finding(name, False, "not a setting", advice) for name, advice in unknown.items()),
+    ]
+
+
+def _services(workspace: Workspace, malformed: Mapping[str, SettingsError]) -> list[Finding]:
+    settings = workspace.settings
+    checks: dict[str, tuple[str, Callable[[], str]]] = {
+        "artifacts": (settings.artifacts_url, lambda: _artifacts(workspace)),
+        "database": (settings.database_url, lambda: _database(workspace)),
+        "graph": (settings.graph_url, lambda: _graph(workspace)),
+        "cache": (settings.cache_url or "local folder", lambda: _cache(settings)),
+        "workers": (settings.broker_url or "in this process", lambda: _workers(settings)),
+    }
+    brokered = settings.broker_url is not None or "GROVE_BROKER_URL" in malformed
+    parts = []
+    for part, (uses, check) in checks.items():
+        needs = _NEEDS[part] if brokered or part != "workers" else ()
+        wrong = [name for name in needs if name in malformed]
+        if wrong:
+            own = wrong[0] == _NEEDS[part][0]
+            detail = (
+                str(malformed[wrong[0]]) if own else f"not looked at: it goes by {wrong[0]}, which is wrong"
+            )
+            parts.append(Finding(part, False, wrong[0] if own else masked(uses), masked(detail)))
+        else:
+            parts.append(_look(part, uses, check))
+    reached = {part.part for part in parts if part.ok is not False}
+    return [
+        *parts,
+        _look("living workers", "heard of within a minute", lambda: _living(workspace, reached, brokered)),
+        _look("clocks", "this host and its servers", lambda: _clocks(workspace, reached)),
+    ]
+
+
+def _host(settings: Settings) -> list[Finding]:
+    disks = [
+        _look(f"disk of {name}", str(folder), functools.partial(_disk, folder))
+        for name, folder in _folders(settings).items()
+    ]
+    return [*disks, _look("open files", "limit of a process", _open_files), _wordnet()]
 
 
 def _look(part: str, uses: str, check: Callable[[], str]) -> Finding:
@@ -108,12 +189,14 @@ def _artifacts(workspace: Workspace) -> str:
 
 
 def _database(workspace: Workspace) -> str:
-    from ontology.database import describe, find_damage
+    import workers.tables  # noqa: F401 - the tables of the ledger are tried too
+    from ontology.database import describe, find_damage, try_writing
 
     names = workspace.catalog.names()  # connects, so that what follows is the way there and back alone
     began = time.perf_counter()
     facts = describe(workspace.engine)
     milliseconds = 1000 * (time.perf_counter() - began)
+    try_writing(workspace.engine)
     if facts.get("journal", "wal") != "wal":
         raise SettingsError(
             f"journal_mode is {facts['journal']!r}: this file system cannot do write-ahead logging, which "
@@ -139,7 +222,7 @@ def _graph(workspace: Workspace) -> str:
         return Note(f"{described}; the database cannot tell what it should hold")
     for version in versions:
         if version.state == "ready":
-            workspace.artifacts.size(version.snapshot_sha256)  # NotFoundError: nothing could make it anew
+            workspace.artifacts.size(version.snapshot_sha256)  # NotFoundError: nothing could make it again
         if version.current and workspace.graph.current(version.ontology) != version.digest:
             raise GraphDamagedError(
                 f"the graph of {version.ontology!r} is out of date; see the warnings, then run: "
@@ -167,6 +250,24 @@ def _workers(settings: Settings) -> str:
         f"{detail}; it keeps nothing on disk, so after its restart waiting units are sent again from the "
         "ledger, within 10 minutes; CONFIG SET appendonly yes spares the wait"
     )
+
+
+def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> str:
+    """Count the workers that are alive; none is a matter of those who leave their jobs to them."""
+    from workers.presence import living
+    from workers.schedule import Timetable
+
+    if "database" not in reached:
+        return Note("the database cannot tell")
+    found = living(workspace.engine)
+    if found:
+        slots = sum(worker.slots for worker in found)
+        return f"{len(found)}, for {slots} units at a time: {first_few([worker.name for worker in found])}"
+    if brokered:
+        return Note("none is alive, so jobs wait; start one: grove worker")
+    if Timetable(workspace.engine).schedules():
+        return Note("none is alive, so no schedule fires; start one: grove worker")
+    return "none is alive, and none is needed"
 
 
 # ---- the host ------------------------------------------------------------------------------------------
@@ -197,7 +298,7 @@ def _clocks(workspace: Workspace, reached: Collection[str]) -> str:
 
 
 def _graph_seconds(workspace: Workspace) -> float:
-    found = workspace.graph.run_user("RETURN datetime().epochMillis AS milliseconds")
+    found = workspace.graph.run_named("clock")  # a query of a user would take a process of its own to start
     return float(found.rows[0][0]) / 1000
 
 
@@ -209,6 +310,8 @@ def _ahead(clock: Callable[[], float]) -> float:
 
 def _folders(settings: Settings) -> dict[str, Path]:
     """Return the local folders in use; those that share a disk with an earlier one are left out."""
+    from ontology.artifacts import open_store
+
     folders = {"GROVE_HOME": settings.home}
     url = settings.artifacts_url
     if "://" not in url or url.startswith("file://"):
@@ -223,7 +326,7 @@ def _folders(settings: Settings) -> dict[str, Path]:
 def _disk(folder: Path) -> str:
     usage = shutil.disk_usage(existing_folder(folder))
     low = min(_LOW_BYTES, usage.total // _LOW_SHARE)
-    detail = f"{usage.free / 1e9:.1f} of {usage.total / 1e9:.1f} GB free"
+    detail = f"{sized(usage.free)} of {sized(usage.total)} free"
     if usage.free >= low:
         return detail
     fix = f"{detail}: make room, or move what the variable names to a larger disk"
@@ -249,6 +352,6 @@ def _wordnet() -> Finding:
 
     found = find_wordnet()
     if found is None:
-        fix = "for the second part of quickstart: apt-get install wordnet-base, or set WNHOME"
+        fix = "to ingest it: apt-get install wordnet-base, or set WNHOME"
         return Finding("wordnet", None, "not found", fix)
     return Finding("wordnet", True, str(found), "noun and verb hierarchies can be ingested")

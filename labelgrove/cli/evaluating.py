@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from labelgrove.cli.common import Progress, emit, json_option, note, typed, write_file
+from labelgrove.cli.completion import ontologies
 from labelgrove.cli.scoring import load_model, model_options
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.argument("truth", type=click.Path(path_type=Path)),
         click.option(
             "--ontology",
+            shell_complete=ontologies,
             help="The ontology of the bundle, unless BUNDLE names it: needed on a graph metric, and for the "
             "names of labels in a report.",
         ),
@@ -57,7 +59,10 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="On a graph metric: read ancestors and branches along the first parents of the ontology.",
 )
 @click.option(
-    "--branch-level", default=1, show_default=True, type=click.IntRange(0), help="1: children of the root."
+    "--branch-level",
+    type=click.IntRange(0),
+    help="1: children of the root. By default the first level at which no branch holds more than half of the "
+    "samples.",
 )
 @click.option("--top", default=5, show_default=True, type=click.IntRange(1), help="The k of top-k accuracy.")
 @click.option(
@@ -75,8 +80,8 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--calibrate",
     "with_calibration",
     is_flag=True,
-    help="Add to the report what other temperatures and exponents would give; reads OUTPUTS "
-    "several times more.",
+    help="Add to the report what other temperatures and exponents would give, and which temperature makes "
+    "E[d²] smallest; reads OUTPUTS several times more.",
 )
 def evaluate(
     bundle: str,
@@ -85,7 +90,7 @@ def evaluate(
     train_truth: Path | None,
     ontology: str | None,
     hierarchy: bool,
-    branch_level: int,
+    branch_level: int | None,
     top: int,
     level: float,
     resamples: int,
@@ -95,7 +100,7 @@ def evaluate(
     as_json: bool,
     **model: Any,
 ) -> None:
-    """Measure the answers to OUTPUTS against TRUTH (one label key per line), beside every baseline.
+    """Measure the answers to OUTPUTS against TRUTH (a label per line, key or name), beside every baseline.
 
     The report shows the Fréchet mean (loki), argmax, a constant answer, the Fréchet mean among observed
     labels, CRM, and the observed label nearest to the truth, which no rule that answers with observed labels
@@ -103,16 +108,23 @@ def evaluate(
     memory.
     """
     from adapter import evaluate as measure
-    from labelgrove.tables import read_truth
+    from adapter.rowblocks import opened
+    from adapter.truthfile import read_truth_keys
 
     _checked(reports)
     if with_calibration and not reports:
         raise click.UsageError("--calibrate adds to a report; name its file with --report FILE")
     adapter, file = load_model(bundle, outputs, **model)
     space, tree = _spaces(bundle, ontology, adapter, hierarchy)
-    named = _names(bundle, ontology, adapter) if reports else str
-    truths = read_truth(truth)
-    training = None if train_truth is None else read_truth(train_truth)
+    named = str if as_json and not reports else _names(bundle, ontology, adapter)
+    points = () if space is None else space.points
+    n_rows = opened(adapter, file)[1]
+    truths = read_truth_keys(truth, adapter.bundle, by=model["by"], points=points, n_rows=n_rows)
+    training = (
+        None
+        if train_truth is None
+        else read_truth_keys(train_truth, adapter.bundle, by=model["by"], points=points)
+    )
     with Progress(f"evaluate {len(truths):,} rows").shown():
         result = measure(
             adapter,
@@ -132,7 +144,7 @@ def evaluate(
         from adapter.calibration.report import calibrate as fit
 
         with Progress(f"calibrate on {len(truths):,} rows").shown():
-            fitted = fit(adapter, file, truths, space=space)
+            fitted = fit(adapter, file, truths, by="squared_distance", space=space)
     if reports:
         from labelgrove.report.evaluation import evaluation_report
         from labelgrove.report.regions import regions_of
@@ -144,7 +156,7 @@ def evaluate(
             evaluation_report(result, _origin(inputs, {}), calibration=fitted, regions=regions, named=named),
             reports,
         )
-    emit(result.to_dict(), as_json, result.render)
+    emit(result.to_dict(), as_json, lambda: result.render(named))
 
 
 @click.command()
@@ -169,19 +181,26 @@ def calibrate(
     as_json: bool,
     **model: Any,
 ) -> None:
-    """Fit a temperature to OUTPUTS and their TRUTH, samples that the model was not trained on.
+    """Fit a temperature to OUTPUTS and their TRUTH (a label per line, key or name), not seen in training.
 
     The report shows E[d²], calibration error and accuracy over temperatures, with the default, the best for
     E[d²] and the best for the calibration error marked; the bins of the reliability diagram; and E[d²] for
     other exponents of the distances.
     """
     from adapter.calibration.report import calibrate as fitted
-    from labelgrove.tables import read_truth
+    from adapter.rowblocks import opened
+    from adapter.truthfile import read_truth_keys
 
     _checked(reports)
     adapter, file = load_model(bundle, outputs, **model)
     space, _ = _spaces(bundle, ontology, adapter, False)
-    truths = read_truth(truth)
+    truths = read_truth_keys(
+        truth,
+        adapter.bundle,
+        by=model["by"],
+        points=() if space is None else space.points,
+        n_rows=opened(adapter, file)[1],
+    )
     with Progress(f"calibrate on {len(truths):,} rows").shown():
         result = fitted(adapter, file, truths, by=measure, space=space, bins=bins)
     if reports:
@@ -250,8 +269,8 @@ def _ontology(bundle: str, ontology: str | None) -> str | None:
 
 
 def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str], str]:
-    """Return what a report writes for a key: name and key where an ontology is named, else the key."""
-    from ontology.errors import NotFoundError
+    """Return what people see for a key: name and key where an ontology is named and at hand, else the key."""
+    from ontology.errors import DEPLOYMENT_FAULTS, NotFoundError
     from ontology.workspace import Workspace
 
     ontology = _ontology(bundle, ontology)
@@ -260,8 +279,8 @@ def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str
     try:
         with Workspace.open() as workspace:
             graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
-    except NotFoundError as error:  # a bundle can be at hand where its ontology is not
-        note(f"the report shows keys, not names: {error}")
+    except (NotFoundError, *DEPLOYMENT_FAULTS) as error:  # a bundle can be at hand where its ontology is not
+        note(f"labels are shown by key, not by name: {error}")
         return str
 
     def named(key: str) -> str:

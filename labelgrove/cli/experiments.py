@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, table, typed
+from labelgrove.cli.common import Progress, emit, json_option, note, resumable, table, typed
+from labelgrove.cli.completion import experiments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +42,7 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command()
-@click.argument("name", metavar="NAME|all|list")
+@click.argument("name", metavar="NAME|all|list", shell_complete=experiments)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -56,6 +57,12 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     multiple=True,
     metavar="NAME=VALUES",
     help="Change a setting, such as sizes=10,25 or n_test=0; may be repeated.",
+)
+@click.option(
+    "--seeds-from",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Count the seeds from N on instead of 0: the same claims on other draws.",
 )
 @_file_options
 @click.option("--metric", type=click.Choice(["tree", "graph"]), default="tree", show_default=True)
@@ -72,6 +79,7 @@ def experiment(
     out: Path,
     quick: bool,
     changes: tuple[str, ...],
+    seeds_from: int | None,
     metric: Any,
     answers: Any,
     as_json: bool,
@@ -86,7 +94,7 @@ def experiment(
     from labelgrove.experiments import NAMES, load, select
     from labelgrove.experiments.documents import pages
     from labelgrove.experiments.running import run
-    from labelgrove.experiments.settings import changed
+    from labelgrove.experiments.settings import changed, with_seeds_from
     from labelgrove.experiments.sources.files import Files
     from ontology.errors import InputError
 
@@ -99,23 +107,24 @@ def experiment(
         files = None
     if name == "all" and (files is not None or changes):
         raise InputError("all: takes no files and no --set, which fit single experiments; name one of them")
+    if seeds_from is not None and any("seeds" in change.partition("=")[0] for change in changes):
+        raise InputError("--seeds-from: given beside --set seeds=...; give one of them")
     results = []
     for chosen in names:
         found = load(chosen)
         settings = changed(found.settings(quick=quick), changes)
-        try:
-            with Progress(chosen).shown() as progress:
-                result = run(
-                    found,
-                    out,
-                    settings=settings,
-                    files=files,
-                    command=_command(chosen, quick),
-                    progress=progress,
-                )
-        except KeyboardInterrupt:
-            note(f"{chosen}: stopped; what is done stays in {out}, the same command goes on from there")
-            raise
+        if seeds_from is not None:
+            settings = with_seeds_from(settings, seeds_from)
+        kept = f"what is done of {chosen} stays in {out}; go on with: {typed()}"
+        with resumable(kept), Progress(chosen).shown() as progress:
+            result = run(
+                found,
+                out,
+                settings=settings,
+                files=files,
+                command=_command(chosen, quick, seeds_from),
+                progress=progress,
+            )
         note(
             f"{chosen}: {result.document['verdict']} ({result.computed} units computed, "
             f"{result.seconds:.0f} s in all; {result.path})"
@@ -131,7 +140,7 @@ def experiment(
             note(f"wrote {out / file}")
     rows = [(d["experiment"], d["verdict"], d["findings"][0]["because"]) for d in results]
     document: Any = results if name == "all" else results[0]
-    emit(document, as_json, lambda: table(("experiment", "verdict", "because"), rows, limit=100))
+    emit(document, as_json, lambda: table(("experiment", "verdict", "because"), rows, wrap=True))
 
 
 @click.command()
@@ -217,12 +226,13 @@ def _list(as_json: bool) -> None:
     emit(
         json.loads(json.dumps(rows)),
         as_json,
-        lambda: table(("experiment", "claim"), [(r["name"], r["claim"]) for r in rows], limit=100),
+        lambda: table(("experiment", "claim"), [(r["name"], r["claim"]) for r in rows], wrap=True),
     )
 
 
-def _command(name: str, quick: bool) -> str:
+def _command(name: str, quick: bool, seeds_from: int | None) -> str:
     """Return the command that repeats an experiment: what was typed, or its own where ``all`` was."""
     if sys.argv[1:3] == ["experiment", name]:
         return typed()
-    return f"grove experiment {name}{' --quick' if quick else ''}"
+    other_seeds = "" if seeds_from is None else f" --seeds-from {seeds_from}"
+    return f"grove experiment {name}{' --quick' if quick else ''}{other_seeds}"

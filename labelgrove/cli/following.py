@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from labelgrove.cli.common import Progress, note
+from labelgrove.cli.common import Progress, note, resumable
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
@@ -32,6 +32,7 @@ def follow(workspace: Workspace, job: Job, progress: Progress) -> Job:
     from workers.states import State
 
     said, began, warned = "", time.monotonic(), False
+    delays: set[str] = set()
     brokered = workspace.settings.broker_url is not None
 
     def told(job: Job) -> None:
@@ -40,6 +41,9 @@ def follow(workspace: Workspace, job: Job, progress: Progress) -> Job:
         if untaken and not warned:
             warned = True
             note(f"no worker has taken job {job.id[:12]} yet; is one running? start one: grove worker")
+        if job.delayed is not None and job.delayed not in delays:
+            delays.add(job.delayed)
+            note(f"job {job.id[:12]} is {job.state}, its result has no name yet: {job.delayed}")
         step = f"job {job.id[:12]} is {job.state}"
         done, total = job.units.get(State.DONE, 0), sum(job.units.values())
         progress(step, done, total)
@@ -50,11 +54,8 @@ def follow(workspace: Workspace, job: Job, progress: Progress) -> Job:
 
     if brokered and not job.finished:
         note(f"it is left to the workers; Ctrl-C leaves it with them: grove jobs watch {job.id[:12]}")
-    try:
+    with resumable(f"job {job.id[:12]} stays; go on with: grove jobs watch {job.id[:12]}"):
         return wait(workspace, job.id, progress=told)
-    except KeyboardInterrupt:
-        note(f"job {job.id[:12]} stays; go on with: grove jobs watch {job.id[:12]}")
-        raise
 
 
 def result_of(job: Job) -> str:
@@ -64,8 +65,16 @@ def result_of(job: Job) -> str:
     ------
     JobFailedError
         If it failed or was cancelled, or its result could not be given its name.
+    ServiceError
+        If its result could not be given its name until now.
     """
-    from ontology.errors import JobFailedError
+    from ontology.errors import JobFailedError, ServiceError
+
+    if job.delayed is not None:
+        raise ServiceError(
+            f"job {job.id[:12]} is {job.state}, and its result has no name yet: {job.delayed}; every sweep "
+            f"tries again, and so does: grove jobs watch {job.id[:12]}"
+        )
 
     if job.result_sha256 is None or job.error is not None:
         why = "" if job.error is None else f": {job.error}"

@@ -25,7 +25,7 @@ def graph() -> None:
 @json_option
 @with_workspace
 def rebuild(workspace: Workspace, detach: bool, as_json: bool) -> None:
-    """Build the graph anew from the snapshots of every version.
+    """Build the graph again from the snapshots of every version.
 
     It is a background job: without a broker it runs here, with one on the workers.
     """
@@ -54,7 +54,7 @@ def rebuild(workspace: Workspace, detach: bool, as_json: bool) -> None:
 @json_option
 @with_workspace
 def verify(workspace: Workspace, as_json: bool) -> None:
-    """Read every version back from the graph and compare its digest; exit code 1 on a difference."""
+    """Compare every version in the graph with its snapshot; exit code 1 on a difference."""
     from ontology.ingest import verify_graph
 
     progress = Progress("verify")

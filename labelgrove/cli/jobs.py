@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from labelgrove.cli import completion
 from labelgrove.cli.common import (
     Progress,
     emit,
-    existing_folder,
     json_option,
     note,
     table,
@@ -22,9 +22,11 @@ from labelgrove.cli.following import check_waitable, follow, result_of
 from labelgrove.cli.parameters import kinds, read_pairs, read_parameters
 from labelgrove.cli.refreshing import check_refreshed, refresh_stale, refresh_table
 from labelgrove.cli.results import result
+from ontology.errors import sized
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
+    from workers.kinds import Estimate
     from workers.schedule import Schedule
     from workers.states import Job
 
@@ -51,7 +53,7 @@ def _asking(command: F) -> F:
         metavar="NAME=VALUE",
         help="Part of the name that the result gets, for kinds that name theirs; repeatable.",
     )
-    return click.argument("kind")(parameter(target(command)))
+    return click.argument("kind", shell_complete=completion.kinds)(parameter(target(command)))
 
 
 _waiting = click.option(
@@ -114,7 +116,7 @@ def submit(
 
 @jobs.command("list")
 @click.option("--state", type=click.Choice(_STATES), help="Only jobs in this state.")
-@click.option("--kind", help="Only jobs of this kind.")
+@click.option("--kind", shell_complete=completion.kinds, help="Only jobs of this kind.")
 @click.option("--stale", is_flag=True, help="Only done jobs about a version that no name answers with now.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 100_000))
 @json_option
@@ -140,7 +142,7 @@ def list_(
 
 
 @jobs.command()
-@click.argument("ontology")
+@click.argument("ontology", shell_complete=completion.ontologies)
 @click.option("--dry-run", is_flag=True, help="Say what would be asked for, and submit nothing.")
 @_waiting
 @json_option
@@ -159,7 +161,7 @@ def refresh(workspace: Workspace, ontology: str, dry_run: bool, wait: bool, as_j
 
 
 @jobs.command()
-@click.argument("job")
+@click.argument("job", shell_complete=completion.jobs())
 @json_option
 @with_workspace
 def show(workspace: Workspace, job: str, as_json: bool) -> None:
@@ -170,7 +172,7 @@ def show(workspace: Workspace, job: str, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.argument("job")
+@click.argument("job", shell_complete=completion.jobs())
 @json_option
 @with_workspace
 def watch(workspace: Workspace, job: str, as_json: bool) -> None:
@@ -185,7 +187,7 @@ def watch(workspace: Workspace, job: str, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.argument("job")
+@click.argument("job", shell_complete=completion.jobs("pending"))
 @json_option
 @with_workspace
 def cancel(workspace: Workspace, job: str, as_json: bool) -> None:
@@ -201,7 +203,7 @@ def cancel(workspace: Workspace, job: str, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.argument("job")
+@click.argument("job", shell_complete=completion.jobs("failed", "cancelled"))
 @_waiting
 @json_option
 @with_workspace
@@ -215,7 +217,7 @@ def retry(workspace: Workspace, job: str, wait: bool, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.argument("job")
+@click.argument("job", shell_complete=completion.jobs())
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 100_000))
 @json_option
 @with_workspace
@@ -232,7 +234,7 @@ def logs(workspace: Workspace, job: str, limit: int, as_json: bool) -> None:
         taken = {"seconds": None if None in ends else round(ends[1] - ends[0], 3)}  # type: ignore[operator]
         described.append(asdict(unit) | {"lease_until": when(unit.lease_until or None)} | times | taken)
     columns = ("stage", "key", "state", "attempts", "claimed_at", "ended_at", "seconds", "error")
-    emit(described, as_json, lambda: table(columns, [[u[c] for c in columns] for u in described], limit=40))
+    emit(described, as_json, lambda: table(columns, [[u[c] for c in columns] for u in described]))
     left_out = sum(found.units.values()) - len(units)
     if left_out > 0:
         note(f"{left_out} more units; raise --limit to see them")
@@ -296,11 +298,11 @@ def list_schedules(workspace: Workspace, as_json: bool) -> None:
 
     described = [_described_schedule(found) for found in Timetable(workspace.engine).schedules()]
     columns = ("name", "cron", "kind", "parameters", "next_at", "last_due_at", "last_job", "last_error")
-    emit(described, as_json, lambda: table(columns, [[s[c] for c in columns] for s in described], limit=40))
+    emit(described, as_json, lambda: table(columns, [[s[c] for c in columns] for s in described]))
 
 
 @schedule.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.schedules)
 @with_workspace
 def remove(workspace: Workspace, name: str) -> None:
     """Forget a schedule; the jobs it asked for stay."""
@@ -321,27 +323,44 @@ def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: b
     found = client.estimate(workspace, kind, complete_request(workspace, kind, asked))
     if found is None:
         raise InputError(f"job kind {kind!r} does not say what it takes; submit it without --estimate")
-    described = asdict(found)
-    told = {name: "unknown" if value is None else value for name, value in described.items()}
-    emit(described, as_json, lambda: table(("property", "value"), told.items()))
+    free = client.free_bytes(workspace)
+    described = asdict(found) | {"free_bytes": free}
+    emit(described, as_json, lambda: table(("property", "value"), _told(found, free).items()))
+
+
+def _told(found: Estimate, free: int | None) -> dict[str, str]:
+    """Return an estimate in words, with units of measurement."""
+    seconds = "unknown" if found.seconds is None else f"about {found.seconds:,.1f} s on one core"
+    least = f", {sized(found.least_bytes)} at least" if found.least_bytes else ""
+    room = "unknown" if free is None else sized(free)
+    if free is not None and found.n_bytes > free:
+        room += ", too little" if found.least_bytes > free else ", which may be too little"
+    return {
+        "units": f"{found.units:,}",
+        "artifacts": f"{sized(found.n_bytes)} at most{least}",
+        "free in the store": room,
+        "graph": f"{found.graph_rows:,} nodes and relationships at most",
+        "time": seconds,
+    }
 
 
 def _warn_of_size(workspace: Workspace, job: Job) -> None:
-    """Say so when what a job may write is more than there is room for beside it."""
-    import shutil
-
+    """Say so when a job may write more than there is room for, or its units take longer than they may."""
     from workers import client
 
-    found = client.estimate(workspace, job.kind, job.parameters)
-    place = workspace.artifacts.local_path("0" * 64)
-    if found is None or place is None:
+    found, free = client.estimate(workspace, job.kind, job.parameters), client.free_bytes(workspace)
+    if found is None:
         return
-    store = place.parents[2]
-    free = shutil.disk_usage(existing_folder(store)).free
-    if found.n_bytes > free:
+    if free is not None and found.n_bytes > free:
         note(
-            f"note: its results may take {found.n_bytes / 1e9:,.1f} GB, and {store} has "
-            f"{free / 1e9:,.1f} GB; if you meant less: grove jobs cancel {job.id[:12]}"
+            f"note: its results may take {sized(found.n_bytes)}, and {workspace.artifacts.where} has "
+            f"{sized(free)}; if you meant less: grove jobs cancel {job.id[:12]}"
+        )
+    unit_s, limit_s = (found.seconds or 0.0) / found.units, workspace.settings.unit_time_limit_s
+    if workspace.settings.broker_url is not None and unit_s > limit_s:
+        note(
+            f"note: a unit of it takes about {unit_s:,.0f} s, and workers stop units after {limit_s} s; set "
+            "GROVE_UNIT_TIME_LIMIT_S higher for them, or ask for less"
         )
 
 
@@ -368,18 +387,20 @@ def _end(workspace: Workspace, job: Job, wait: bool, as_json: bool) -> None:
 
 def _show(workspace: Workspace, job: Job, as_json: bool) -> None:
     (described,) = _described(workspace, [job])
-    emit(described, as_json, lambda: table(("property", "value"), described.items(), limit=200))
+    emit(described, as_json, lambda: table(("property", "value"), described.items(), wrap=True))
     if job.result_sha256 is not None:
         note(f"what it gave: grove jobs result {job.id[:12]}")
 
 
 def _listed(workspace: Workspace, found: Sequence[Job], described: Sequence[dict[str, Any]]) -> str:
-    named = {version.digest: version.ontology for version in workspace.catalog.versions()}
+    named: dict[str, list[str]] = {}
+    for version in workspace.catalog.versions():
+        named.setdefault(version.digest, []).append(version.ontology)
     rows = [
         (
             job.id[:12],
             job.kind,
-            named.get(job.parameters.get("ontology", "")),
+            _named(workspace, job, named.get(job.parameters.get("ontology", ""), [])),
             job.state,
             None if job.finished_at is None else round(job.finished_at - job.created_at, 1),
             "stale" if told["stale"] else None,
@@ -389,7 +410,19 @@ def _listed(workspace: Workspace, found: Sequence[Job], described: Sequence[dict
         for job, told in zip(found, described, strict=True)
     ]
     columns = ("id", "kind", "ontology", "state", "seconds", "stale", "created_at", "error")
-    return table(columns, rows, limit=40)
+    return table(columns, rows)
+
+
+def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
+    """Return the ontology of a job: of several with the same content those of its targets, or all."""
+    from ontology.database import reading
+    from workers.records import read_targets
+
+    if len(names) > 1:
+        with reading(workspace.engine) as connection:
+            asked = {target.get("ontology") for target in read_targets(connection, job.id)}
+        names = [name for name in names if name in asked] or names
+    return ", ".join(sorted(names))
 
 
 def _described(workspace: Workspace, found: Sequence[Job]) -> list[dict[str, Any]]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import emit, json_option, table, with_workspace
+from labelgrove.cli.common import emit, json_option, name_and_version, note, table, with_workspace
+from labelgrove.cli.completion import ontologies
 
 if TYPE_CHECKING:
+    from ontology.labelgraph import LabelGraph
     from ontology.workspace import Workspace
 
 __all__ = ["labels"]
+
+_MOST_COMPARED = 5000  # labels: spellings are compared one by one
 
 
 @click.group()
@@ -21,38 +27,68 @@ def labels() -> None:
 
 
 def _answer(
-    workspace: Workspace, name: str, as_json: bool, ask: Callable[[Any, str], list[dict[str, Any]]]
+    workspace: Workspace,
+    name: str,
+    as_json: bool,
+    ask: Callable[[Any, str], list[dict[str, Any]]],
+    *given: str,
+    searched: str | None = None,
 ) -> None:
-    digest = workspace.catalog.version(name).digest
-    rows = ask(workspace.graph, digest)
+    """Print what the graph answers of a version; `given` are the keys asked for, `searched` is the text."""
+    from ontology.errors import UnknownLabelError
+
+    name, beginning = name_and_version(name)
+    version = workspace.catalog.version(name, beginning)
+    try:
+        rows = ask(workspace.graph, version.digest)
+    except UnknownLabelError as error:
+        keys = workspace.snapshot(version).keys
+        unknown = next((key for key in given if key not in keys), None)
+        if unknown is None:
+            raise
+        raise UnknownLabelError(
+            f"{error}: {shlex.join(['grove', 'labels', 'search', name, unknown])}"
+        ) from None
+    if not rows and searched is not None and (close := _close(workspace.snapshot(version), searched)):
+        note(f"close to it: {', '.join(close)}")
     columns = list(rows[0]) if rows else ["key", "name", "depth"]
     emit(rows, as_json, lambda: table(columns, [tuple(r.values()) for r in rows]))
 
 
+def _close(graph: LabelGraph, text: str) -> list[str]:
+    """Return keys and names that are spelled much like a text; none of an ontology too large to compare."""
+    if graph.n_labels > _MOST_COMPARED:
+        return []
+    spelled = {spelling.casefold(): spelling for spelling in (*graph.names, *graph.keys)}
+    return [spelled[one] for one in difflib.get_close_matches(text.casefold(), spelled, n=3)]
+
+
 @labels.command()
-@click.argument("name")
+@click.argument("name", shell_complete=ontologies)
 @click.argument("text")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 10_000))
 @json_option
 @with_workspace
 def search(workspace: Workspace, name: str, text: str, limit: int, as_json: bool) -> None:
     """Find labels of ontology NAME whose key or name contains TEXT, whatever its case."""
-    _answer(workspace, name, as_json, lambda graph, digest: graph.search(digest, text, limit=limit))
+    _answer(
+        workspace, name, as_json, lambda graph, digest: graph.search(digest, text, limit=limit), searched=text
+    )
 
 
 @labels.command()
-@click.argument("name")
+@click.argument("name", shell_complete=ontologies)
 @click.argument("first")
 @click.argument("second")
 @json_option
 @with_workspace
 def path(workspace: Workspace, name: str, first: str, second: str, as_json: bool) -> None:
     """Show a shortest path between the labels FIRST and SECOND of ontology NAME."""
-    _answer(workspace, name, as_json, lambda graph, digest: graph.path(digest, first, second))
+    _answer(workspace, name, as_json, lambda graph, digest: graph.path(digest, first, second), first, second)
 
 
 @labels.command()
-@click.argument("name")
+@click.argument("name", shell_complete=ontologies)
 @click.argument("first")
 @click.argument("second")
 @json_option
@@ -60,25 +96,30 @@ def path(workspace: Workspace, name: str, first: str, second: str, as_json: bool
 def lca(workspace: Workspace, name: str, first: str, second: str, as_json: bool) -> None:
     """Show the lowest common ancestors of the labels FIRST and SECOND of ontology NAME."""
     _answer(
-        workspace, name, as_json, lambda graph, digest: graph.lowest_common_ancestors(digest, first, second)
+        workspace,
+        name,
+        as_json,
+        lambda graph, digest: graph.lowest_common_ancestors(digest, first, second),
+        first,
+        second,
     )
 
 
 @labels.command()
-@click.argument("name")
+@click.argument("name", shell_complete=ontologies)
 @click.argument("key")
 @json_option
 @with_workspace
 def ancestors(workspace: Workspace, name: str, key: str, as_json: bool) -> None:
     """Show every ancestor of the label KEY of ontology NAME."""
-    _answer(workspace, name, as_json, lambda graph, digest: graph.ancestors(digest, key))
+    _answer(workspace, name, as_json, lambda graph, digest: graph.ancestors(digest, key), key)
 
 
 @labels.command()
-@click.argument("name")
+@click.argument("name", shell_complete=ontologies)
 @click.argument("key")
 @json_option
 @with_workspace
 def children(workspace: Workspace, name: str, key: str, as_json: bool) -> None:
     """Show the children of the label KEY of ontology NAME."""
-    _answer(workspace, name, as_json, lambda graph, digest: graph.children(digest, key))
+    _answer(workspace, name, as_json, lambda graph, digest: graph.children(digest, key), key)

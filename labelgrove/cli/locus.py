@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelgrove.cli.common import Progress, emit, json_option
+from labelgrove.cli.completion import files
 from labelgrove.cli.spaces import KEYS, StoredSpace, out_option, share, with_space, write_rows
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ _CERTAIN = {"exact": "exact", "lower_bound": "a lower bound: there may be more"}
 
 @click.command()
 @with_space
-@click.option("--observed", required=True, metavar=KEYS, help="The labels your model knows.")
+@click.option(
+    "--observed", required=True, metavar=KEYS, shell_complete=files(), help="The labels your model knows."
+)
 @click.option(
     "--method",
     type=click.Choice(["exact", "pairs", "pair-grid", "grid"]),
@@ -32,7 +35,13 @@ _CERTAIN = {"exact": "exact", "lower_bound": "a lower bound: there may be more"}
 @out_option
 @json_option
 def locus(
-    stored: StoredSpace, observed: str, method: str, witness: str | None, out: Path | None, as_json: bool
+    stored: StoredSpace,
+    observed: str,
+    method: str,
+    witness: str | None,
+    out: Path | None,
+    safe: bool,
+    as_json: bool,
 ) -> None:
     """Show which labels of ONTOLOGY a model can answer with, when it knows the observed ones.
 
@@ -68,7 +77,7 @@ def locus(
         lines.append(f"{witness} is an answer at the weights {weights}")
     if out is not None:
         rows = [(entry["key"], entry["name"], entry["unique"]) for entry in document["members"]]
-        write_rows(out, document, ("key", "name", "unique"), rows)
+        write_rows(out, document, ("key", "name", "unique"), rows, safe=safe)
     emit(document, as_json, "\n".join(lines))
 
 
@@ -86,7 +95,12 @@ def _locus(stored: StoredSpace, keys: tuple[str, ...], method: str) -> Locus:
 
 @click.command()
 @with_space
-@click.option("--observed", metavar=KEYS, help="Check these labels instead of looking for a cover.")
+@click.option(
+    "--observed",
+    metavar=KEYS,
+    shell_complete=files(),
+    help="Check these labels instead of looking for a cover.",
+)
 @click.option("--identifying", is_flag=True, help="Every label must be reached uniquely.")
 @click.option(
     "--method",
@@ -104,6 +118,7 @@ def cover(
     identifying: bool,
     method: str,
     out: Path | None,
+    safe: bool,
     as_json: bool,
 ) -> None:
     """Show which labels of ONTOLOGY a model has to know so that it can answer with every label.
@@ -119,7 +134,7 @@ def cover(
     document["labels"] = stored.named(keys)
     if out is not None:
         rows = [(entry["key"], entry["name"]) for entry in document["labels"]]
-        write_rows(out, document, ("key", "name"), rows)
+        write_rows(out, document, ("key", "name"), rows, safe=safe)
     kind = {"must": "that every cover contains"}.get(
         method, "that are an identifying cover" if identifying else "that are a cover"
     )
@@ -174,8 +189,8 @@ def _checked(stored: StoredSpace, keys: tuple[str, ...]) -> tuple[dict[str, Any]
         "size": reached,
         "missing": stored.named(missing),
     }
-    verdict = "are an identifying cover" if unique == n else "are a cover" if reached == n else "are no cover"
-    text = f"these {len(keys):,} labels {verdict}: they reach {share(reached, n)}, {unique:,} uniquely"
+    kind = "an identifying cover" if unique == n else "a cover" if reached == n else "not a cover"
+    text = f"these {len(keys):,} labels are {kind}: they reach {share(reached, n)}, {unique:,} uniquely"
     if missing:
         text += f"\nnot reached, for example: {stored.examples(missing)}"
     return document, text

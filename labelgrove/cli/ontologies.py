@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from labelgrove.cli.common import (
     Progress,
+    check_safe,
     emit,
     json_option,
+    name_and_version,
     note,
+    resumable,
+    safe_cell,
+    safe_option,
     say,
     table,
+    typed,
     when,
     with_workspace,
     write_file,
 )
+from labelgrove.cli.completion import files, ontologies
 from labelgrove.cli.following import check_waitable, follow, result_of
 from labelgrove.cli.refreshing import check_refreshed, refresh_stale, refresh_table
 
@@ -27,7 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ontology.ingest import RegisterResult
-    from ontology.readers import ReadResult
+    from ontology.readers import ReadResult, Report
+    from ontology.snapshots import Snapshot
     from ontology.workspace import Workspace
 
 __all__ = ["ingest", "ontology"]
@@ -49,21 +58,34 @@ def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="DEFECT=POLICY",
             help="What to do about a kind of defect, e.g. roots=virtual or cycle=fix (docs/formats.md).",
         ),
-        click.option("--labels", metavar="FILE", help="LSHTC: the file that names the classes."),
+        click.option(
+            "--labels", metavar="FILE", shell_complete=files(), help="LSHTC: the file that names the classes."
+        ),
         click.option("--part", type=click.Choice(["noun", "verb"]), help="WordNet: which part of speech."),
         click.option("--root", default="root", show_default=True, help="Key of a root that has to be added."),
         click.option(
             "--header/--no-header", default=None, help="Edge lists: whether the first line is a header."
         ),
-        click.option("--delimiter", help="Edge lists: what stands between columns."),
+        click.option(
+            "--delimiter",
+            type=click.Choice(["space", "tab", "comma", "semicolon"]),
+            help="Edge lists: what stands between columns; told if not given.",
+        ),
+        click.option("--relation", help="Edge lists with a column of that name: whose edges count."),
     )
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def _read(source: str, *, format_: str | None, policies: tuple[str, ...], **rest: Any) -> ReadResult:
+def _read(source: str, **reading: Any) -> ReadResult:
     from ontology import read
+
+    return read(source, **_options(**reading))
+
+
+def _options(*, format_: str | None, policies: tuple[str, ...], **rest: Any) -> dict[str, Any]:
+    """Return what was typed as the options of `ontology.read`."""
     from ontology.errors import InputError
 
     chosen = {}
@@ -72,7 +94,7 @@ def _read(source: str, *, format_: str | None, policies: tuple[str, ...], **rest
         if not equals:
             raise InputError(f"--policy {entry!r}: write DEFECT=POLICY, for example roots=virtual")
         chosen[code] = policy
-    return read(source, format=format_, policies=chosen, **rest)
+    return {"format": format_, "policies": chosen, **rest}
 
 
 def _recorded(source: str) -> str:
@@ -81,11 +103,12 @@ def _recorded(source: str) -> str:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=ontologies)
 @click.argument("source", type=click.Path())
 @_reading_options
 @click.option("--detach", is_flag=True, help="Read and check, then leave the rest to the workers as a job.")
 @click.option("--refresh", is_flag=True, help="Ask for the jobs that become stale again, on the new version.")
+@click.option("--shrink", is_flag=True, help="Also if it has less than half of the labels that NAME has now.")
 @json_option
 @with_workspace
 def ingest(
@@ -95,6 +118,7 @@ def ingest(
     source: str,
     detach: bool,
     refresh: bool,
+    shrink: bool,
     as_json: bool,
     **reading: Any,
 ) -> None:
@@ -104,10 +128,12 @@ def ingest(
     grove ingest wordnet /usr/share/wordnet
     grove ingest products edges.csv --direction child-parent --policy roots=virtual
 
-    Files with defects are not taken in: every defect is listed with file and line, and the exit code is 3.
-    With a broker the workers load the graph, as a job, and this command waits for them.
+    Files with defects are not taken in: every defect is listed with file and line, and the exit code is 3. A
+    source that is unchanged since it gave a version of NAME is not read again. With a broker the workers load
+    the graph, as a job, and this command waits for them.
     """
     from ontology.ingest import register
+    from ontology.sources import read_once
 
     if detach and refresh:
         raise click.UsageError(
@@ -118,26 +144,35 @@ def ingest(
     if by_workers and not detach:
         check_waitable(workspace)
     progress = Progress(f"ingest {name}")
-    with progress.shown():
-        progress("reading")
-        result = _read(source, **reading)
-        if result.report.defects:
-            note(result.report.render())
+    with resumable(f"{name} answers as before until it is complete; go on with: {typed()}"):
+        with progress.shown():
+            progress("reading")
+            result = read_once(workspace, name, source, **_options(**reading))
+        report, since = _report(result)
+        if not as_json:
+            _tell(source, report, since)
+        graph = result.graph
+        if graph is not None and not shrink:
+            shrink = _may_shrink(workspace, name, graph.n_labels)
+        asked: dict[str, Any] = {"source": _recorded(source), "shrink": shrink}
+        document: dict[str, Any] = {"report": report.to_dict(), "unchanged_since": since}
         if detach:
-            _leave(workspace, name, result, _recorded(source), as_json)
+            _leave(workspace, name, result, asked, document, as_json)
             return
-        if by_workers:
-            registered = _by_job(workspace, name, result, _recorded(source), progress)
-        else:  # one process, one batch: its steps are resumable as they are
-            registered = register(workspace, name, result, source=_recorded(source), progress=progress)
+        with progress.shown():
+            if by_workers:
+                registered = _by_job(workspace, name, result, asked, progress)
+            else:  # one process, one batch: its steps are resumable as they are
+                registered = register(workspace, name, result, progress=progress, **asked)
     document = {
         "ontology": registered.name,
         "digest": registered.digest,
         "created": registered.created,
+        "replaced": registered.replaced,
         "n_labels": registered.n_labels,
         "n_edges": registered.n_edges,
         "seconds": registered.seconds,
-        "report": result.report.to_dict(),
+        **document,
     }
     seconds = progress.seconds
     refreshed = refresh_stale(workspace, name) if refresh else []
@@ -145,58 +180,121 @@ def ingest(
         document["refreshed"] = refreshed
     elif registered.created:
         _say_stale(workspace, name)
-    what = "is now" if registered.created else "already was"
     emit(
         document,
         as_json,
-        f"{name} {what} version {registered.digest[:12]}: {registered.n_labels:,} labels, "
-        f"{registered.n_edges:,} edges ({seconds:.1f} s)"
-        + (f"\n{refresh_table(refreshed)}" if refresh else ""),
+        f"{_said(registered)} ({seconds:.1f} s)" + (f"\n{refresh_table(refreshed)}" if refresh else ""),
     )
     check_refreshed(refreshed)
 
 
+def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
+    """Return what a reading reported, and since when its source is unchanged if it was an earlier one."""
+    from ontology.snapshots import Snapshot
+
+    if isinstance(result, Snapshot) and result.reading is not None:
+        return result.reading.report, when(result.reading.read_at)
+    return cast("ReadResult", result).report, None
+
+
+def _tell(source: str, report: Report, since: str | None) -> None:
+    """Tell people what a reading reported, which may be an earlier one."""
+    if since is not None:
+        told = "; what was reported then:" if report.defects else ""
+        note(f"{source} is unchanged since it was read at {since}, and is not read again{told}")
+    if report.defects:
+        note(report.render())
+
+
+def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
+    """Ask at a terminal whether most labels may go, where they would; elsewhere that is an error."""
+    from ontology.errors import ShrinkError
+    from ontology.ingest import check_size
+
+    try:
+        check_size(workspace, name, n_labels)
+    except ShrinkError as error:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        note(str(error))
+        click.confirm(f"Replace {name} all the same?", abort=True, err=True)
+        return True
+    return False
+
+
+def _said(done: RegisterResult) -> str:
+    """Return in a sentence what an ingest did."""
+    from ontology.errors import counted
+
+    if done.created:
+        what = f"is now version {done.digest[:12]}"
+    elif done.replaced is not None:
+        what = f"is version {done.digest[:12]} again"
+    else:
+        what = f"already was version {done.digest[:12]}"
+    instead = "" if done.replaced is None else f", in place of {done.replaced[:12]}"
+    return f"{done.name} {what}{instead}: {counted(done.n_labels, 'label')}, {counted(done.n_edges, 'edge')}"
+
+
 def _say_stale(workspace: Workspace, name: str) -> None:
     """Say how many results are about a version of the ontology that is no longer current."""
+    from ontology.errors import counted
     from workers.refresh import stale_jobs
 
     n_stale = len(stale_jobs(workspace, ontology=name))
     if n_stale:
         note(
-            f"note: {n_stale} results are about an earlier version of {name}; run: grove jobs refresh {name}"
+            f"note: {counted(n_stale, 'result')} of another version of {name}; run: grove jobs refresh {name}"
         )
 
 
 def _by_job(
-    workspace: Workspace, name: str, result: ReadResult, source: str, progress: Progress
+    workspace: Workspace,
+    name: str,
+    result: ReadResult | Snapshot,
+    asked: dict[str, Any],
+    progress: Progress,
 ) -> RegisterResult:
     """Let the workers load what was read, and wait for it."""
     from ontology.ingest import RegisterResult
-    from ontology.snapshots import unpacked
     from workers.client import submit_ingest
 
-    graph, _, _ = unpacked(result)
+    before = workspace.catalog.current(name)
     ready = {v.digest for v in workspace.catalog.versions(name) if v.state == "ready"}
     begin = progress.seconds
-    job = submit_ingest(workspace, name, result, source=source, wait=False)
+    job = submit_ingest(workspace, name, result, wait=False, **asked)
     result_of(follow(workspace, job, progress))
-    seconds = {"job": progress.seconds - begin}
+    digest = str(job.parameters["ontology"])
+    version = workspace.catalog.version(name, digest)
     return RegisterResult(
-        name, graph.digest, graph.digest not in ready, graph.n_labels, graph.n_edges, seconds
+        name,
+        digest,
+        digest not in ready,
+        version.n_labels,
+        version.n_edges,
+        {"job": progress.seconds - begin},
+        before if before != digest else None,
     )
 
 
-def _leave(workspace: Workspace, name: str, result: ReadResult, source: str, as_json: bool) -> None:
+def _leave(
+    workspace: Workspace,
+    name: str,
+    result: ReadResult | Snapshot,
+    asked: dict[str, Any],
+    document: dict[str, Any],
+    as_json: bool,
+) -> None:
     """Ask for the job and say how it is followed."""
     from workers.client import submit_ingest
 
-    job = submit_ingest(workspace, name, result, source=source, wait=False)
+    job = submit_ingest(workspace, name, result, wait=False, **asked)
     document = {
         "ontology": name,
         "digest": job.parameters["ontology"],
         "job": job.id,
         "state": job.state,
-        "report": result.report.to_dict(),
+        **document,
     }
     emit(document, as_json, f"{job.id}\nfollow it with: grove jobs watch {job.id[:12]}")
 
@@ -213,11 +311,11 @@ def list_(workspace: Workspace, as_json: bool) -> None:
     """List the ontologies with their current version."""
     described = [_described(v) for v in workspace.catalog.versions() if v.current]
     columns = ("ontology", "digest", "n_labels", "n_edges", "created_at")
-    emit(described, as_json, lambda: table(columns, [[v[c] for c in columns] for v in described], limit=20))
+    emit(described, as_json, lambda: table(columns, [[v[c] for c in columns] for v in described]))
 
 
 @ontology.command()
-@click.argument("name")
+@click.argument("name", shell_complete=ontologies)
 @json_option
 @with_workspace
 def show(workspace: Workspace, name: str, as_json: bool) -> None:
@@ -254,25 +352,55 @@ def validate(source: str, as_json: bool, **reading: Any) -> None:
 
 
 @ontology.command()
-@click.argument("name")
+@click.argument("name", shell_complete=ontologies)
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout if not given."
 )
-@click.option("--format", "format_", type=click.Choice(["tsv", "json"]), default="tsv", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["tsv", "json"]),
+    help="What to write; if not given what the ending of --out says, else tsv.",
+)
+@safe_option
 @with_workspace
-def export(workspace: Workspace, name: str, out: Path | None, format_: str) -> None:
-    """Write the current version of NAME as an edge list, or as JSON with names and ranks too."""
+def export(workspace: Workspace, name: str, out: Path | None, format_: str | None, safe: bool) -> None:
+    """Write NAME, or its version NAME@VERSION, as a table or as JSON; `grove ingest` reads both back.
+
+    What a table cannot hold, such as keys with line ends, is refused (docs/formats.md).
+    """
     from ontology.ingest import export_ontology
 
-    text = export_ontology(workspace, name, format=format_)
+    chosen = _export_format(out, format_)
+    check_safe(safe, chosen == "tsv", "or --format tsv")
+    ontology_, version = name_and_version(name)
+    text = export_ontology(workspace, ontology_, format=chosen, version=version)
+    if safe:
+        text = "".join(f"{_safe_line(line)}\n" for line in text.removesuffix("\n").split("\n"))
     if out is None:
         say(text, nl=False)
     else:
         write_file(out, text.encode(), name)
 
 
+def _export_format(out: Path | None, asked: str | None) -> str:
+    """Return the format that is asked for, or that the file's ending says; they must not contradict."""
+    from ontology.errors import InputError
+
+    told = None if out is None or out.suffix not in (".json", ".tsv") else out.suffix[1:]
+    if None not in (asked, told) and asked != told:
+        raise InputError(f"--out {out}: ends in .{told}, against --format {asked}; change one of them")
+    return asked or told or "tsv"
+
+
+def _safe_line(line: str) -> str:
+    from ontology.readers.cells import split_cells, write_cell
+
+    return "\t".join(write_cell(safe_cell(cell), "tab") for cell in split_cells(line, "tab") or [])
+
+
 @ontology.command()
-@click.argument("name")
+@click.argument("name", shell_complete=ontologies)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 @with_workspace
@@ -292,6 +420,7 @@ def _described(version: Any) -> dict[str, Any]:
         "ontology": version.ontology,
         "digest": version.digest,
         "state": version.state,
+        "current": version.current,
         "n_labels": version.n_labels,
         "n_edges": version.n_edges,
         "layout": version.layout,
@@ -301,14 +430,21 @@ def _described(version: Any) -> dict[str, Any]:
 
 
 def _page(document: dict[str, Any]) -> str:
-    shown = {k: v for k, v in document.items() if k not in ("versions", "bundles")}
+    shown = {k: v for k, v in document.items() if k not in ("current", "versions", "bundles")}
     shown["roots"] = ", ".join(document["roots"])
-    parts = [table(("property", "value"), shown.items(), limit=100)]
+    parts = [table(("property", "value"), shown.items(), wrap=True)]
     parts.append(
         table(
-            ("version", "state", "labels", "edges", "created"),
+            ("version", "current", "state", "labels", "edges", "created"),
             [
-                (v["digest"][:12], v["state"], v["n_labels"], v["n_edges"], v["created_at"])
+                (
+                    v["digest"][:12],
+                    "yes" if v["current"] else "",
+                    v["state"],
+                    v["n_labels"],
+                    v["n_edges"],
+                    v["created_at"],
+                )
                 for v in document["versions"]
             ],
         )
@@ -318,7 +454,6 @@ def _page(document: dict[str, Any]) -> str:
             table(
                 ("bundle", "version", "sha256"),
                 [(b["name"], b["version"][:12], b["sha256"]) for b in document["bundles"]],
-                limit=64,
             )
         )
     return "\n\n".join(parts)

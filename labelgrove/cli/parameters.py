@@ -37,7 +37,7 @@ def kinds(as_json: bool) -> None:
         }
         for kind in known
     ]
-    emit(described, as_json, lambda: table(COLUMNS, parameter_rows(known), limit=80))
+    emit(described, as_json, lambda: table(COLUMNS, parameter_rows(known), wrap=True))
 
 
 def parameter_rows(known: Sequence[JobKind]) -> list[tuple[str, ...]]:
@@ -118,7 +118,7 @@ def _keys(parameter: Parameter, text: str, value: Any) -> Any:
         return value
     if text.startswith("["):
         raise InputError(
-            f"--param {parameter.name}={text}: is no JSON list; write "
+            f"--param {parameter.name}={text}: is not a JSON list; write "
             f'\'["a", "b"]\', a,b or @FILE with one key per line'
         )
     return read_keys(text)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, note, with_workspace
-from labelgrove.cli.spaces import KEYS, StoredSpace, with_space
+from labelgrove.cli.common import Progress, name_and_version, note, with_workspace
+from labelgrove.cli.completion import files, ontologies
+from labelgrove.cli.spaces import KEYS, StoredSpace, finder, with_space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,8 +43,8 @@ def plot() -> None:
 
 
 @plot.command()
-@click.argument("ontology", required=False)
-@click.option("--observed", metavar=KEYS, help="Three labels of ONTOLOGY.")
+@click.argument("ontology", required=False, shell_complete=ontologies)
+@click.option("--observed", metavar=KEYS, shell_complete=files(), help="Three labels of ONTOLOGY.")
 @click.option("--metric", type=click.Choice(["auto", "tree", "graph"]), default="auto", show_default=True)
 @click.option(
     "--labels", type=click.Choice(["all", "leaves"]), default="all", show_default=True, help="The answers."
@@ -73,9 +74,10 @@ def simplex(
     if ontology is None or observed is None:
         _save(plots.region_panels(plots.paper_families(seed)), out)
         return
-    graph = workspace.label_graph(ontology)
+    ontology, version = name_and_version(ontology)
+    graph = workspace.label_graph(ontology, version)
     space = metric_space(graph, metric, labels)
-    stored = StoredSpace(ontology, graph, space, "auto")
+    stored = StoredSpace(ontology, graph, space, finder(workspace, ontology, graph, "auto"))
     keys = stored.keys(observed)
     _save(plots.prediction_regions(space, keys, name=stored.title), out)
 
@@ -134,7 +136,9 @@ def _sizes(
 
 @plot.command()
 @with_space
-@click.option("--observed", required=True, metavar=KEYS, help="The labels your model knows.")
+@click.option(
+    "--observed", required=True, metavar=KEYS, shell_complete=files(), help="The labels your model knows."
+)
 @click.option(
     "--limit", default=1000, show_default=True, type=int, help="Labels drawn one by one, at most 2,000."
 )

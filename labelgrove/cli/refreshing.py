@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from labelgrove.cli.common import Progress, note, table
+from labelgrove.cli.common import Progress, note, resumable, table
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
@@ -26,7 +26,7 @@ def refresh_stale(
     asked = [] if dry_run else list(dict.fromkeys(one.job_id for one in found if one.job_id is not None))
     states = {}
     progress = Progress(f"refresh {ontology}")
-    with progress.shown():
+    with resumable(f"the jobs stay; go on with: grove jobs refresh {ontology}"), progress.shown():
         for done, job_id in enumerate(asked):
             progress("jobs", done, len(asked))
             job = client.wait(workspace, job_id) if wait else client.status(workspace, job_id)
@@ -52,11 +52,11 @@ def refresh_table(described: list[dict[str, Any]]) -> str:
     if not described:
         return "nothing is stale"
     columns = ("stale_job", "kind", "job", "state", "reason")
-    return table(columns, [[one[c] for c in columns] for one in described], limit=40)
+    return table(columns, [[one[c] for c in columns] for one in described])
 
 
 def check_refreshed(described: list[dict[str, Any]]) -> None:
-    """Fail if a job that was asked for failed; one that could not be asked for is no failure."""
+    """Fail if a job that was asked for failed; one that could not be asked for is not a failure."""
     from ontology.errors import JobFailedError, first_few
 
     broken = [one["job"][:12] for one in described if one["state"] in ("failed", "cancelled")]

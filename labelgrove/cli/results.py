@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import emit, json_option, note, table, with_workspace, write_file
+from labelgrove.cli.common import (
+    array_file,
+    check_safe,
+    emit,
+    json_option,
+    note,
+    safe_option,
+    table,
+    with_workspace,
+    write_file,
+)
+from labelgrove.cli.completion import jobs
 from labelgrove.cli.spaces import write_rows
 
 if TYPE_CHECKING:
@@ -35,15 +46,16 @@ class _Shown:
 
 
 @click.command()
-@click.argument("job")
+@click.argument("job", shell_complete=jobs("done"))
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     help="File to write: .csv or .json; of distances .npy, the keys beside it; of bundles any.",
 )
+@safe_option
 @json_option
 @with_workspace
-def result(workspace: Workspace, job: str, out: Path | None, as_json: bool) -> None:
+def result(workspace: Workspace, job: str, out: Path | None, safe: bool, as_json: bool) -> None:
     """Show what a done JOB gave, named by its id or the start of it, or write it to a file.
 
     \b
@@ -53,6 +65,7 @@ def result(workspace: Workspace, job: str, out: Path | None, as_json: bool) -> N
     from workers import client
     from workers.states import State
 
+    check_safe(safe, out is not None and out.suffix == ".csv", "name a .csv file with --out")
     found = client.status(workspace, job)
     if found.state is not State.DONE or found.result_sha256 is None:
         why = "" if found.error is None else f": {found.error}"
@@ -64,7 +77,7 @@ def result(workspace: Workspace, job: str, out: Path | None, as_json: bool) -> N
     shown = _READERS.get(found.kind, _of_artifact)(workspace, found, found.result_sha256)
     document = {"job": found.id, "kind": found.kind, "sha256": found.result_sha256} | shown.document
     if out is not None:
-        _write(workspace, found, shown, document, out)
+        _write(workspace, found, shown, document, out, safe)
     note(shown.line)
     if not as_json and len(shown.rows) > _MOST_SHOWN:
         note(f"the first {_MOST_SHOWN} of {len(shown.rows):,} are shown; --out FILE or --json gives all")
@@ -72,7 +85,9 @@ def result(workspace: Workspace, job: str, out: Path | None, as_json: bool) -> N
         emit(document, as_json, lambda: table(shown.columns, shown.rows[:_MOST_SHOWN]))
 
 
-def _write(workspace: Workspace, job: Job, shown: _Shown, document: dict[str, Any], out: Path) -> None:
+def _write(
+    workspace: Workspace, job: Job, shown: _Shown, document: dict[str, Any], out: Path, safe: bool
+) -> None:
     if job.kind == "distances" and out.suffix != ".json":
         _write_distances(workspace, job, out)
     elif job.kind == "bundle" and out.suffix != ".json":
@@ -80,7 +95,7 @@ def _write(workspace: Workspace, job: Job, shown: _Shown, document: dict[str, An
     elif job.kind in ("evaluation", "experiment") and out.suffix == ".json":
         write_file(out, workspace.artifacts.read_bytes(str(job.result_sha256)), "the document")
     else:
-        write_rows(out, document, *(shown.file or (shown.columns, shown.rows)))
+        write_rows(out, document, *(shown.file or (shown.columns, shown.rows)), safe=safe)
 
 
 # ---- kinds ---------------------------------------------------------------------------------------------
@@ -184,11 +199,16 @@ def _of_rebuild(workspace: Workspace, job: Job, digest: str) -> _Shown:
 
 
 def _of_evaluation(workspace: Workspace, job: Job, digest: str) -> _Shown:
+    from adapter.evaluation.text import rule_name
     from ontology.results import read_document
 
     found = read_document(workspace.artifacts, digest)
     rows = [
-        (rule, *(measures["interval"][name] for name in ("mean", "low", "high")), measures["all"]["accuracy"])
+        (
+            rule_name(rule),
+            *(measures["interval"][name] for name in ("mean", "low", "high")),
+            measures["all"]["accuracy"],
+        )
         for rule, measures in found["rules"].items()
     ]
     verdict = found["verdict"]
@@ -268,18 +288,15 @@ def _facts(line: str, document: dict[str, Any]) -> _Shown:
 
 
 def _write_distances(workspace: Workspace, job: Job, out: Path) -> None:
-    import numpy as np
-
     from ontology.errors import InputError
     from ontology.results import read_distances
 
     if out.suffix != ".npy":
         raise InputError(f"--out {out}: name a .npy file, or a .json file for its measures")
     space = read_distances(workspace.artifacts, str(job.result_sha256), _graph(workspace, job))
-    try:
-        np.save(out, space.distances())
-    except OSError as error:
-        raise InputError(f"--out {out}: cannot be written ({error.strerror})") from error
+    matrix = space.distances()
+    with array_file(out, matrix.dtype, matrix.shape) as array:
+        array[:] = matrix
     for what, keys in (("rows", space.keys), ("columns", space.points)):
         beside = out.with_suffix(f".{what}.txt")
         write_file(beside, ("\n".join(keys) + "\n").encode(), f"the keys of the {what}")

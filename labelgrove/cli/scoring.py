@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, as_csv, emit, json_option, note, read_keys, write_file
+from labelgrove.cli.common import (
+    Progress,
+    as_csv,
+    check_safe,
+    emit,
+    json_option,
+    note,
+    read_keys,
+    safe_option,
+    write_file,
+)
+from labelgrove.cli.completion import bundles, files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from adapter import Adapter, Binding, SparseOutputs, Subtree
+    from adapter import Adapter, Binding, Bundle, SparseOutputs, Subtree
     from adapter.outputfiles import OutputFile
 
 __all__ = ["load_model", "model_options", "score"]
@@ -27,21 +38,22 @@ _BELOW = "subtree:"
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what these commands ask: the bundle, the outputs, what they are and which column is which label."""
     options = (
-        click.argument("bundle"),
+        click.argument("bundle", shell_complete=bundles),
         click.argument("outputs", type=click.Path(path_type=Path)),
         click.option(
             "--columns",
             metavar="FILE|KEYS|bundle",
+            shell_complete=files("bundle"),
             help="The classes of the columns, in order: a file with one per line, or key,key,...; `bundle` "
             "if they stand in the order the bundle was built with; or a saved binding (.json). .csv and "
-            ".parquet files name them.",
+            ".parquet files name them; given as well, both have to agree.",
         ),
         click.option(
             "--by",
             type=click.Choice(["auto", "key", "name"]),
             default="auto",
             show_default=True,
-            help="Whether the columns are label keys or names.",
+            help="Whether columns and truths are label keys or names.",
         ),
         click.option(
             "--emits",
@@ -58,6 +70,12 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="What logits and log-probabilities are divided by.",
         ),
         click.option("--array", help="Which array of a .npz or .safetensors file with several."),
+        click.option(
+            "--id-column",
+            metavar="NAME",
+            help="The column of a .csv or .parquet file that names its rows; one called id, or an index of "
+            "pandas, is taken by itself unless it is a class.",
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -73,47 +91,86 @@ def load_model(
     emits: Any,
     temperature: float,
     array: str | None,
+    id_column: str | None,
     beta: float = 2.0,
 ) -> tuple[Adapter, OutputFile | SparseOutputs | Any]:
     """Open the bundle and the outputs, dense or sparse, and bind their columns.
 
     Never by position unless asked to.
     """
-    from adapter import Adapter
+    from adapter import Adapter, open_bundle
     from adapter.outputfiles import OutputFile
     from labelgrove.sparsefiles import read_sparse
+    from ontology.errors import InputError
 
-    sparse = read_sparse(outputs) if array is None else None
-    found = OutputFile(outputs, array=array) if sparse is None else sparse
+    opened = open_bundle(bundle)
+    found = read_sparse(outputs) if array is None else None
+    if found is None:
+        labels = {*opened.observed_keys, *opened.observed_names}
+        found = OutputFile(outputs, array=array, id_column=id_column, labels=labels)
+    elif id_column is not None:
+        raise InputError(f"--id-column {id_column}: {outputs} has no columns with names; leave it out")
     header = found.columns if isinstance(found, OutputFile) else None
-    names = _column_names(outputs, columns, header)
-    return Adapter.load(bundle, names, by=by, outputs=emits, temperature=temperature, beta=beta), found
+    names = _column_names(outputs, columns, header, opened, by)
+    adapter = Adapter(opened, names, by=by, outputs=emits, temperature=temperature, beta=beta)
+    if isinstance(found, OutputFile) and found.id_column is not None and id_column is None:
+        note(f"note: column {found.id_column!r} of {outputs} is taken to name its rows (--id-column)")
+    return adapter, found
 
 
 def _column_names(
-    outputs: Path, columns: str | None, header: tuple[str, ...] | None
+    outputs: Path, columns: str | None, header: tuple[str, ...] | None, bundle: Bundle, by: Any
 ) -> Sequence[str] | Binding | None:
     """Return what the columns are called; None where they stand as the bundle was built."""
     from ontology.errors import BindingError
 
-    if columns is not None and header is not None:
-        raise BindingError(
-            f"{outputs}: its header names the columns ({', '.join(header[:3])}, ...), and --columns "
-            "does too; leave --columns out"
-        )
-    if columns == _IN_BUNDLE_ORDER:
-        return None
-    if columns is not None and columns.endswith(".json"):
+    if columns is None:
+        if header is None:
+            raise BindingError(
+                f"{outputs}: a {outputs.suffix} file has no column names; name the classes of your model, in "
+                "order, with --columns FILE, or say --columns bundle if they stand as the bundle was built"
+            )
+        return header
+    given: Sequence[str] | Binding | None = None
+    if columns.endswith(".json"):
         from adapter import Binding
 
-        return Binding.load(columns)
-    names = header if columns is None else read_keys(columns)
-    if names is None:
+        given = Binding.load(columns)
+    elif columns != _IN_BUNDLE_ORDER:
+        given = read_keys(columns)
+    if header is not None:
+        _check_agreement(outputs, header, given, bundle, by)
+    return given
+
+
+def _check_agreement(
+    outputs: Path, header: Sequence[str], given: Sequence[str] | Binding | None, bundle: Bundle, by: Any
+) -> None:
+    """Refuse a header that calls a column otherwise than ``--columns``; numbers from 0 on call it nothing."""
+    import numpy as np
+
+    from adapter import bind
+    from adapter.labelnames import key_and_name
+    from ontology.errors import BindingError
+
+    keys, names = bundle.observed_keys, bundle.observed_names
+    if list(header) == [str(i) for i in range(len(header))] and set(header).isdisjoint({*keys, *names}):
+        return
+    asked = np.arange(len(keys)) if given is None else np.argsort(bind(given, keys, names, by=by))
+    try:
+        found = np.argsort(bind(header, keys, names, by=by))
+    except BindingError as error:
         raise BindingError(
-            f"{outputs}: a {outputs.suffix} file has no column names; name the classes of your model, in "
-            "order, with --columns FILE, or say --columns bundle if they stand as the bundle was built"
+            f"{outputs}: its header does not agree with --columns: {error}\nwrite it as --columns has it, or "
+            "save the numbers without names, as .npy"
+        ) from None
+    if (asked != found).any():
+        at = int(np.flatnonzero(asked != found)[0])
+        theirs, ours = (key_and_name(int(order[at]), keys, names) for order in (found, asked))
+        raise BindingError(
+            f"{outputs}: column {at} is {theirs} by its header and {ours} by --columns; correct one of them, "
+            "or leave --columns out"
         )
-    return names
 
 
 def _note_sums(block: NDArray[Any]) -> None:
@@ -141,6 +198,7 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
 @click.option(
     "--candidates",
     metavar="leaves|observed|locus|subtree:KEY|FILE|KEYS",
+    shell_complete=files(*_RULES, _BELOW),
     help="The labels that take part: those without children, the observed ones, those that some outputs make "
     "best, a label and all below it, or those of a file with one per line, or key,key,...; all by default.",
 )
@@ -156,6 +214,7 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout if not given."
 )
+@safe_option
 @json_option
 def score(
     bundle: str,
@@ -165,6 +224,7 @@ def score(
     beta: float,
     explain: int | None,
     out: Path | None,
+    safe: bool,
     as_json: bool,
     **model: Any,
 ) -> None:
@@ -175,8 +235,11 @@ def score(
     is a .npz or .safetensors file with the arrays ``indices`` and ``values``, or one of
     scipy.sparse.save_npz.
 
-    Each answer has its Fréchet variance, and the first one the number of labels tied with it.
+    Each answer has its Fréchet variance, and the first one the number of labels tied with it; where a column
+    of OUTPUTS names the rows, each answer has that name as its id.
     """
+    as_csv_ = explain is None and (out is not None or not as_json)
+    check_safe(safe, as_csv_, "leave out --json and --explain")
     adapter, values = load_model(bundle, outputs, beta=beta, **model)
     among = _candidates(candidates)
     if explain is not None:
@@ -189,32 +252,36 @@ def score(
         else:
             emit(asdict(found), as_json, text.rstrip())
         return
-    header = ("row", "rank", "key", "name", "variance", "n_tied")
+    ids = ("id",) if getattr(values, "id_column", None) is not None else ()
+    header = ("row", *ids, "rank", "key", "name", "variance", "n_tied")
     with Progress("score").shown() as progress:
         rows = list(_answers(adapter, values, top, among, progress))
     if out is not None:
-        write_file(out, (as_csv(header, rows) + "\n").encode(), f"{len(rows):,} answers")
+        write_file(out, (as_csv(header, rows, safe=safe) + "\n").encode(), f"{len(rows):,} answers")
     else:
-        emit([dict(zip(header, row, strict=True)) for row in rows], as_json, lambda: as_csv(header, rows))
+        document = [dict(zip(header, row, strict=True)) for row in rows]
+        emit(document, as_json, lambda: as_csv(header, rows, safe=safe))
 
 
 def _answers(
     adapter: Adapter, values: Any, top: int, among: Any, progress: Progress
-) -> Iterator[tuple[int, int, str, str, float, int | None]]:
+) -> Iterator[tuple[int | float | str | None, ...]]:
     """Yield a line for each answer; of a file only a block of rows is held at a time."""
     from adapter.outputfiles import OutputFile
     from adapter.rowblocks import row_blocks
 
     names = adapter.names
     dense = isinstance(values, OutputFile)
+    ids = values.ids() if isinstance(values, OutputFile) else None
     for start, block in row_blocks(adapter, values) if dense else [(0, values)]:
         if dense and start == 0 and adapter.outputs == "probabilities":
             _note_sums(block)
         ranking = adapter.top_k(block, top, candidates=among)
         found = zip(ranking.keys, ranking.indices, ranking.values, ranking.n_tied, strict=True)
         for row, (keys, indices, variances, tied) in enumerate(found, start):
+            where = (row,) if ids is None else (row, next(ids))
             for k, (key, index, value) in enumerate(zip(keys, indices, variances, strict=True)):
-                yield row, k + 1, key, names[int(index)], float(value), int(tied) if k == 0 else None
+                yield *where, k + 1, key, names[int(index)], float(value), int(tied) if k == 0 else None
         progress(f"{start + len(ranking.keys):,} rows")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from labelgrove.cli.common import Progress, emit, json_option, note, table
+from labelgrove.cli.completion import files
 from labelgrove.cli.spaces import KEYS, StoredSpace, out_option, read_costs, with_space, write_rows
 
 __all__ = ["sample", "select"]
@@ -15,7 +16,12 @@ __all__ = ["sample", "select"]
 
 @click.command()
 @with_space
-@click.option("--observed", metavar=KEYS, help="The labels your model knows already; none if not given.")
+@click.option(
+    "--observed",
+    metavar=KEYS,
+    shell_complete=files(),
+    help="The labels your model knows already; none if not given.",
+)
 @click.option("-n", "n", type=click.IntRange(1), help="How many to pick; all there are if not given.")
 @click.option(
     "--method",
@@ -25,11 +31,21 @@ __all__ = ["sample", "select"]
     help="active: the largest gain of reached labels first; uniform: at random among the rest; outside: at "
     "random among the labels not reached.",
 )
-@click.option("--costs", metavar="FILE", help="CSV with a header: label, what observing it costs (else 1).")
+@click.option(
+    "--costs",
+    metavar="FILE",
+    shell_complete=files(),
+    help="CSV with a header: label, what observing it costs (else 1).",
+)
 @click.option("--budget", type=float, help="Spend no more than this; without --costs a label costs 1.")
-@click.option("--required", metavar=KEYS, help="Pick these in any case, first.")
-@click.option("--forbidden", metavar=KEYS, help="Never pick these.")
-@click.option("--candidates", metavar=KEYS, help="Pick among these alone; among all if not given.")
+@click.option("--required", metavar=KEYS, shell_complete=files(), help="Pick these in any case, first.")
+@click.option("--forbidden", metavar=KEYS, shell_complete=files(), help="Never pick these.")
+@click.option(
+    "--candidates",
+    metavar=KEYS,
+    shell_complete=files(),
+    help="Pick among these alone; among all if not given.",
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all that is random.")
 @out_option
 @json_option
@@ -45,6 +61,7 @@ def select(
     candidates: str | None,
     seed: int,
     out: Path | None,
+    safe: bool,
     as_json: bool,
 ) -> None:
     """Show which labels of ONTOLOGY to collect training data for next, and how many more each one reaches."""
@@ -81,7 +98,7 @@ def select(
     columns = ("round", "key", "name", "gain")
     rows = [tuple(pick.values()) for pick in picks]
     if out is not None:
-        write_rows(out, document, columns, rows)
+        write_rows(out, document, columns, rows, safe=safe)
     quality = "no other choice within these limits reaches more"
     if found.status != "exact":
         quality = f"a heuristic: no choice reaches more than {found.upper_bound:,}"

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from labelgrove.cli.common import as_csv, read_keys, with_workspace, write_file
+from labelgrove.cli.common import (
+    as_csv,
+    check_safe,
+    name_and_version,
+    read_keys,
+    safe_option,
+    with_workspace,
+    write_file,
+)
+from labelgrove.cli.completion import files, ontologies
 
 if TYPE_CHECKING:
     from ontology.geometry import MetricSpace
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KEYS",
     "StoredSpace",
+    "finder",
     "out_option",
     "read_costs",
     "share",
@@ -37,7 +47,7 @@ KEYS = "FILE|KEYS"
 """How help calls an option that names labels: a file with one per line, - for stdin, or key,key,..."""
 
 _OPTIONS = (
-    click.argument("ontology"),
+    click.argument("ontology", shell_complete=ontologies),
     click.option(
         "--metric",
         type=click.Choice(["auto", "tree", "graph"]),
@@ -52,6 +62,7 @@ _OPTIONS = (
         default="all",
         show_default=True,
         metavar="all|leaves|FILE|KEYS",
+        shell_complete=files("all", "leaves"),
         help="The labels that may be an answer.",
     ),
     click.option(
@@ -63,28 +74,36 @@ _OPTIONS = (
     ),
 )
 
-out_option = click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write: .csv, or .json."
-)
+
+def out_option(command: Callable[..., R]) -> Callable[..., R]:
+    """Add the options of `write_rows`, refused before anything is computed where they do not fit."""
+
+    @functools.wraps(command)
+    def run(*args: Any, out: Path | None, safe: bool, **kwargs: Any) -> R:
+        if out is not None:
+            _check_ending(out)
+        check_safe(safe, out is not None and out.suffix == ".csv", "name a .csv file with --out")
+        return command(*args, out=out, safe=safe, **kwargs)
+
+    option = click.option(
+        "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write: .csv, or .json."
+    )
+    wrapped: Callable[..., R] = option(safe_option(run))
+    return wrapped
 
 
 @dataclass(frozen=True)
 class StoredSpace:
-    """The metric space of the current version of an ontology."""
+    """The metric space of a version of an ontology."""
 
     ontology: str
     graph: LabelGraph
     space: MetricSpace
-    by: Any
+    find: Callable[[Sequence[str]], tuple[str, ...]]
 
     def keys(self, given: str | None) -> tuple[str, ...]:
         """Return the keys of the labels that an option names; none at all where it was not given."""
-        from adapter import find_labels
-
-        if given is None:
-            return ()
-        found = find_labels(read_keys(given), self.graph.keys, self.graph.names, by=self.by)
-        return self.graph.keys.take(found)
+        return () if given is None else self.find(read_keys(given))
 
     def name(self, key: str) -> str:
         """Return the name of a label, empty where it has none."""
@@ -115,6 +134,26 @@ class StoredSpace:
         }
 
 
+def finder(
+    workspace: Workspace, ontology: str, graph: LabelGraph, by: Any
+) -> Callable[[Sequence[str]], tuple[str, ...]]:
+    """Return what finds the keys of labels that are given by key or name, as `by` says."""
+    from adapter import find_labels
+    from adapter.labelnames import describe_graph
+
+    definitions = functools.cache(lambda: workspace.definitions(ontology, graph.digest))
+
+    def definition(i: int) -> str:
+        found = definitions()
+        return "" if found is None else found[i]
+
+    def find(given: Sequence[str]) -> tuple[str, ...]:
+        describe = describe_graph(graph, definition)
+        return graph.keys.take(find_labels(given, graph.keys, graph.names, by=by, describe=describe))
+
+    return find
+
+
 def with_space(command: Callable[Concatenate[StoredSpace, P], R]) -> Callable[..., R]:
     """Add the options that choose a metric space, and pass it as the first argument."""
 
@@ -128,14 +167,14 @@ def with_space(command: Callable[Concatenate[StoredSpace, P], R]) -> Callable[..
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> R:
-        from adapter import find_labels
         from ontology.geometry import metric_space
 
-        graph = workspace.label_graph(ontology)
-        labels: Any = allowed
-        if allowed not in ("all", "leaves"):
-            labels = graph.keys.take(find_labels(read_keys(allowed), graph.keys, graph.names, by=by))
-        return command(StoredSpace(ontology, graph, metric_space(graph, metric, labels), by), *args, **kwargs)
+        ontology, version = name_and_version(ontology)
+        graph = workspace.label_graph(ontology, version)
+        find = finder(workspace, ontology, graph, by)
+        labels: Any = allowed if allowed in ("all", "leaves") else find(read_keys(allowed))
+        stored = StoredSpace(ontology, graph, metric_space(graph, metric, labels), find)
+        return command(stored, *args, **kwargs)
 
     wrapped: Callable[..., R] = with_workspace(run)
     for option in reversed(_OPTIONS):
@@ -153,23 +192,31 @@ def share(part: int, whole: int) -> str:
 
 
 def write_rows(
-    out: Path, document: dict[str, Any], columns: Sequence[str], rows: Iterable[Sequence[Any]]
+    out: Path,
+    document: dict[str, Any],
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    safe: bool,
 ) -> None:
     """Write what ``--out`` asks for: the document to a .json file, the rows to a .csv file."""
-    from ontology.errors import InputError
-
+    _check_ending(out)
     if out.suffix == ".json":
         write_file(out, (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode(), "the document")
-    elif out.suffix == ".csv":
-        listed = list(rows)
-        write_file(out, (as_csv(columns, listed) + "\n").encode(), f"{len(listed):,} rows")
     else:
+        listed = list(rows)
+        write_file(out, (as_csv(columns, listed, safe=safe) + "\n").encode(), f"{len(listed):,} rows")
+
+
+def _check_ending(out: Path) -> None:
+    from ontology.errors import InputError
+
+    if out.suffix not in (".csv", ".json"):
         raise InputError(f"--out {out}: name a .csv or a .json file")
 
 
 def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | None:
     """Read what observing a label costs: a CSV file with a header and the columns label and cost."""
-    from adapter import find_labels
     from labelgrove.tables import is_number
     from ontology.errors import InputError, NotFoundError
 
@@ -184,7 +231,7 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
     rows = list(csv.reader(io.StringIO(text)))
     if rows and is_number(rows[0][-1]):
         raise InputError(
-            f"{source}:1: {','.join(rows[0])!r} is no header; begin with a line such as label,cost"
+            f"{source}:1: {','.join(rows[0])!r} is not a header; begin with a line such as label,cost"
         )
     labels, costs = [], []
     for line, row in enumerate(rows[1:], start=2):
@@ -196,5 +243,4 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
                 f"{source}:{line}: {','.join(row)!r}; after the header, a line is a label and its cost"
             ) from None
         labels.append(label)
-    found = find_labels(labels, stored.graph.keys, stored.graph.names, by=stored.by)
-    return dict(zip(stored.graph.keys.take(found), costs, strict=True))
+    return dict(zip(stored.find(labels), costs, strict=True))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, with_workspace
+from labelgrove.cli.common import Progress, emit, json_option, name_and_version, note, with_workspace
+from labelgrove.cli.completion import ontologies
 from labelgrove.cli.spaces import out_option, share, write_rows
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ __all__ = ["summarize"]
 
 
 @click.command()
-@click.argument("ontology")
+@click.argument("ontology", shell_complete=ontologies)
 @click.option("--target", required=True, type=int, help="How many supernodes to end with, at most.")
 @click.option(
     "--method",
@@ -43,6 +44,7 @@ def summarize(
     cap: float | None,
     seed: int,
     out: Path | None,
+    safe: bool,
     as_json: bool,
 ) -> None:
     """Merge the labels of ONTOLOGY into supernodes until at most TARGET are left.
@@ -51,7 +53,8 @@ def summarize(
     """
     from ontology import geometry
 
-    graph = workspace.label_graph(ontology)
+    ontology, version = name_and_version(ontology)
+    graph = workspace.label_graph(ontology, version)
     most = int(cap) if cap is not None and cap.is_integer() else cap
     with Progress(f"summarize {ontology}").shown(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", geometry.DegenerateSummaryWarning)
@@ -77,7 +80,7 @@ def summarize(
     if out is not None:
         rows = [(key, int(node)) for key, node in zip(graph.keys, found.assignment.tolist(), strict=True)]
         assigned = document | {"assignment": dict(rows)} if out.suffix == ".json" else document
-        write_rows(out, assigned, ("key", "supernode"), rows)
+        write_rows(out, assigned, ("key", "supernode"), rows, safe=safe)
     emit(
         document,
         as_json,

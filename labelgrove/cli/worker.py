@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from labelgrove.cli.common import resumable
+
 __all__ = ["worker"]
 
 
@@ -43,8 +45,10 @@ def worker(
 ) -> None:
     """Serve background jobs until told to stop: from GROVE_BROKER_URL, or in this process without a broker.
 
-    With a broker, SIGTERM gives the running units 20 s to finish; without one it ends them at once. What is
-    cut off, by SIGKILL too, is taken up again when its lease has ended.
+    With a broker, SIGTERM or a second Ctrl-C gives the running units 20 s to finish, and a first Ctrl-C all
+    the time they need. Without a broker SIGTERM and Ctrl-C give them back at once, for other workers to take.
+    Units that are cut off, as by SIGKILL, are taken up again when their leases have ended. A database that is
+    away is waited for: a minute when a worker starts, and as long as it takes later on.
     """
     import dataclasses
     import os
@@ -61,4 +65,5 @@ def worker(
     settings = dataclasses.replace(
         Settings.from_env(), **{name: value for name, value in given.items() if value is not None}
     )
-    run_worker(settings, concurrency=concurrency, log_level=log_level)
+    with resumable("what was not finished is taken up by other workers; go on with: grove worker"):
+        run_worker(settings, concurrency=concurrency, log_level=log_level)

@@ -1,7 +1,10 @@
 """Whether one rule beats another over repeated trials, and what that says about a claim.
 
 A claim is judged setting by setting: the trials of a setting are paired (the same data, two rules), and a
-setting counts as better or worse only where the 95 % interval of the mean difference leaves out zero.
+setting counts as better or worse only where the 95 % interval of the mean difference leaves out zero. Among
+many settings, some interval leaves it out by chance. That *some* settings are better or worse is therefore
+said after a correction for their number (Holm). That *all* are needs none: it takes every single one to be
+wrong by chance.
 """
 
 from __future__ import annotations
@@ -12,11 +15,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from scipy.special import stdtrit
+from ontology.errors import InputError, MissingExtraError
 
-from ontology.errors import InputError
+try:
+    from scipy.special import stdtr, stdtrit
+except ImportError as error:
+    raise MissingExtraError.of("scipy", "science", "judging a claim") from error
 
-__all__ = ["Contrast", "Finding", "Verdict", "judge", "mean", "standard_error"]
+__all__ = ["Contrast", "Finding", "Verdict", "holm", "judge", "mean", "standard_error"]
+
+_LEVEL = 0.05
 
 
 class Verdict(StrEnum):
@@ -26,6 +34,7 @@ class Verdict(StrEnum):
     IN_PART = "holds in part"
     FAILS = "does not hold"
     REVERSES = "reverses"
+    UNTESTABLE = "not testable"
 
 
 @dataclass(frozen=True)
@@ -38,11 +47,15 @@ class Contrast:
         What was varied, such as ``"K = 100"``.
     before, after : tuple of float, length n_trials
         Error of the rule that is to be beaten, and of the one that should beat it.
+    testable : bool, default=True
+        False where argmax, the Fréchet mean and one constant gave the same answer to every sample of every
+        trial: no rule can be told from another there, whatever it is worth.
     """
 
     setting: str
     before: tuple[float, ...]
     after: tuple[float, ...]
+    testable: bool = True
 
     def __post_init__(self) -> None:
         if not self.before or len(self.before) != len(self.after):
@@ -73,18 +86,23 @@ class Contrast:
         error = standard_error(self.differences)
         if error is None:
             return None
-        return error * float(stdtrit(len(self.differences) - 1, 0.975))  # Student's t
+        return error * float(stdtrit(len(self.differences) - 1, 1 - _LEVEL / 2))  # Student's t
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p of the mean difference, by Student's t: below .05 where the interval leaves out zero.
+
+        A single trial has no interval: its difference counts as it is, and p is 0 or 1.
+        """
+        difference, error = mean(self.differences), standard_error(self.differences)
+        if not difference or not error:
+            return 0.0 if difference else 1.0
+        return 2 * float(stdtr(len(self.differences) - 1, -abs(difference) / error))
 
     @property
     def sign(self) -> int:
-        """1 where the second rule is better, -1 where it is worse, 0 where trials do not tell.
-
-        A single trial has no interval: its difference counts as it is.
-        """
-        difference, width = mean(self.differences), self.half_width
-        if difference == 0 or (width is not None and abs(difference) <= width):
-            return 0
-        return 1 if difference > 0 else -1
+        """1 where the second rule is better, -1 where it is worse, 0 where trials do not tell."""
+        return _sign(self, self.p_value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -97,7 +115,8 @@ class Contrast:
             "relative": self.relative,
             "wins": self.wins,
             "trials": len(self.before),
-            "sign": self.sign,
+            "testable": self.testable,
+            "p_value": self.p_value,
         }
 
 
@@ -120,13 +139,37 @@ class Finding:
     contrasts: tuple[Contrast, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return plain values for JSON; each contrast with its p corrected for those beside it."""
+        corrected = iter(holm([contrast.p_value for contrast in self.contrasts if contrast.testable]))
         return {
             "claim": self.claim,
             "verdict": str(self.verdict),
             "because": self.because,
-            "contrasts": [contrast.to_dict() for contrast in self.contrasts],
+            "contrasts": [
+                contrast.to_dict() | {"corrected_p": next(corrected) if contrast.testable else None}
+                for contrast in self.contrasts
+            ],
         }
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Return p corrected for the number of them: each below .05 is told, with 5 % for any error among all.
+
+    References
+    ----------
+    .. [1] S. Holm (1979), Scand. J. Statist. 6(2), 65-70.
+
+    Examples
+    --------
+    >>> holm([0.5, 0.01, 0.02])
+    (0.5, 0.03, 0.04)
+    """
+    corrected = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        corrected[i] = largest
+    return tuple(corrected)
 
 
 def judge(
@@ -153,8 +196,10 @@ def judge(
     Returns
     -------
     finding : Finding
-        ``holds`` where all settings are better; ``holds in part`` where some are; ``reverses`` where none is
-        and at least one is worse; ``does not hold`` where the trials of no setting tell.
+        ``holds`` where all settings are better, each by its own interval; ``holds in part`` where some are,
+        and ``reverses`` where none is and at least one is worse, corrected for the number of settings that
+        can be tested (or all of them are worse); ``does not hold`` where the trials tell of none; ``not
+        testable`` where no setting can be tested. One that cannot is neither better nor worse.
 
     Examples
     --------
@@ -162,25 +207,46 @@ def judge(
     >>> judge("b beats a", [trials], before="a", after="b").because
     'K = 3: a 5.5, b 4.5 (saves 18.2 %, 3 of 3 trials)'
     """
-    signs = [contrast.sign for contrast in contrasts]
-    if not signs:
+    if not contrasts:
         raise InputError(f"claim {claim!r}: no setting was measured; give at least one")
-    if all(sign > 0 for sign in signs):
+    tested = [contrast for contrast in contrasts if contrast.testable]
+    signs = _signs(tested)
+    if not tested:
+        verdict = Verdict.UNTESTABLE
+    elif signs.count(1) == len(contrasts):
         verdict = Verdict.HOLDS
-    elif any(sign > 0 for sign in signs):
+    elif 1 in signs:
         verdict = Verdict.IN_PART
     else:
-        verdict = worse if any(sign < 0 for sign in signs) else Verdict.FAILS
-    best = max(contrasts, key=lambda c: c.relative)
-    worst = min(contrasts, key=lambda c: c.relative)
+        verdict = worse if -1 in signs else Verdict.FAILS
+    best = max(tested or contrasts, key=lambda c: c.relative)
+    worst = min(tested or contrasts, key=lambda c: c.relative)
     shown = [_sentence(best, before, after)]
     if len(contrasts) > 1:
         shown = [
-            f"better in {signs.count(1)} of {len(signs)} settings, worse in {signs.count(-1)}",
+            f"better in {signs.count(1)} of {len(contrasts)} settings, worse in {signs.count(-1)}",
             f"best {_sentence(best, before, after)}",
             f"worst {_sentence(worst, before, after)}",
         ]
+    if len(tested) < len(contrasts):
+        untold = "no rule has another answer than one constant there"
+        shown.insert(1, f"not testable in {len(contrasts) - len(tested)}: {untold}")
     return Finding(claim, verdict, "; ".join(shown), tuple(contrasts))
+
+
+def _signs(contrasts: Sequence[Contrast]) -> list[int]:
+    """Return the sign of each setting: its own where all agree, else corrected for their number."""
+    own = [contrast.sign for contrast in contrasts]
+    if len(set(own)) == 1:
+        return own
+    corrected = holm([contrast.p_value for contrast in contrasts])
+    return [_sign(contrast, p) for contrast, p in zip(contrasts, corrected, strict=True)]
+
+
+def _sign(contrast: Contrast, p: float) -> int:
+    if not p < _LEVEL:
+        return 0
+    return 1 if mean(contrast.differences) > 0 else -1
 
 
 def mean(values: Sequence[float]) -> float:

@@ -54,7 +54,7 @@ def read_result(path: Path) -> dict[str, Any]:
     try:
         document: dict[str, Any] = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: is no result of an experiment ({error}); run it again") from error
+        raise InputError(f"{path}: is not a result of an experiment ({error}); run it again") from error
     return document
 
 

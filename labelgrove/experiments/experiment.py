@@ -90,6 +90,14 @@ class Experiment(ABC, Generic[S, D]):
     def units(self, settings: S) -> Sequence[Record]:
         """Return the parameters of each unit of work, in order."""
 
+    def installed_data(self, files: Files | None) -> Mapping[str, str]:
+        """Return the sha256 of each data file that is read from where it is installed, by what it is called.
+
+        Nothing by default: data that come with a library are those of its version, and a user's files have
+        digests of their own.
+        """
+        return {}
+
     @abstractmethod
     def prepare(self, settings: S, files: Files | None) -> D:
         """Load what all units share; not called where no unit is left to compute."""

@@ -6,7 +6,6 @@ stands in the ledger instead of a folder, so that any number of workers share th
 
 from __future__ import annotations
 
-import platform
 import re
 import threading
 from collections.abc import Iterator, Mapping
@@ -56,7 +55,11 @@ _PARAMETERS = (
     Parameter("metric", "tree or graph: how distances on a hierarchy of your own are taken", "tree"),
     Parameter("answers", "all or leaves: labels of it that may be answers", "all"),
     Parameter("files", "digest and ending of each file given", filled=True),
-    Parameter("environment", "versions of the experiment, Python and the libraries", filled=True),
+    Parameter(
+        "environment",
+        "versions of the experiment, Python and the libraries; the sha256 of installed data",
+        filled=True,
+    ),
 )
 
 _one_at_a_time = threading.Lock()
@@ -80,10 +83,11 @@ def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
     if not (isinstance(files, dict) and files.keys() <= set(_FILES) and all(map(_is_file, files.values()))):
         raise found.wrong("files", "name the files by their own parameters")
     experiment = load(found["experiment"])
-    check_runnable(experiment, _files({name: Path(name + files[name]["ending"]) for name in files}, found))
+    given_files = _files({name: Path(name + files[name]["ending"]) for name in files}, found)
+    check_runnable(experiment, given_files)
     found["settings"] = as_texts(_settings(found))
     if found["environment"] is None:
-        found["environment"] = _environment(experiment)
+        found["environment"] = _environment(experiment, given_files)
     elif not _is_environment(found["environment"]):
         raise found.wrong("environment", "leave it out: it is filled in")
     del found["quick"]
@@ -117,11 +121,12 @@ def _settings(parameters: Mapping[str, Any]) -> Any:
     return changed(usual, [f"{name}={text}" for name, text in asked.items()])
 
 
-def _environment(experiment: Experiment[Any, Any]) -> dict[str, str]:
+def _environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, str]:
     """Return what a unit depends on beside its parameters."""
-    from labelgrove.experiments.running import libraries
+    from labelgrove.experiments.running import environment
 
-    return {"experiment": str(experiment.version), "python": platform.python_version(), **libraries()}
+    here = environment(experiment, files)
+    return {"experiment": str(experiment.version), **here["libraries"], **here["data"]}
 
 
 def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,14 +191,14 @@ def _execute(work: Work) -> bytes:
 
     wanted = work.parameters
     experiment, settings = load(wanted["experiment"]), _settings(wanted)
-    here = _environment(experiment)
-    if here != wanted["environment"]:
-        raise InputError(
-            f"experiment: this worker has {here}, the job was asked for with {wanted['environment']}; give "
-            "all workers the same packages and ask for it again"
-        )
     with _one_at_a_time, _opened(work.artifacts, wanted) as opened:
         work.check()
+        here = _environment(experiment, opened)
+        if here != wanted["environment"]:
+            raise InputError(
+                f"experiment: this worker has {here}, the job was asked for with {wanted['environment']}; "
+                "give all workers the same packages and data and ask for it again"
+            )
         with as_asked(experiment, settings, opened):
             if "unit" in wanted:
                 unit = experiment.units(settings)[wanted["unit"]]
@@ -215,7 +220,7 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
 
 EXPERIMENT = JobKind(
     name="experiment",
-    version=1,
+    version=2,
     normalise=_normalise,
     plan=_plan,
     execute=_execute,

@@ -47,8 +47,9 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
     -------
     result : dict
         ``rules``: rule to ``squared`` (E[d^2], squared edge-length units), ``accuracy`` and ``unobserved``
-        (E[d^2] over the samples whose label was not observed, or None); ``n_observed``, ``diameter``, and
-        ``checked_rows``.
+        (E[d^2] over the samples whose label was not observed, or None); ``n_observed``, ``diameter``,
+        ``checked_rows``, and ``one_answer``: whether argmax, the Fréchet mean and the constant answer every
+        sample with one and the same label, so that nothing can be told of them.
 
     Raises
     ------
@@ -75,6 +76,7 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
         "n_samples": found.n_samples,
         "n_observed": found.n_observed,
         "diameter": found.diameter,
+        "one_answer": _is_one_answer(space, predicted, found.constant),
         "checked_rows": check_argmax(predicted.columns, predicted.probabilities),
     }
 
@@ -104,6 +106,16 @@ def loki_and_argmax(
     return squared_errors(space, truth, answers), squared_errors(space, truth, first), answers
 
 
+def _is_one_answer(space: MetricSpace, predicted: Predicted, constant: str) -> bool:
+    """Whether argmax and the Fréchet mean answer every sample with the constant."""
+    columns = space.point_index(predicted.columns)
+    argmax = columns[argmax_columns(columns, predicted.probabilities)]
+    if (argmax != space.point_index([constant])[0]).any():
+        return False
+    loki = make_scorer(space, predicted.columns).score(predicted.probabilities).index
+    return bool((loki == space.index([constant])[0]).all())
+
+
 def squared_errors(
     space: MetricSpace, truth: NDArray[np.int64], answers: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -115,7 +127,7 @@ def squared_errors(
 def tempered(probabilities: NDArray[Any], temperature: float) -> NDArray[np.float64]:
     """Return the probabilities of the same logits under another temperature, in float64 whatever is given.
 
-    Rows that are no weights raise `WeightError`.
+    Rows that are not weights raise `WeightError`.
 
     >>> tempered(np.array([[0.8, 0.2]]), 0.5).round(3).tolist()
     [[0.941, 0.059]]

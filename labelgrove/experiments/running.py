@@ -5,17 +5,17 @@
     FOLDER/NAME/units/<identity>/<unit>.json   one file for each unit, written whole or not at all
     FOLDER/NAME/result.json, .md, .html        what was found; the same bytes however often it was stopped
 
-The identity is a digest of everything a unit's result depends on (experiment, version, settings, digests of
-the user's files, versions of the libraries), so that results of other settings are never mixed.
+The identity is a digest of what a unit's result depends on (experiment, version, settings, digests of the
+user's files and of installed data, versions of Python and the libraries), so that results of other settings
+are never mixed. Outside it are the processor and its linear algebra, which decide the last digits of trained
+models, and code of labelgrove that changes under one version.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import importlib.util
 import json
-import platform
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from labelgrove.experiments.experiment import Experiment, Record
 from labelgrove.experiments.settings import as_texts
 from labelgrove.report.experiment import experiment_report
-from labelgrove.report.files import as_bytes
+from labelgrove.report.files import as_bytes, versions
 from ontology.errors import GroveError, InputError, MissingExtraError
 from ontology.results import pack_document
 from ontology.wholefile import write_whole
@@ -40,15 +40,15 @@ __all__ = [
     "Result",
     "as_asked",
     "check_runnable",
+    "environment",
     "identify",
-    "libraries",
     "repeating",
     "run",
     "summarized",
     "write",
 ]
 
-_LIBRARIES = ("labelgrove", "numpy", "scipy", "scikit-learn")
+_LIBRARIES = ("labelgrove", "numpy", "scipy", "scikit-learn", "networkx")
 _IDENTITY_DIGITS = 16
 
 
@@ -163,8 +163,8 @@ def as_asked(experiment: Experiment[Any, Any], settings: Any, files: Files | Non
 
 def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> None:
     """Refuse what cannot run here: `MissingExtraError`, or `InputError` for files that it does not take."""
-    for package, module in (("scikit-learn", "sklearn"), ("threadpoolctl", "threadpoolctl")):
-        if importlib.util.find_spec(module) is None:
+    for package in ("scikit-learn", "threadpoolctl", "networkx"):
+        if importlib.util.find_spec("sklearn" if package == "scikit-learn" else package) is None:
             raise MissingExtraError.of(package, "demo", f"the experiment {experiment.name!r}")
     if files is None or not files.given():
         return
@@ -181,12 +181,12 @@ def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> Non
 
 @dataclass(frozen=True)
 class Identity:
-    """Everything that the result of a unit depends on, and the sha256 of it.
+    """What the result of a unit depends on, and the sha256 of it.
 
     Attributes
     ----------
     parts : dict
-        Experiment, version, settings, digests of files, versions of libraries.
+        Experiment, version, settings, digests of files and installed data, versions of Python and libraries.
     digest : str
     """
 
@@ -194,9 +194,15 @@ class Identity:
     digest: str
 
 
-def libraries() -> dict[str, str]:
-    """Return the versions of the packages that results depend on."""
-    return {name: importlib.metadata.version(name) for name in _LIBRARIES}
+def environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, dict[str, str]]:
+    """Return what results depend on where they are computed: ``libraries``, with Python, and ``data``.
+
+    Raises
+    ------
+    NotFoundError
+        Where data that the experiment reads is not installed.
+    """
+    return {"libraries": versions(_LIBRARIES), "data": dict(experiment.installed_data(files))}
 
 
 def identify(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> Identity:
@@ -206,7 +212,7 @@ def identify(experiment: Experiment[Any, Any], settings: Any, files: Files | Non
         "version": experiment.version,
         "settings": asdict(settings),
         "files": {} if files is None else files.digests(),
-        "libraries": libraries(),
+        **environment(experiment, files),
     }
     canonical = json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
     return Identity(parts, hashlib.sha256(canonical).hexdigest())
@@ -231,8 +237,7 @@ def summarized(
         "command": command,
         "own_files_command": experiment.command,
         "identity": identity.digest,
-        **{k: identity.parts[k] for k in ("version", "settings", "files", "libraries")},
-        "python": platform.python_version(),
+        **{k: identity.parts[k] for k in ("version", "settings", "files", "data", "libraries")},
         "rows_where_argmax_was_verified": sum(int(r["checked_rows"]) for r in results),
         **summary.to_dict(),
         "units": [

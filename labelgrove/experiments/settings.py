@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 from ontology.errors import InputError
 
-__all__ = ["as_texts", "changed"]
+__all__ = ["as_texts", "changed", "with_seeds_from"]
 
 S = TypeVar("S")
 
-_MAY_BE_ZERO = ("seeds", "large_seeds", "n_test", "n_labels", "theta")
+_SEEDS = ("seeds", "large_seeds")
+_MAY_BE_ZERO = (*_SEEDS, "n_test", "n_labels", "theta")
 """Other numbers are above zero: sizes, counts, strengths and temperatures."""
 
 
@@ -73,6 +74,23 @@ def _check(change: str, name: str, values: Sequence[Any]) -> None:
             f"--set {change!r}: {repeated[0]!r} stands twice; name each once, since a trial that repeats "
             "another tells nothing new"
         )
+
+
+def with_seeds_from(settings: S, first: int) -> S:
+    """Return settings with as many seeds as before, counted from another one on.
+
+    Examples
+    --------
+    >>> from labelgrove.experiments import load
+    >>> with_seeds_from(load("digits-grid").settings(), 100).seeds
+    (100, 101, 102, 103, 104)
+    """
+    shifted = {
+        field.name: tuple(range(first, first + len(getattr(settings, field.name))))
+        for field in fields(settings)  # type: ignore[arg-type]
+        if field.name in _SEEDS
+    }
+    return replace(settings, **shifted)  # type: ignore[type-var]
 
 
 def as_texts(settings: Any) -> dict[str, str]:

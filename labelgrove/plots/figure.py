@@ -7,7 +7,7 @@ from pathlib import Path
 
 from labelgrove.plots.backend import Axes, ConstrainedLayoutEngine, Figure
 
-__all__ = ["INK", "PALETTE", "QUIET", "panels", "save"]
+__all__ = ["INK", "PALETTE", "QUIET", "panels", "save", "shortened"]
 
 INK = "#222222"
 """Colour of text and outlines."""
@@ -19,6 +19,7 @@ PALETTE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 """Okabe and Ito's colours, which readers of every kind of colour vision tell apart."""
 
 _DPI = 160
+_MOST_CHARACTERS = 28
 
 
 def panels(
@@ -26,7 +27,7 @@ def panels(
 ) -> tuple[Figure, Sequence[Axes]]:
     """Return a figure of `width` by `height` inches with `n` panels, in equal rows, under one title."""
     layout = ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.09, wspace=0.04)
-    figure = Figure(figsize=(width, height), layout=layout, facecolor="white")
+    figure = Figure(figsize=(width, height), dpi=_DPI, layout=layout, facecolor="white")
     figure.suptitle(title, fontsize=13, fontweight="bold", color=INK)
     axes = figure.subplots(rows, n // rows, squeeze=False).ravel().tolist()
     for ax in axes:
@@ -34,6 +35,11 @@ def panels(
         ax.spines[["top", "right"]].set_visible(False)
         ax.spines[["left", "bottom"]].set_color(QUIET)
     return figure, axes
+
+
+def shortened(name: str) -> str:
+    """Return a name as pictures show it: cut after 28 characters."""
+    return name if len(name) <= _MOST_CHARACTERS else name[: _MOST_CHARACTERS - 1].rstrip() + "…"
 
 
 def save(figure: Figure, path: Path) -> Path:

@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from labelgrove.plots.backend import Axes, Figure, Line2D, LineCollection, Normalize, ScalarMappable
 from labelgrove.plots.branches import Forest, Mark, chosen_marks, forest_of
 from labelgrove.plots.figure import INK, PALETTE, QUIET, panels
+from labelgrove.plots.names import Names
 from ontology.errors import InputError
 from ontology.labelgraph import LabelGraph
 
 __all__ = ["locus_hierarchy"]
 
 _MOST_MARKS = 2000
-_MOST_NAMES = 25
+_MOST_FAR = 25
+"""Observed labels that are named in any case, by a line where there is no room beside the mark."""
 _SLOT = 0.052
 """Width of a mark without marks below, in inches, where the figure is wide enough."""
 _COLOURS = "Blues"
@@ -67,7 +69,9 @@ def locus_hierarchy(
         Most marks, at most 2,000. Beyond it whole branches are one mark, those that are reached in part
         opened first; the number below it counts their labels.
     name : callable, default=str
-        Turns a key into the text to write at up to 25 observed labels.
+        Turns a key into the text to write at observed and reached labels, the observed first and the others
+        from the root down, as far as there is room beside their marks. Up to 25 observed labels are named in
+        any case, with a line to the name where it stands apart.
     title : str
         Title of the figure.
 
@@ -79,7 +83,8 @@ def locus_hierarchy(
     Raises
     ------
     InputError
-        For indices that are no labels, labels reached that may not be answers, or a limit outside 1 to 2,000.
+        For indices that are not labels, labels reached that may not be answers, or a limit outside
+        1 to 2,000.
     SpaceError
         If the graph is undirected and no tree.
 
@@ -102,11 +107,9 @@ def locus_hierarchy(
         height=float(np.clip(0.36 * deepest + 2, 5, 13)),
         title=title,
     )
-    _edges(ax, places)
+    lines = _edges(ax, places)
     _labels(ax, forest, by_position, places)
     grouped = _branches(figure, ax, forest, by_position, places)
-    _names(ax, graph, forest, by_position, places, name)
-    _legend(figure, np.bincount(state, minlength=len(_NAMES)), grouped)
     ax.spines["bottom"].set_visible(False)
     ax.set_xticks([])
     ax.set_ylabel("depth (edges from the root)")
@@ -115,6 +118,8 @@ def locus_hierarchy(
     ax.set_yticks(-depths, [str(d) for d in depths])
     ax.set_xlim(-1.5, slots + 0.5)
     ax.set_ylim(-deepest - 0.9, 0.6)
+    _legend(figure, np.bincount(state, minlength=len(_NAMES)), grouped)
+    _names(ax, graph, forest, by_position, places, lines, name)
     return figure
 
 
@@ -163,7 +168,8 @@ def _layout(forest: Forest, top: list[Mark]) -> _Places:
     return [(mark, (across[id(mark)], -float(forest.depth[mark.top]))) for mark in order]
 
 
-def _edges(ax: Axes, places: _Places) -> None:
+def _edges(ax: Axes, places: _Places) -> list[list[tuple[float, float]]]:
+    """Draw what joins the marks; return the corners of each line."""
     at = {id(mark): place for mark, place in places}
     lines = [
         [(x, y), (x, y - 0.5), (at[id(below)][0], y - 0.5), at[id(below)]]
@@ -171,6 +177,7 @@ def _edges(ax: Axes, places: _Places) -> None:
         for below in mark.below
     ]
     ax.add_collection(LineCollection(lines, colors="#d0d0d0", linewidths=0.7, zorder=1))
+    return lines
 
 
 def _labels(ax: Axes, forest: Forest, state: NDArray[np.int64], places: _Places) -> None:
@@ -209,7 +216,7 @@ def _branches(
     ax.scatter(
         at[:, 0],
         at[:, 1],
-        s=16 + 8 * np.log2(count),
+        s=_branch_area(count),
         marker="v",
         c=100 * hit / count,
         cmap=_COLOURS,
@@ -219,13 +226,6 @@ def _branches(
         label="branch",
         zorder=5,
     )
-    written: list[tuple[float, float]] = []
-    room = 0.36 * (max(x for _, (x, _) in places) + 1) / (figure.get_figwidth() - 2)
-    for i in np.argsort(-count, kind="stable").tolist():
-        x, y = at[i].tolist()
-        if all(abs(x - u) > room or abs(y - v) > 0.4 for u, v in written):
-            written.append((x, y))
-            ax.text(x, y - 0.33, f"{count[i]:,}", ha="center", va="top", fontsize=7, color=INK, zorder=7)
     if hit.any():
         bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=ax, shrink=0.6, pad=0.01, aspect=25)
         bar.set_label("labels of the branches at one ▼ that are reached (%)")
@@ -237,21 +237,39 @@ def _branches(
     return told
 
 
+def _branch_area(n_labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.asarray(16 + 8 * np.log2(n_labels))
+
+
 def _names(
     ax: Axes,
     graph: LabelGraph,
     forest: Forest,
     state: NDArray[np.int64],
     places: _Places,
+    lines: list[list[tuple[float, float]]],
     name: Callable[[str], str],
 ) -> None:
-    if np.count_nonzero(state == _OBSERVED) > _MOST_NAMES:
-        return
-    for mark, (x, y) in places:
-        if state[mark.top] != _OBSERVED or _n_labels(forest, mark) > 1:
-            continue
-        text = name(graph.keys[int(forest.order[mark.top])])
-        ax.text(x, y - 0.28, text, ha="center", va="top", rotation=90, fontsize=7.5, color=INK, zorder=7)
+    """Write names of labels, the observed first, and below branches their number of labels."""
+    count = np.array([_n_labels(forest, mark) for mark, _ in places])
+    kind = np.array([state[mark.top] for mark, _ in places])
+    style = [_STYLES[_NAMES[k]] for k in kind]
+    area = np.where(count > 1, _branch_area(count), [s["s"] for s in style])
+    names = Names(ax, [place for _, place in places], area, lines)
+    depth = np.array([-y for _, (_, y) in places])
+    far = np.count_nonzero(state == _OBSERVED) <= _MOST_FAR
+
+    def title(i: int) -> str:
+        return name(graph.keys[int(forest.order[places[i][0].top])])
+
+    for i in np.flatnonzero((kind == _OBSERVED) & (count == 1)).tolist():
+        names.write(places[i][1], area[i], title(i), far=far, fontsize=7.5, color=INK, fontweight="bold")
+    for i in np.argsort(-count, kind="stable")[: np.count_nonzero(count > 1)].tolist():
+        names.write(places[i][1], area[i], f"{count[i]:,}", fontsize=7, color=INK)
+    for i in np.argsort(depth, kind="stable").tolist():
+        if kind[i] == _REACHED and count[i] == 1:
+            names.write(places[i][1], area[i], title(i), fontsize=7, color=PALETTE[1])
+    names.finish()
 
 
 def _legend(figure: Figure, counts: NDArray[np.int64], grouped: dict[str, tuple[str, float]]) -> None:
@@ -276,4 +294,10 @@ def _legend(figure: Figure, counts: NDArray[np.int64], grouped: dict[str, tuple[
     shape: dict[str, Any] = {"linestyle": "none", "marker": "v", "markersize": 8, "markerfacecolor": "white"}
     for text, (colour, rim) in grouped.items():
         handles.append(Line2D([], [], label=text, markeredgecolor=colour, markeredgewidth=rim, **shape))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=9.5)
+    for columns in (3, 2, 1):
+        legend = figure.legend(
+            handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=9.5
+        )
+        if legend.get_window_extent().width < figure.bbox.width or columns == 1:
+            return
+        legend.remove()

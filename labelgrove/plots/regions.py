@@ -87,6 +87,7 @@ def exact_regions(distances: NDArray[Any]) -> list[Region]:
         bad = given[~(np.isfinite(given) & (given >= 0))][0]
         raise InputError(f"distances: {bad} given; a distance is finite and not negative")
     distinct, first, group = np.unique(given, axis=0, return_index=True, return_inverse=True)
+    group = group.ravel()  # NumPy 2.0.0 gives a column
     squares = _exact_squares(distinct)
     labels = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
     found = []

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.plots.backend import Axes, Figure, Line2D, Patch, Polygon, to_rgb, withStroke
-from labelgrove.plots.figure import INK, PALETTE, QUIET, panels
+from labelgrove.plots.figure import INK, PALETTE, QUIET, panels, shortened
 from labelgrove.plots.regions import Region, exact_regions
 from ontology.errors import InputError
 from ontology.geometry import CompleteSpace, MetricSpace, frechet_mean
@@ -80,7 +80,7 @@ def prediction_regions(
     -----
     Boundaries are exact (`labelgrove.plots.regions`). Where several labels tie all over a region, the lowest
     in canonical order is written, with the number of the others; labels that tie with their neighbours on a
-    line or in a point alone are no answers, and the line or point is drawn black.
+    line or in a point alone are not answers, and the line or point is drawn black.
     """
     figure, axes = panels(2, width=11.6, height=5.9, title=title)
     figure.supxlabel(_CAPTION, fontsize=9.5, color=INK)
@@ -120,7 +120,7 @@ def region_panels(
     Raises
     ------
     InputError
-        If the number of spaces is no multiple of three, or one has not three observed labels.
+        If the number of spaces is not a multiple of three, or one has not three observed labels.
     """
     if not families or len(families) % 3:
         raise InputError(f"families: {len(families)} given; panels are drawn in rows of three")
@@ -155,7 +155,7 @@ def _panel(
     """
     if len(observed) != 3:
         raise InputError(f"observed: {list(observed)!r}; prediction regions are drawn for three labels")
-    _frame(ax, [name(key) for key in observed])
+    _frame(ax, [shortened(name(key)) for key in observed])
     regions = exact_regions(space.distances(cols=space.point_index(observed)))
     _fill(ax, space, observed, regions, resolution)
     boxes: list[NDArray[np.float64]] = []
@@ -171,7 +171,7 @@ def _panel(
         ax.add_patch(Polygon(outline, fill=False, edgecolor="white", linewidth=1.1, zorder=2))
         if others:
             ax.add_patch(Polygon(outline, zorder=2, **_SHARED))
-        text = name(key) + (f" +{others}" if others else "")
+        text = shortened(name(key)) + (f" +{others}" if others else "")
         place = region.centre @ _CORNERS
         reach = fontsize * np.array([_CHARACTER[0] * len(text), _CHARACTER[1]])
         least = _SMALLEST_OBSERVED if key in observed else _SMALLEST_LABELLED
@@ -180,7 +180,7 @@ def _panel(
             weight = "bold" if key in observed else "normal"
             _write(ax, place, text, fontweight=weight, fontsize=fontsize, **_ON_COLOUR)
         elif key not in observed:
-            unwritten.append(name(key))
+            unwritten.append(shortened(name(key)))
     ax.set_xlim(*_X_LIMITS)
     ax.set_ylim(*_Y_LIMITS)
     return sum(region.area > 0 for region in regions), unwritten

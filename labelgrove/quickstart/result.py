@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from adapter.evaluation import Evaluation
@@ -116,11 +117,11 @@ class QuickstartResult:
     ----------
     digits : Part
     animals : Part or None
-        None where WordNet was not found or not asked for.
+        None where it was not asked for.
     registered : tuple of RegisterResult
         The ontologies that are now in the workspace.
     answers : tuple of Answer
-        Rows of the graph; empty without WordNet.
+        Rows of the graph; empty without the animals.
     pictures : tuple of Path
     report : Path
         The JSON file with this record.
@@ -167,26 +168,33 @@ print(adapter.predict(probabilities), adapter.explain(probabilities[0]))
 """
 """How a model of the reader's own answers from the bundle that the first part leaves behind."""
 
+OWN_LABELS = """\
+grove ingest mine my-labels.csv                             # lines of parent,child
+grove bundle build mine model --observed my-classes.txt     # the columns of your model, one on each line
+grove evaluate mine/model outputs.npy truth.txt --columns my-classes.txt --report page.html
+"""
+"""From labels and a model of the reader's own to a page to decide by."""
+
 
 def render(result: QuickstartResult) -> str:
     """Return the result as text: a table for each part, what it means, the graph's rows, the files."""
     blocks = [_part(result.digits)]
     if result.animals is not None:
         blocks += [_part(result.animals), *map(_answer, result.answers)]
-    else:
-        blocks.append(
-            "WordNet was not found, so the second part was left out. Install it with\n"
-            "  apt-get install wordnet-base\n"
-            "or set WNHOME to its folder, and run this again."
-        )
+        if not any(r.name == "quickstart-wordnet" for r in result.registered):
+            blocks.append(
+                "These are the animals of WordNet 3.0, which come with labelgrove. Where WordNet is\n"
+                "installed (apt-get install wordnet-base, or WNHOME set to its folder) all its nouns go\n"
+                "into the graph."
+            )
     held = [[r.name, f"{r.n_labels:,}", f"{r.n_edges:,}", r.digest[:12]] for r in result.registered]
     blocks.append(
         f"In the graph ({result.graph}):\n" + _table(["ontology", "labels", "edges", "version"], held)
     )
     files = "\n".join(f"  {path}" for path in (*result.pictures, result.report))
     blocks.append(f"Pictures and report ({result.seconds['total']:.0f} s in all):\n{files}")
-    lines = "\n".join(f"  {line}".rstrip() for line in OWN_MODEL.splitlines())
-    blocks.append(f"Your own model of four corners would be used like this:\n{lines}")
+    blocks.append(f"A model of the four corners would be used like this:\n{indent(OWN_MODEL, '  ').rstrip()}")
+    blocks.append(f"Your own model, on your own labels:\n{indent(OWN_LABELS, '  ').rstrip()}")
     return "\n\n".join(blocks)
 
 

@@ -22,6 +22,7 @@ from labelgrove import plots
 from labelgrove.quickstart import digits, wordnet
 from labelgrove.quickstart.predicted import Predicted
 from labelgrove.quickstart.result import RULE_NAMES, Answer, Part, QuickstartResult
+from labelgrove.quickstart.wordnet import EXTRACT
 from ontology.errors import GroveError, MissingExtraError
 from ontology.geometry import CompleteSpace, MetricSpace, frechet_mean, metric_space
 from ontology.ingest import RegisterResult, register
@@ -51,20 +52,14 @@ _PETS = LabelGraph.from_edges(
         ("fish", "vertebrate"),
     ]
 )
-_QUESTIONS = (
-    (
-        "Which nouns have the most kinds directly below them?",
-        _NOUNS,
-        "MATCH (child:Label)-[:IS_A]->(parent:Label) WHERE parent.version = $version "
-        "RETURN parent.key AS key, parent.name AS name, count(child) AS children "
-        "ORDER BY children DESC, key LIMIT 5",
-    ),
-    (
-        "How many animals stand at each depth below animal?",
-        _ANIMALS,
-        "MATCH (label:Label) WHERE label.version = $version "
-        "RETURN label.depth AS depth, count(label) AS labels ORDER BY depth",
-    ),
+_WIDEST = (
+    "MATCH (child:Label)-[:IS_A]->(parent:Label) WHERE parent.version = $version "
+    "RETURN parent.key AS key, parent.name AS name, count(child) AS children "
+    "ORDER BY children DESC, key LIMIT 5"
+)
+_DEPTHS = (
+    "MATCH (label:Label) WHERE label.version = $version "
+    "RETURN label.depth AS depth, count(label) AS labels ORDER BY depth"
 )
 
 
@@ -83,12 +78,14 @@ def run(
         Folder of the pictures and of ``result.json``; made if missing.
     settings : Settings, optional
         The workspace to work in, by default that of the environment. Its ontologies ``quickstart-digits``,
-        ``quickstart-wordnet`` and ``quickstart-animals`` are made, or left as they are if they hold the same
-        already.
+        ``quickstart-animals`` and, where WordNet is installed, ``quickstart-wordnet`` are made, or left as
+        they are if they hold the same already.
     progress : callable
         Called with a line before each step.
     wordnet : Path, "find" or None, default="find"
-        WordNet's folder; ``"find"`` looks where it is commonly installed, and None leaves that part out.
+        WordNet's folder, or `wordnet.EXTRACT`: its animals alone, which come with labelgrove. ``"find"``
+        looks where WordNet is commonly installed and takes the extract where it is not; None leaves that
+        part out.
 
     Returns
     -------
@@ -104,10 +101,10 @@ def run(
     if importlib.util.find_spec("sklearn") is None:
         raise MissingExtraError.of("scikit-learn", "demo", "grove quickstart")
     importlib.import_module("labelgrove.plots.backend")  # tells that matplotlib is missing before any work
-    folder = find_wordnet() if wordnet == "find" else wordnet
+    source = (find_wordnet() or EXTRACT) if wordnet == "find" else wordnet
     out.mkdir(parents=True, exist_ok=True)
     with Workspace.open(settings) as workspace:
-        return _Run(out, workspace, progress).everything(folder)
+        return _Run(out, workspace, progress).everything(source)
 
 
 class _Run:
@@ -120,11 +117,11 @@ class _Run:
         self._seconds: dict[str, float] = {}
         self._registered: list[RegisterResult] = []
 
-    def everything(self, wordnet_folder: Path | None) -> QuickstartResult:
+    def everything(self, wordnet_source: Path | None) -> QuickstartResult:
         """Take every step, write ``result.json`` last, and return what it says."""
         begin = time.perf_counter()
         digits_part, pictures = self._digits()
-        animals, answers = (None, ()) if wordnet_folder is None else self._animals(wordnet_folder)
+        animals, answers = (None, ()) if wordnet_source is None else self._animals(wordnet_source)
         with self._step("pictures", "drawing the pictures"):
             parts = [part for part in (digits_part, animals) if part is not None]
             pictures += (
@@ -172,15 +169,16 @@ class _Run:
         part = Part("Digits on a 9×9 grid", _DIGITS, constant, _DIGITS_SEEDS, tuple(evaluations))
         return part, (picture,)
 
-    def _animals(self, folder: Path) -> tuple[Part, tuple[Answer, ...]]:
-        with self._step("wordnet: read", f"wordnet: reading the nouns in {folder}"):
-            nouns = data_file(folder, "noun")
+    def _animals(self, where: Path) -> tuple[Part, tuple[Answer, ...]]:
+        nouns = data_file(where, "noun")
+        with self._step("wordnet: read", f"wordnet: reading the nouns in {nouns}"):
             source = read(nouns, format="wordnet")
             words = wordnet.synset_words(nouns)
-        with self._step("wordnet: register", "wordnet: registering all nouns in the graph"):
-            self._register(_NOUNS, source)
+        if nouns != EXTRACT:
+            with self._step("wordnet: register", f"wordnet: registering {len(words):,} nouns in the graph"):
+                self._register(_NOUNS, source)
         with self._step("animals: register", "animals: registering what lies below 'animal'"):
-            graph = wordnet.subtree(self._workspace.label_graph(_NOUNS))
+            graph = wordnet.subtree(source.graph)
             self._register(_ANIMALS, replace(source, graph=graph))
         texts = wordnet.masked_texts(graph.keys, source.definitions, words)
         space = metric_space(graph, metric="tree")
@@ -193,8 +191,12 @@ class _Run:
             evaluations.append(self._evaluate("animals", self._adapter(bundle, predicted), predicted, space))
         constant = f"'{graph.names[graph.keys.index(evaluations[0].constant)]}'"
         part = Part("Animals of WordNet", _ANIMALS, constant, _ANIMALS_SEEDS, tuple(evaluations))
+        kind, widest = ("animals", _ANIMALS) if nouns == EXTRACT else ("nouns", _NOUNS)
         with self._step("cypher", "asking the graph two questions"):
-            return part, tuple(self._ask(*question) for question in _QUESTIONS)
+            return part, (
+                self._ask(f"Which {kind} have the most kinds directly below them?", widest, _WIDEST),
+                self._ask("How many animals stand at each depth below animal?", _ANIMALS, _DEPTHS),
+            )
 
     def _register(self, name: str, source: ReadResult | LabelGraph) -> None:
         self._registered.append(register(self._workspace, name, source))

@@ -6,6 +6,7 @@ of the observed synsets, so that the classifier is as good as a partly observed 
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,10 +18,12 @@ from ontology.errors import NotFoundError
 from ontology.geometry import MetricSpace
 from ontology.labelgraph import LabelGraph
 
-__all__ = ["ANIMAL", "choose_observed", "classify", "masked_texts", "subtree", "synset_words"]
+__all__ = ["ANIMAL", "EXTRACT", "choose_observed", "classify", "masked_texts", "subtree", "synset_words"]
 
 ANIMAL = "animal"
 """First word of the synset whose subtree it is; the offset differs from one release to the next."""
+EXTRACT = Path(__file__).with_name("animals.noun.gz")
+"""The animals of WordNet 3.0, made by ``python -m labelgrove.quickstart.extract``."""
 _TEST_SAMPLES = 1500
 _REGULARISATION = 10.0
 
@@ -36,7 +39,8 @@ def subtree(nouns: LabelGraph) -> LabelGraph:
 def synset_words(data_noun: Path) -> dict[str, tuple[str, ...]]:
     """Return every word of each noun synset; a label's name is the first of them only."""
     words = {}
-    with data_noun.open(encoding="utf-8") as lines:
+    opened = gzip.open if data_noun.suffix == ".gz" else open
+    with opened(data_noun, "rt", encoding="utf-8") as lines:
         for line in lines:
             if not line.startswith("  "):  # the licence is indented
                 offset, _, _, count, rest = line.split(" ", 4)

@@ -48,40 +48,38 @@ def calibration_report(found: CalibrationReport, origin: Origin) -> Report:
     )
 
 
-def calibration_sections(found: CalibrationReport) -> Iterator[Section]:
-    """Yield what a temperature buys and costs, the reliability before and after, and other exponents."""
+def calibration_sections(found: CalibrationReport, *, verdict: float | None = None) -> Iterator[Section]:
+    """Yield what a temperature buys and costs, the reliability before and after, and other exponents.
+
+    `verdict` is the temperature that the verdict of the same page names.
+    """
     curve = found.trade_off
-    panels = [_curve("E[d²] of the Fréchet mean", "E[d²]", curve.squared_distance, "Loki", curve, found)]
+    marks = _marks(found, verdict)
+    panels = [_curve("E[d²] of the Fréchet mean", "E[d²]", curve.squared_distance, "Loki", curve, marks)]
     if curve.ece_best is not None:
         ece = tuple(0.0 if e is None else e for e in curve.ece)
-        panels.append(_curve("Calibration error of argmax", "ECE", ece, "argmax", curve, found))
+        panels.append(_curve("Calibration error of argmax", "ECE", ece, "argmax", curve, marks))
         panels.append(_path(curve, "calibration error", "ECE", curve.ece))
-    panels.append(_curve("Accuracy of the Fréchet mean", "accuracy", curve.accuracy, "Loki", curve, found))
+    panels.append(_curve("Accuracy of the Fréchet mean", "accuracy", curve.accuracy, "Loki", curve, marks))
     panels.append(_path(curve, "accuracy", "accuracy", curve.accuracy))
+    said = f"{_fitted(found)}."
+    if verdict is not None:
+        said += (
+            f" No other samples have confirmed it. The verdict's temperature, {verdict:.4g}, is another: "
+            "half of them chose it among a few, and the other half told that it helps. Use that one."
+        )
+    else:
+        said += f" {found.step[0].upper()}{found.step[1:]}."
     yield Section(
         "What a temperature buys and costs",
         (
-            f"{_fitted(found)}.",
+            said,
             Pictures(tuple(panels)),
             Folded(_fit_table(found)),
             Folded(found.temperature_table()),
         ),
     )
-    diagrams = {"default": curve.reliability, "fitted": found.fitted}
-    shown = {name: bins for name, bins in diagrams.items() if bins.n}
-    yield Section(
-        "Confidence before and after",
-        (
-            *(
-                (Pictures(tuple(ReliabilityDiagram(f"At the {n} temperature", b) for n, b in shown.items())),)
-                if shown
-                else ()
-            ),
-            found.error_table(),
-            *(Folded(bin_table(bins, f"{name} temperature")) for name, bins in diagrams.items()),
-            Folded(bin_table(found.equal_mass, "default temperature, bins of equal mass")),
-        ),
-    )
+    yield Section("Confidence before and after", tuple(_confidence(found)))
     yield Section(
         "Other exponents of the distances",
         (
@@ -90,8 +88,34 @@ def calibration_sections(found: CalibrationReport) -> Iterator[Section]:
             found.betas.table(),
         ),
     )
-    if found.notes:
-        yield Section("What to beware of", (Notes(found.notes),))
+    yield Section("What to beware of", (Notes(found.remarks),))
+
+
+def _confidence(found: CalibrationReport) -> Iterator[str | Pictures | Table | Folded]:
+    diagrams = {"default": found.trade_off.reliability, "fitted": found.fitted}
+    if not found.fitted.n:
+        yield "No sample has an observed truth, so that nothing can be said of the confidence."
+        return
+    yield Pictures(
+        tuple(ReliabilityDiagram(f"At the {name} temperature", bins) for name, bins in diagrams.items())
+    )
+    yield found.error_table()
+    for name, bins in diagrams.items():
+        yield Folded(bin_table(bins, f"{name} temperature"))
+    yield Folded(bin_table(found.equal_mass, "default temperature, bins of equal mass"))
+
+
+def _marks(found: CalibrationReport, verdict: float | None) -> tuple[Mark, ...]:
+    """Return the temperatures that stand out."""
+    curve = found.trade_off
+    marks = {
+        "default": curve.temperatures[curve.default],
+        "fitted": found.fit.temperature,
+        "Loki-best": curve.temperatures[curve.loki_best],
+        "ECE-best": None if curve.ece_best is None else curve.temperatures[curve.ece_best],
+        "verdict": verdict,
+    }
+    return tuple(Mark(name, at) for name, at in marks.items() if at is not None)
 
 
 def _curve(
@@ -100,14 +124,10 @@ def _curve(
     values: tuple[float, ...],
     name: str,
     curve: TradeOff,
-    found: CalibrationReport,
+    marks: tuple[Mark, ...],
 ) -> Panel:
-    marks = [Mark("default", curve.temperatures[curve.default]), Mark("fitted", found.fit.temperature)]
-    marks.append(Mark("Loki-best", curve.temperatures[curve.loki_best]))
-    if curve.ece_best is not None:
-        marks.append(Mark("ECE-best", curve.temperatures[curve.ece_best]))
     line = Line.bare(name, curve.temperatures, values)
-    return Panel(title, "temperature", y_label, (line,), log_x=True, marks=tuple(marks))
+    return Panel(title, "temperature", y_label, (line,), log_x=True, marks=marks)
 
 
 def _path(curve: TradeOff, what: str, label: str, values: tuple[float | None, ...]) -> Panel:
@@ -128,7 +148,8 @@ def _fit_table(found: CalibrationReport) -> Table:
 
 def _fitted(found: CalibrationReport) -> str:
     fit = found.fit
+    what = _MEASURES[fit.by] if fit.by == "squared_distance" else f"the {_MEASURES[fit.by]}"
     return (
-        f"Temperature {fit.temperature:.4g} makes the {_MEASURES[fit.by]} smallest, {fit.value_before:.4g} "
-        f"to {fit.value:.4g}, over {fit.samples}"
+        f"Temperature {fit.temperature:.4g} makes {what} smallest, {fit.value_before:.4g} to "
+        f"{fit.value:.4g}, over {fit.samples}"
     )

@@ -123,6 +123,8 @@ class Report:
         The verdict in one sentence.
     lead : mapping of str to str
         What stands beside the verdict, such as the claim that was tested.
+    price : str
+        What following the verdict costs, in one sentence; empty where it costs nothing.
     facts : mapping of str to cell
         The size of what was measured, by name.
     sections : tuple of Section
@@ -140,6 +142,7 @@ class Report:
     origin: Origin | None
     document: Any
     lead: Mapping[str, str] = field(default_factory=dict)
+    price: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from adapter.bundlechecks import UNIT
 from adapter.calibration.report import CalibrationReport, bin_table
 from adapter.evaluation.result import Evaluation, RuleResult
 from adapter.evaluation.text import (
+    MOST_BRANCHES,
     Table,
     branch_table,
     interval_table,
     measures_table,
+    price,
     remarks,
+    rule_name,
     severity_table,
 )
+from adapter.evaluation.verdict import CALIBRATE, REFUSE, THIN, UNDECIDED, USE
 from labelgrove.report.calibration import calibration_sections
 from labelgrove.report.content import Folded, Notes, Origin, Pictures, Report, Section, Tone
 from labelgrove.report.picturedata import (
@@ -29,20 +34,21 @@ from labelgrove.report.picturedata import (
 __all__ = ["evaluation_report"]
 
 _TONES: Mapping[str, Tone] = {
-    "use it": "good",
-    "calibrate first": "mixed",
-    "do not use it here": "bad",
-    "no difference shown": "open",
+    USE: "good",
+    CALIBRATE: "mixed",
+    REFUSE: "bad",
+    UNDECIDED: "open",
+    THIN: "open",
 }
-_MOST_BRANCHES = 20
+_ORACLES = (rule_name("nearest_observed"),)
 _RULES = {
     "loki": "the Fréchet mean among all allowed labels",
     "argmax": "the observed label of largest weight",
     "constant": "one label for every sample",
     "observed_only": "the Fréchet mean among observed labels",
     "crm": "the observed label of smallest expected distance",
-    "nearest_observed": "an oracle: the observed label nearest to the truth, which no rule that answers with "
-    "observed labels can beat",
+    "nearest_observed": "an oracle, which no model has: the observed label nearest to the truth, which no "
+    "rule that answers with observed labels can beat",
 }
 
 
@@ -66,15 +72,22 @@ def evaluation_report(
     regions : Regions, optional
         Which label answers each probability vector, where three labels are observed.
     named : callable, default=str
-        Turns the key of a branch into what is written for it.
+        Turns the key of a label into what is written for it.
     """
+    paid = price(found) if found.verdict.answer == USE else ""
     sections = [
         Section("Rule beside rule", tuple(_comparison(found))),
         *_hierarchy(found, named),
         *_regions(regions),
         Section("How sure the model is", tuple(_confidence(found))),
-        *(() if calibration is None else calibration_sections(calibration)),
-        Section("What else a reader must know", (Notes(tuple(remarks(found))),)),
+        *(
+            ()
+            if calibration is None
+            else calibration_sections(calibration, verdict=found.verdict.temperature)
+        ),
+        Section(
+            "What else a reader must know", (Notes(tuple(r for r in remarks(found, named) if r != paid)),)
+        ),
     ]
     own: dict[str, Any] = {
         "bundle": found.bundle,
@@ -91,7 +104,8 @@ def evaluation_report(
         title="Does the Fréchet mean (Loki) help this model?",
         answer=found.verdict.answer,
         tone=_TONES[found.verdict.answer],
-        sentence=f"{found.verdict.reason[0].upper()}{found.verdict.reason[1:]}.",
+        sentence=_sentence(found.verdict.reason),
+        price=_sentence(paid) if paid else "",
         facts=_facts(found),
         sections=tuple(sections),
         origin=Origin(origin.command, own | dict(origin.facts), origin.others),
@@ -101,10 +115,15 @@ def evaluation_report(
     )
 
 
+def _sentence(said: str) -> str:
+    return f"{said[0].upper()}{said[1:]}."
+
+
 def _facts(found: Evaluation) -> dict[str, Any]:
     first = found.rules[0]
-    facts = {
+    facts: dict[str, Any] = {
         "samples": found.n_samples,
+        **({"samples that count": found.n_effective} if found.n_effective < found.n_samples else {}),
         "truth observed": first.observed.n,
         "truth not observed": first.unobserved.n,
         "labels": found.n_labels,
@@ -113,13 +132,17 @@ def _facts(found: Evaluation) -> dict[str, Any]:
     }
     if found.verdict.temperature is not None:
         facts["temperature to try"] = found.verdict.temperature
+    if found.verdict.enough is not None:
+        facts["samples that may be enough"] = found.verdict.enough
     return facts
 
 
 def _comparison(found: Evaluation) -> Iterator[str | Table | Folded | Pictures]:
     yield (
-        "E[d²] is the mean squared distance from the answer to the truth: less is better. What a rule has "
-        "more than Loki is measured on the same samples; where its interval leaves out zero, samples tell."
+        f"E[d²] is the mean squared distance from the answer to the truth, in squared {UNIT}: less is "
+        "better. What a rule has more than Loki is measured on the same samples; where its interval leaves "
+        "out zero, samples tell. The oracle knows the truth: it is not a rule to choose, but the best that "
+        "observed labels could do."
     )
     yield interval_table(found)
     others = [r for r in found.rules if r.rule != "loki"]
@@ -130,25 +153,33 @@ def _comparison(found: Evaluation) -> Iterator[str | Table | Folded | Pictures]:
                 "E[d²] minus that of Loki",
                 "Loki is better",
                 "Loki is worse",
-                tuple((r.rule, r.difference.mean, r.difference.low, r.difference.high) for r in others),
+                tuple(
+                    (rule_name(r.rule), r.difference.mean, r.difference.low, r.difference.high)
+                    for r in others
+                ),
+                oracles=_ORACLES,
             ),
             Histogram(
                 "How far the answers are from the truth",
                 "distance; bars are shares of the samples",
                 found.severity_edges,
-                tuple((r.rule, r.severity, r.interval.mean) for r in found.rules),
+                tuple((rule_name(r.rule), r.severity, r.interval.mean) for r in found.rules),
+                oracles=_ORACLES,
             ),
         )
     )
     yield Folded(severity_table(found))
     yield measures_table(
-        found, "Every measure, over all samples", (((r.rule,), r.all) for r in found.rules), ("rule",)
+        found,
+        "Every measure, over all samples",
+        (((rule_name(r.rule),), r.all) for r in found.rules),
+        ("rule",),
     )
     parts = {"where the truth is observed": "observed", "where the truth is not observed": "unobserved"}
     for said, part in parts.items():
-        rows = (((r.rule,), getattr(r, part)) for r in found.rules)
+        rows = (((rule_name(r.rule),), getattr(r, part)) for r in found.rules)
         yield Folded(measures_table(found, f"Every measure, {said}", rows, ("rule",)))
-    told = tuple((r.rule, _RULES[r.rule]) for r in found.rules)
+    told = tuple((rule_name(r.rule), _RULES[r.rule]) for r in found.rules)
     yield Folded(Table("What the rules answer", ("rule", "answer"), told))
 
 
@@ -173,13 +204,16 @@ def _hierarchy(found: Evaluation, named: Callable[[str], str]) -> Iterator[Secti
         return
     names = [named(branch.key) for branch in found.rules[0].branches]
     pictures = _branch_pictures(found, names)
-    rows = (((name, r.rule), r.branches[i].scores) for i, name in enumerate(names) for r in found.rules)
+    rows = (
+        ((name, rule_name(r.rule)), r.branches[i].scores) for i, name in enumerate(names) for r in found.rules
+    )
     yield Section(
         "Where in the hierarchy",
         (
-            "Samples by the branch that their truth is in.",
+            f"Samples by branch: the label of level {found.branch_level} that their truth is, or stands "
+            "below. The children of the root are level 1.",
             *((Pictures(pictures),) if pictures else ()),
-            branch_table(found, most=_MOST_BRANCHES, names=names),
+            branch_table(found, most=MOST_BRANCHES, names=names),
             Folded(measures_table(found, "Every measure of every branch", rows, ("branch", "rule"))),
         ),
     )
@@ -190,12 +224,12 @@ def _branch_pictures(found: Evaluation, names: list[str]) -> tuple[Picture, ...]
     loki, argmax = (_errors(found[rule]) for rule in ("loki", "argmax"))
     order = sorted(range(len(loki)), key=lambda i: (-loki[i][0], i))
     rows = [(names[i], loki[i][0], argmax[i][1], loki[i][1]) for i in order]
-    rest = rows[_MOST_BRANCHES:]
+    rest = rows[MOST_BRANCHES:]
     if len(rest) > 1:
         n = sum(count for _, count, _, _ in rest)
         before = sum(count * error for _, count, error, _ in rest) / n
         after = sum(count * error for _, count, _, error in rest) / n
-        rows = [*rows[:_MOST_BRANCHES], (f"{len(rest)} more branches", n, before, after)]
+        rows = [*rows[:MOST_BRANCHES], (f"{len(rest)} more branches", n, before, after)]
     title = f"Wins and losses by branch (level {found.branch_level})"
     return (Branches(title, "argmax", "Loki", tuple(rows)),) if rows else ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,15 +17,23 @@ _TONES: Mapping[str, Tone] = {
     "holds in part": "mixed",
     "does not hold": "open",
     "reverses": "bad",
+    "not testable": "open",
 }
 _MOST_ROWS = 40
 _MOST_COLUMNS, _UNITS_BESIDE = 12, 8
+_SEEDS_FROM = re.compile(r" --seeds-from \d+")
 _READING = (
     "Errors are E[d²], the mean squared distance from the answer to the truth; argmax is the model alone, "
     "Loki the Fréchet mean. A setting counts as better or worse only where the 95 % interval of the paired "
-    "differences over its trials leaves out zero. A claim holds where all settings are better, holds in part "
-    "where some are, reverses where none is and at least one is worse, and does not hold where nothing can "
-    "be told."
+    "differences over its trials leaves out zero. A claim holds where all settings are better. It holds in "
+    "part where some are, and reverses where none is and at least one is worse: both after a correction for "
+    "the number of settings (Holm). It does not hold where nothing can be told. A setting is not testable "
+    "where argmax, Loki and one constant give the same answer to every sample, so that no rule can be told "
+    "from another."
+)
+_CORPUS = (
+    "Where there is a corpus, the trials of a setting share it, and each draws labels, samples and splits: "
+    "an interval tells what other draws would give, not another corpus."
 )
 _QUICK = (
     "{n} of {of} ran with --quick: its few trials often cannot tell, so that verdicts count without it alone."
@@ -34,6 +43,7 @@ _SEVERAL = {
     "holds in part": "hold in part",
     "does not hold": "do not hold",
     "reverses": "reverse",
+    "not testable": "not testable",
 }
 
 
@@ -94,9 +104,10 @@ def overview_report(
                 "Claim by claim",
                 (
                     _READING,
+                    _CORPUS,
                     Table("Verdicts", ("experiment", "claim", "verdict", "seconds"), tuple(rows)),
                     f"All units together took {sum(seconds):,.0f} seconds of wall-clock time. Written by "
-                    "grove experiment all, which anyone can repeat.",
+                    f"grove experiment all{_other_seeds(documents)}, which anyone can repeat.",
                     *((_QUICK.format(n=quick, of=len(held)),) if quick else ()),
                 ),
             ),
@@ -104,6 +115,13 @@ def overview_report(
         origin=None,
         document=list(documents),
     )
+
+
+def _other_seeds(documents: Sequence[Mapping[str, Any]]) -> str:
+    """Return the option that all commands share, where seeds were not counted from 0."""
+    found = {_SEEDS_FROM.search(d["command"]) for d in documents}
+    options = {"" if one is None else one[0] for one in found}
+    return options.pop() if len(options) == 1 else ""
 
 
 def _found(
@@ -159,7 +177,8 @@ def _contrasts(findings: Sequence[Mapping[str, Any]]) -> Iterator[Pictures | Fol
         "share saved",
         "trials won",
         "trials",
-        "sign",
+        "p",
+        "p, corrected for all settings",
     )
     for finding in told:
         rows = tuple(
@@ -175,7 +194,8 @@ def _contrasts(findings: Sequence[Mapping[str, Any]]) -> Iterator[Pictures | Fol
                 c["relative"],
                 c["wins"],
                 c["trials"],
-                c["sign"],
+                c["p_value"],
+                c["corrected_p"] if c["testable"] else "not testable",
             )
             for c in finding["contrasts"]
         )
@@ -234,7 +254,8 @@ def _origin(document: Mapping[str, Any]) -> Origin:
         f"file {name}" if len(v) < 64 else f"sha256 of {name}": v for name, v in document["files"].items()
     }
     facts |= {"version of the experiment": document["version"], "identity": document["identity"]}
-    facts |= {**document["libraries"], "python": document["python"]}
+    facts |= {f"sha256 of {name}": digest for name, digest in document["data"].items()}
+    facts |= document["libraries"]
     said = "The paper's own table needs inputs that are not public here; with your files:"
     others = {said: document["own_files_command"]} if document["own_files_command"] else {}
     return Origin(document["command"], facts, others)

@@ -59,7 +59,12 @@ class _Page:
             element(
                 "div",
                 element("span", _SIGNS[report.tone], class_="sign", aria_hidden="true"),
-                element("div", element("h1", report.answer), element("p", report.sentence)),
+                element(
+                    "div",
+                    element("h1", report.answer),
+                    element("p", report.sentence),
+                    element("p", report.price, class_="price") if report.price else None,
+                ),
                 class_=f"verdict {report.tone}",
             ),
             *_lead(report.lead),

@@ -29,6 +29,8 @@ def to_markdown(report: Report, *, level: int = 1, brief: bool = False) -> str:
     blocks = [f"{'#' * level} {_text(report.heading)}"]
     blocks += [f"**{_text(name)}.** {_text(said)}" for name, said in report.lead.items()]
     blocks.append(f"**Verdict: {_text(report.answer)}.** {_text(report.sentence)}")
+    if report.price:
+        blocks.append(_text(report.price))
     if report.facts:
         blocks.append(_pairs(report.facts))
     for section in report.sections:

@@ -85,12 +85,15 @@ class Histogram:
         Ends of the bins; bins of whole numbers stand at their lower end.
     rules : tuple of (str, tuple of int, float)
         Name, number of samples in each bin, and E[d²].
+    oracles : tuple of str
+        Names of those that know the truth, and are not rules to choose.
     """
 
     title: str
     x_label: str
     edges: tuple[float, ...]
     rules: tuple[tuple[str, tuple[int, ...], float], ...]
+    oracles: tuple[str, ...] = ()
 
     @property
     def alternative(self) -> str:
@@ -164,6 +167,8 @@ class Differences:
         What is said where the second rule is better, and where it is worse.
     rows : tuple of (str, float, float or None, float or None)
         Setting, mean, and ends of the interval; None where there is none.
+    oracles : tuple of str
+        Settings that know the truth: bounds, and no rules to choose.
     """
 
     title: str
@@ -171,6 +176,7 @@ class Differences:
     better: str
     worse: str
     rows: tuple[tuple[str, float, float | None, float | None], ...]
+    oracles: tuple[str, ...] = ()
 
     @property
     def alternative(self) -> str:

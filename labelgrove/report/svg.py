@@ -16,7 +16,12 @@ Element = ElementTree.Element
 
 _NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _SERIES = {"argmax": 1, "loki": 0, "constant": 2, "observed only": 3, "crm": 4, "oracle": 5}
-_SAME = {"nearest observed": "oracle", "active": "loki", "loki, calibrated": "loki"}
+_SAME = {
+    "nearest observed": "oracle",
+    "nearest observed (oracle)": "oracle",
+    "active": "loki",
+    "loki, calibrated": "loki",
+}
 _N_SERIES = 7
 
 
@@ -185,12 +190,18 @@ class Drawing:
         """Draw a straight line."""
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
-    def below(self, x: Scale, top: float, bottom: float, label: str) -> None:
-        """Draw the axis below rows that need no other, with its grid and the line of zero."""
+    def below(self, x: Scale, rows: Iterable[tuple[float, float]], bottom: float, label: str) -> None:
+        """Draw the axis below rows that need no other, with its grid and the line of zero.
+
+        Both stand in the `rows` alone, each from its top to its bottom: names have lines of their own above.
+        """
+        strips = list(rows)
         for value in x.ticks(6):
-            self.line(x(value), top, x(value), bottom, "grid")
+            for top, end in strips:
+                self.line(x(value), top, x(value), end, "grid")
             self.text(x(value), bottom + 16, shown(value), anchor="middle", class_="tick")
-        self.line(x(0), top, x(0), bottom, "zero")
+        for top, end in strips:
+            self.line(x(0), top, x(0), end, "zero")
         self.text(x.stop, bottom + 35, label, anchor="end", class_="label")
 
     def explain(self, class_: str, said: str, sign: Element) -> None:

@@ -10,14 +10,18 @@ arrays in full width, and keeps them while the walk lasts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ontology.canonical import length_fault
 from ontology.errors import SpaceError
+from ontology.geometry.exactsums import are_exact, expansion, parts_of, rounded
+from ontology.geometry.wholenumbers import is_short
 
 __all__ = ["RootedTree", "check_lengths", "exact_dtype", "kept"]
 
@@ -43,12 +47,13 @@ def exact_dtype(lengths: NDArray[Any], largest: float) -> np.dtype[Any]:
 
 
 def check_lengths(lengths: NDArray[Any]) -> None:
-    """Raise `SpaceError` unless every edge length is within 1e-75..1e75, where squares keep their bits."""
-    bad = np.flatnonzero(~((lengths >= 1e-75) & (lengths <= 1e75)))
-    if len(bad):
+    """Raise `SpaceError` unless edge lengths are within 1e-75..1e75, and add up to at most 1e78."""
+    fault = length_fault(lengths)
+    if fault is not None:
+        at, what = fault
         raise SpaceError(
-            f"length: {len(bad)} of {len(lengths)} edge lengths, {lengths[bad[0]]} the first, are outside "
-            "1e-75..1e75; an edge length is positive and finite, so choose another unit"
+            f"length: {what} at edge {at} of {len(lengths)}; an edge length is positive and finite, within "
+            "1e-75..1e75, and all of them add up to at most 1e78: choose another unit"
         )
 
 
@@ -90,6 +95,11 @@ class RootedTree:
     where lengths are given, or none where these arrays are given read-only, as int32 and float64 and in
     preorder; 8 for any other numbering. `parent`, `end`, `depth` and `length` are made from these when they
     are asked for, O(n) each.
+
+    A distance is the exact sum of the lengths on the way, rounded once. Where floats do not hold the sums of
+    lengths (0.1 for one), depths are held in parts that they do hold (`ontology.geometry.exactsums`), as many
+    as it takes: two of 8 bytes for decimals of like size, one more for every eleven or so decimal places
+    between the longest way and the shortest edge.
     """
 
     def __init__(self, parent: NDArray[Any], length: NDArray[Any] | None = None) -> None:
@@ -140,13 +150,18 @@ class RootedTree:
         self._end = end.astype(np.int32)
         lengths = np.ones(1) if self._length is None else self._length[1:]
         deepest = float(depth.max())
+        self._depths, self._depth_above = depth[None], depth[:0]
+        if self._length is not None and not are_exact(lengths, 2 * deepest):
+            self.dtype = np.dtype(np.float64)
+            self._depths = _depths_in_parts(given, self._length, found)
+            return
         self.dtype = exact_dtype(lengths, deepest)
         if self.dtype != exact_dtype(lengths, 2 * deepest):  # else the diameter, in between, adds nothing
             self.dtype = np.dtype(np.float64)
-            self._depth, self._depth_above = depth, depth[given]
+            self._depth_above = depth[given]
             self.dtype = exact_dtype(lengths, self.diameter())  # measured in float64
-        self._depth = depth.astype(self.dtype)
-        self._depth_above = self._depth[given]
+        self._depths = depth.astype(self.dtype)[None]
+        self._depth_above = self._depths[0, given]
 
     def _ordered(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values by canonical index as values by position."""
@@ -174,8 +189,13 @@ class RootedTree:
 
     @property
     def depth(self) -> NDArray[np.float64]:
-        """The sum of lengths up to the root, shape (n,)."""
-        return self._depth.astype(np.float64)
+        """The sum of lengths up to the root, shape (n,); `below` has differences that nothing is lost of."""
+        return rounded(self.depth_parts)
+
+    @property
+    def depth_parts(self) -> NDArray[np.float64]:
+        """The depths in parts, shape (n_parts, n), of which all sums and differences of two are exact."""
+        return self._depths.astype(np.float64)
 
     @property
     def length(self) -> NDArray[np.float64]:
@@ -197,8 +217,29 @@ class RootedTree:
 
     def depth_at(self, positions: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return ``depth[positions]`` without making the depths of all."""
-        depth: NDArray[np.float64] = self._depth[positions].astype(np.float64)
-        return depth
+        return rounded(self._depths.take(positions, axis=1).astype(np.float64))
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts in which depths are held; 1 where `depth` is exact."""
+        return len(self._depths)
+
+    @cached_property
+    def is_short(self) -> bool:
+        """Whether distances are short numbers (`ontology.geometry.wholenumbers`), free of rounding."""
+        return self.dtype != np.float64 or is_short(np.append(self.length[1:], 2 * self.depth.max()))
+
+    def below(self, top: Any, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the distance of `positions` from the vertices `top` that they are below (or are)."""
+        above = self._depths.take(top, axis=1).astype(np.float64).reshape(self.n_parts, -1)
+        return rounded(self._depths.take(positions, axis=1) - above)
+
+    def way(
+        self, first: NDArray[np.int64], second: NDArray[np.int64], meet: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the distances of pairs that meet at the positions `meet`, in parts; shape (n_parts, n)."""
+        depths, turn = self._depths, self._depths.take(meet, axis=1).astype(np.float64)
+        return np.asarray((depths.take(first, axis=1) - turn) + (depths.take(second, axis=1) - turn))
 
     def __len__(self) -> int:
         return len(self._parent)
@@ -213,9 +254,9 @@ class RootedTree:
         Notes
         -----
         O(n + n_rows * n_cols) time, in blocks whose working memory is a few megabytes. A distance is
-        ``(depth(row) - meet) + (depth(col) - meet)`` with `meet` the depth of the meeting point: symmetric
-        to the last bit, and exact in whole numbers. Large matrices of whole numbers are made row by row from
-        the parent's row where numba is installed; the numbers are the same.
+        ``(depth(row) - meet) + (depth(col) - meet)`` with `meet` the depth of the meeting point, all of it
+        exact but for one rounding at the end: so it is symmetric to the last bit. Large matrices of whole
+        numbers are made row by row from the parent's row where numba is installed; the numbers are the same.
         """
         out = np.empty((len(rows), len(cols)), dtype=self.dtype)
         self.fill(rows, cols, out)
@@ -237,7 +278,7 @@ class RootedTree:
             from ontology.geometry.kernels.treerows import fill_rows
         except ImportError:
             return False
-        tree = self.parent, self.end, self._depth, self.length.astype(self.dtype)
+        tree = self.parent, self.end, self._depths[0], self.length.astype(self.dtype)
         place = np.full(len(self), -1)
         place[targets] = np.arange(len(targets))
         if len(targets) == len(self) and place.min() >= 0 and view.T.flags.c_contiguous:
@@ -254,27 +295,43 @@ class RootedTree:
     def _fill_by_meetings(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64], view: NDArray[Any]
     ) -> None:
+        for of, turn in self._turns(sources, targets):
+            some = sources[of]
+            if self.n_parts == 1:
+                (depth,) = self._depths
+                beyond = depth[targets] - turn
+                np.subtract(depth[some][:, None], turn, out=turn)
+                view[of] = np.add(turn, beyond, out=turn)
+            else:
+                view[of] = rounded(self.way(some[:, None], targets[None], turn))
+
+    def _turns(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64]
+    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield where sources and targets meet, block by block of sources, each (n_block, n_targets).
+
+        That is a depth or, where a depth is several numbers, a position.
+        """
         wanted = np.zeros(len(self), dtype=bool)
         wanted[sources] = wanted[targets] = True
         points = np.flatnonzero(wanted)
         place = np.cumsum(wanted) - 1
-        source_at, target_at = place[sources], place[targets]
-        depth = self._depth[points]
-        above = self._depth_above[points[0] : points[-1] + 1]
-        # the depth at which neighbours in `points` meet; between any two of them, the least on the way
+        target_at = place[targets]
+        if self.n_parts == 1:
+            own, above = self._depths[0, points], self._depth_above[points[0] : points[-1] + 1]
+        else:
+            own, above = points.astype(np.int32), np.maximum(self._parent[points[0] : points[-1] + 1], 0)
+        # where neighbours in `points` meet; between any two of them, the least on the way
         gap = np.minimum.reduceat(above, points[:-1] + 1 - points[0]) if len(points) > 1 else above[:0]
-        step = max(1, _BLOCK_ENTRIES // len(points))
+        step = max(1, _BLOCK_ENTRIES // (len(points) * self.n_parts))
         for start in range(0, len(sources), step):
-            block = source_at[start : start + step]
-            meet = np.empty((len(block), len(points)), dtype=self.dtype)
-            for row, at in zip(meet, block.tolist(), strict=True):
-                row[at] = depth[at]
+            of = slice(start, start + step)
+            meet = np.empty((len(sources[of]), len(points)), dtype=own.dtype)
+            for row, at in zip(meet, place[sources[of]].tolist(), strict=True):
+                row[at] = own[at]
                 np.minimum.accumulate(gap[at:], out=row[at + 1 :])
                 np.minimum.accumulate(gap[:at][::-1], out=row[:at][::-1])
-            meet = meet.take(target_at, axis=1)
-            beyond = depth[target_at] - meet
-            np.subtract(depth[block][:, None], meet, out=meet)
-            view[start : start + step] = np.add(meet, beyond, out=meet)
+            yield of, meet.take(target_at, axis=1)
 
     def diameter(self, among: NDArray[np.int64] | None = None) -> float:
         """Return the largest distance between two of the positions `among` (all by default).
@@ -284,9 +341,13 @@ class RootedTree:
         Two sweeps: the farthest from any vertex is an end of a longest path, also within a subset.
         """
         positions = np.arange(len(self)) if among is None else among
-        start = positions[:1]
-        end = positions[np.argmax(self.distances(positions, start))]
-        return float(self.distances(positions, np.array([end])).max())
+        away = self.distances(positions, positions[:1])[:, 0]
+        ends = positions[away == away.max()]
+        if self.n_parts > 1 and len(ends) > 1:  # equal perhaps by rounding alone
+            ((_, turn),) = self._turns(positions[:1], ends)
+            terms = expansion(self.way(ends, np.broadcast_to(positions[:1], len(ends)), turn[0]))
+            ends = ends[np.lexsort(terms[::-1])[-1:]]
+        return float(self.distances(positions, ends[:1]).max())
 
 
 @dataclass(frozen=True)
@@ -355,6 +416,16 @@ def _depths_and_ends(
     for v in range(n - 1, 0, -1):
         ends[parents[v]] = max(ends[parents[v]], ends[v])
     return np.array(depths), np.array(ends)
+
+
+def _depths_in_parts(
+    parent: NDArray[np.int64], length: NDArray[np.float64], found: _Preorder | None
+) -> NDArray[np.float64]:
+    """Return depths in parts; a distance sums up twice as many lengths as the tree has levels at most."""
+    if found is None:
+        height = int(_depths_and_ends(parent, np.ones(len(parent)))[0].max())
+        return np.array([_depths_and_ends(parent, part)[0] for part in parts_of(length, 2 * height)])
+    return np.array([found.depths(part) for part in parts_of(length, 2 * int(found.level.max()))])
 
 
 def _taken(table: NDArray[np.int32], at: Any) -> Any:

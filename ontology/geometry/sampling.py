@@ -142,13 +142,17 @@ def _centre(space: MetricSpace, points: NDArray[np.int64]) -> int:
 
 def _tree_centre(tree: RootedTree, points: NDArray[np.int64]) -> int:
     at = tree.positions(points)
-    depth = tree.depth
+    # seen from where all of them meet; what lies outside leads nowhere
+    top = tree.meeting(int(at.min()), int(at.max()))
+    inside = np.arange(top, int(tree.end[top]))
+    depth, length = np.zeros(len(tree)), np.zeros(len(tree))
+    depth[inside], length[inside[1:]] = tree.below(top, inside), tree.length[inside[1:]]
     reach = 2 * float(depth.max())
-    if (depth == np.floor(depth)).all() and len(points) * max(reach, 1) ** 2 < _LARGEST_EXACT:
-        whole = _squared_sums(tree, tree.length.astype(np.int64), depth.astype(np.int64), at)
+    if (length == np.floor(length)).all() and len(points) * max(reach, 1) ** 2 < _LARGEST_EXACT:
+        whole = _squared_sums(tree, length.astype(np.int64), depth.astype(np.int64), at)
         return int(tied(whole.astype(np.float64))[0])
     # every step of the sums below rounds numbers no larger than this
-    sums = _squared_sums(tree, tree.length, depth, at)
+    sums = _squared_sums(tree, length, depth, at)
     slack = 32 * (len(tree) + 8) * 2.0**-53 * len(points) * reach**2
     finalists = np.flatnonzero(sums <= sums.min() * (1 + 1e-11) + 2 * slack)
     plain = np.empty(len(finalists))

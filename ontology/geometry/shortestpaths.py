@@ -1,7 +1,9 @@
 """Shortest paths and exact eccentricities on graphs that are not trees.
 
-Where every edge is 1 long and numba is installed, compiled breadth-first searches measure; otherwise scipy's
-Dijkstra does, and the numbers are the same. Both are loaded when the first path is measured, not before.
+Where every edge is 1 long and numba is installed, compiled breadth-first searches measure; otherwise, where
+floats hold all sums of lengths, scipy's Dijkstra does, and the numbers are the same. Lengths whose sums
+floats would round (0.1 for one) are added up as whole numbers of any size (`ontology.geometry.exactpaths`).
+All of it is loaded when the first path is measured, not before.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import MissingExtraError
+from ontology.geometry.exactpaths import ExactPaths
+from ontology.geometry.exactsums import are_exact
 from ontology.geometry.rootedtree import check_lengths, exact_dtype
+from ontology.geometry.wholenumbers import is_short
 
 __all__ = ["ShortestPaths", "exact_diameter", "exact_eccentricities"]
 
@@ -66,6 +71,8 @@ class ShortestPaths:
         The eccentricity e of any point bounds the diameter of its part by e from below and 2e from above; the
         diameter itself is computed only where the two call for different types.
         """
+        if (self._length != np.floor(self._length)).any():
+            return np.dtype(np.float64)
         near, far = self._exact_dtype(self._reach), self._exact_dtype(2 * self._reach)
         if near == far:
             return near
@@ -74,6 +81,11 @@ class ShortestPaths:
         by_part = np.argsort(self._part, kind="stable")
         parts = np.split(by_part, np.flatnonzero(np.diff(self._part[by_part])) + 1)
         return self._exact_dtype(max(exact_diameter(self.from_point, points) for points in parts))
+
+    @cached_property
+    def is_short(self) -> bool:
+        """Whether distances are short numbers (`ontology.geometry.wholenumbers`), free of rounding."""
+        return self.dtype != np.float64 or is_short(np.append(self._length, 2 * self._reach))
 
     @cached_property
     def marker(self) -> float | None:
@@ -91,6 +103,8 @@ class ShortestPaths:
         if kernels is not None:
             found: NDArray[Any] = kernels.distances_from(*self._adjacency, np.array([source]))
             return found
+        if self._exact is not None:
+            return np.asarray(self._exact.distances(np.array([source]), np.arange(self.n_points))[0])
         return np.asarray(self._dijkstra(np.array([source]))[0])
 
     def distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
@@ -98,10 +112,10 @@ class ShortestPaths:
 
         Notes
         -----
-        Searches start from the shorter list; from the columns where lengths are not whole numbers, so that a
-        column never depends on what else was asked. Breadth-first search takes 512 sources at a time, in at
-        most (number of levels) * (n_points + n_edges) steps of 512 bits, and 64 bytes for each point and
-        binary digit of the largest distance as working memory.
+        Every sum of lengths is exact and rounded once, so that a distance is the same both ways. Searches
+        start from the shorter list. Breadth-first search takes 512 sources at a time, in at most (number of
+        levels) * (n_points + n_edges) steps of 512 bits, and 64 bytes for each point and binary digit of the
+        largest distance as working memory.
         """
         out = np.empty((len(rows), len(cols)), dtype=self.dtype)
         self.fill(rows, cols, out, new=True)
@@ -111,7 +125,7 @@ class ShortestPaths:
         self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any], *, new: bool = False
     ) -> None:
         """Write what `distances` returns into `out`, of that shape and dtype; `new` where never written."""
-        if len(rows) < len(cols) and self.dtype != np.float64:
+        if len(rows) < len(cols):
             sources, targets, view = rows, cols, out.T
         else:
             sources, targets, view = cols, rows, out
@@ -121,7 +135,11 @@ class ShortestPaths:
         if kernels is None:
             step = max(1, _BLOCK_ENTRIES // self.n_points)
             for first in range(0, len(sources), step):
-                found = self._dijkstra(sources[first : first + step])[:, targets]
+                some = sources[first : first + step]
+                if self._exact is not None:
+                    found = self._exact.distances(some, targets)
+                else:
+                    found = self._dijkstra(some)[:, targets]
                 if self._part is not None:
                     found[np.isinf(found)] = 0
                 view[:, first : first + step] = found.T
@@ -145,6 +163,13 @@ class ShortestPaths:
                 view[first : first + step][apart] = self.marker
 
     @cached_property
+    def _exact(self) -> ExactPaths | None:
+        """What adds up lengths whose sums floats may round; None where floats hold them all."""
+        if are_exact(self._length, self.n_points * float(self._length.max(initial=0))):
+            return None
+        return ExactPaths(self.n_points, self._ends, self._others, self._length)
+
+    @cached_property
     def _kernels(self) -> ModuleType | None:
         """Compiled searches for edges of length 1; None where lengths differ or numba is not installed."""
         if not (self._length == 1.0).all():
@@ -154,6 +179,10 @@ class ShortestPaths:
         except ImportError:
             return None
         return breadthfirst
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the compiled searches out: a module is not copied, and is found again where it is."""
+        return {name: value for name, value in self.__dict__.items() if name != "_kernels"}
 
     @cached_property
     def _adjacency(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -180,7 +209,7 @@ class ShortestPaths:
             from scipy.sparse.csgraph import dijkstra
         except ImportError:
             raise MissingExtraError.of(
-                "scipy", "service", "measuring paths on a graph that is no tree"
+                "scipy", "science", "measuring paths on a graph that is not a tree"
             ) from None
         unweighted = bool((self._length == 1.0).all())
         found: NDArray[np.float64] = dijkstra(

@@ -19,6 +19,7 @@ from ontology.errors import InputError, SpaceError
 from ontology.geometry.arguments import given_array, index_array, key_table, listed, refuse_other_than
 from ontology.geometry.rootedtree import RootedTree, kept
 from ontology.geometry.shortestpaths import ShortestPaths, exact_diameter
+from ontology.geometry.wholenumbers import is_short
 from ontology.keys import Keys
 from ontology.labelgraph import LabelGraph
 
@@ -134,6 +135,15 @@ class MetricSpace(ABC):
     def distance_dtype(self) -> np.dtype[Any]:
         """The dtype of `distances`."""
 
+    @property
+    def is_short(self) -> bool | None:
+        """Whether distances are short numbers (`ontology.geometry.wholenumbers`), free of rounding.
+
+        Their ties are real ones, while others tie by the tie rule wherever loci are decided. None: not known
+        for all of them, and then each matrix of distances says for itself.
+        """
+        return None
+
     @abstractmethod
     def diameter(self) -> float:
         """Return the largest distance between two allowed labels, exactly."""
@@ -153,7 +163,7 @@ class MetricSpace(ABC):
 
 
 class TreeSpace(MetricSpace):
-    """Path lengths on a tree, in O(n_points) memory.
+    """Path lengths on a tree, in O(n_points) memory: exact sums of edge lengths, rounded once.
 
     Build one with `ontology.geometry.metric_space` or, from stored arrays, with `from_arrays`.
 
@@ -226,6 +236,11 @@ class TreeSpace(MetricSpace):
         """The dtype of `distances`."""
         return self.tree.dtype
 
+    @property
+    def is_short(self) -> bool:
+        """Whether distances are short numbers, free of rounding."""
+        return self.tree.is_short
+
     def diameter(self) -> float:
         """Return the largest distance between two allowed labels, exactly; O(n_points)."""
         allowed = self.allowed
@@ -241,9 +256,10 @@ class TreeSpace(MetricSpace):
 class GraphSpace(MetricSpace):
     """Shortest paths on a connected graph, edges taken both ways.
 
-    Needs numba or scipy where every edge is 1 long (numba is the faster, the numbers are the same), else
-    scipy. The dtype is float64 where lengths are not whole numbers: sums of lengths keep their bits, which
-    the tie rule rests on. Store them as float32 where that is enough.
+    Needs numba or scipy where every edge is 1 long (numba is the faster, the numbers are the same), and scipy
+    where floats hold every sum of lengths, whole numbers above all. Elsewhere numba makes it fast. The dtype
+    is float64 where lengths are not whole numbers; store them as float32 where that is enough. A distance is
+    the exact sum of lengths rounded once, and so the same both ways.
 
     Parameters
     ----------
@@ -281,6 +297,11 @@ class GraphSpace(MetricSpace):
     def distance_dtype(self) -> np.dtype[Any]:
         """The dtype of `distances`."""
         return self.paths.dtype
+
+    @property
+    def is_short(self) -> bool:
+        """Whether distances are short numbers, free of rounding."""
+        return self.paths.is_short
 
     def diameter(self) -> float:
         """Return the largest distance between two allowed labels, exactly (see `exact_diameter`)."""
@@ -323,6 +344,11 @@ class CompleteSpace(MetricSpace):
     def distance_dtype(self) -> np.dtype[Any]:
         """The dtype of `distances`."""
         return np.dtype(np.uint8)
+
+    @property
+    def is_short(self) -> bool:
+        """Distances are short numbers, free of rounding."""
+        return True
 
     def diameter(self) -> float:
         """Return 1, or 0 for a single allowed label."""
@@ -406,6 +432,11 @@ class MatrixSpace(MetricSpace):
     def distance_dtype(self) -> np.dtype[Any]:
         """The dtype of `distances`."""
         return self._matrix.dtype
+
+    @cached_property
+    def is_short(self) -> bool:
+        """Whether distances are short numbers, free of rounding."""
+        return is_short(self._matrix)
 
     def diameter(self) -> float:
         """Return the largest distance between two labels; every label must be a point (`SpaceError`)."""

@@ -26,8 +26,8 @@ class Distortion:
     Attributes
     ----------
     largest, mean : float
-        Of d_tree / d over the pairs measured; 1 is no distortion, and in a metric nothing is below it but by
-        rounding. For a single label both are 1.
+        Of d_tree / d over the pairs measured; 1 is no distortion at all, and in a metric only
+        rounding gives less. For a single label both are 1.
     n_pairs : int
         Number of pairs measured, each counted once.
     status : {"exact", "lower_bound"}

@@ -6,7 +6,7 @@ it finds its finalists, so that all of them give the same answer to the last bit
 distances it is the exact integer (below 2^53).
 
 Labels are **tied** when their plain sum is at most ``minimum * (1 + TIE_RELATIVE)``; the lowest canonical
-index among the tied wins.
+index among the tied wins. Whole numbers tie only where they are equal while the minimum is below 1e12.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TIE_RELATIVE = 1e-12
 
 _CACHED_ENTRIES = 1 << 15
 _SMALLEST_TOTAL, _LARGEST_TOTAL = 1e-150, 1e150
-_LARGEST_POWER = 1e150  # leaves room for weights whose rows sum to at most 1e150
+_LARGEST_POWER = 1e157  # leaves room for weights whose rows sum to at most 1e150
 
 
 @dataclass(frozen=True)

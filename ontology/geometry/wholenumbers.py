@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["is_short", "whole_numbers"]
+__all__ = ["is_short", "unit_exponent", "whole_numbers"]
 
 _SHORT_BITS = 31
 _MANTISSA_BITS = 53
@@ -29,7 +29,7 @@ def is_short(distances: NDArray[Any]) -> bool:
     """
     if distances.dtype.kind in "iu":
         return int(distances.max(initial=0)) < 1 << _SHORT_BITS
-    return bool(np.ldexp(distances.max(initial=0), -_unit(distances)) < 1 << _SHORT_BITS)
+    return bool(np.ldexp(distances.max(initial=0), -unit_exponent(distances)) < 1 << _SHORT_BITS)
 
 
 def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
@@ -53,7 +53,7 @@ def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
     short = is_short(distances)
     if distances.dtype.kind in "iu":
         return distances.astype(np.int64 if short else object)
-    unit = _unit(distances)
+    unit = unit_exponent(distances)
     if short:
         return np.ldexp(distances.astype(np.float64), -unit).astype(np.int64)
     mantissa, exponent = np.frexp(distances.astype(np.float64))
@@ -64,7 +64,12 @@ def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
     return np.asarray((digits << left) >> right)
 
 
-def _unit(distances: NDArray[Any]) -> int:
+def unit_exponent(distances: NDArray[Any]) -> int:
+    """Return the exponent of the largest power of two of which all distances are whole multiples.
+
+    >>> unit_exponent(np.array([1.5, 2.0, 0.0])), unit_exponent(np.array([0.0]))
+    (-1, 0)
+    """
     mantissa, exponent = np.frexp(distances[distances > 0].astype(np.float64))
     if not len(mantissa):
         return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ontology.errors import MissingExtraError, SettingsError
+from ontology.errors import SettingsError
 from ontology.graph.errors import GraphDamagedError
 from ontology.graph.rows import Rows
 from ontology.graph.store import GraphStore
@@ -36,17 +36,10 @@ def open_graph(settings: Settings) -> GraphStore:
         folder = settings.graph_url.removeprefix("embedded:")
         if not folder:
             raise SettingsError("GROVE_GRAPH_URL: 'embedded:' names no folder; write embedded:/path/to/graph")
-        try:
-            from ontology.graph.embedded import EmbeddedStore
-        except ModuleNotFoundError as error:
-            raise _missing(error, "ladybug", "the embedded graph") from error
-        return EmbeddedStore(Path(os.path.expanduser(folder)).absolute())
-    try:
-        from ontology.graph.neo4j import Neo4jStore
-    except ModuleNotFoundError as error:
-        raise _missing(error, "neo4j", "the Neo4j graph") from error
+        from ontology.graph.embedded import EmbeddedStore
+
+        pool_bytes = None if settings.graph_pool_mb is None else settings.graph_pool_mb << 20
+        return EmbeddedStore(Path(os.path.expanduser(folder)).absolute(), pool_bytes)
+    from ontology.graph.neo4j import Neo4jStore
+
     return Neo4jStore(settings.graph_url)
-
-
-def _missing(error: ModuleNotFoundError, package: str, purpose: str) -> ImportError:
-    return MissingExtraError.of(package, "service", purpose) if error.name == package else error

@@ -9,40 +9,51 @@ database.
 
 from __future__ import annotations
 
-import glob
 import math
 import os
 import re
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-import ladybug
-
-from ontology.errors import QueryFailedError, QueryTimeoutError, ServiceError
+from ontology.errors import MissingExtraError, QueryFailedError, QueryTimeoutError, ServiceError
 from ontology.graph import sandbox
 from ontology.graph.engine import Removal, Run
 from ontology.graph.errors import GraphDamagedError
 from ontology.graph.generations import Generations
 from ontology.graph.migrate import Migration, changed_versions, migrations, pending
 from ontology.graph.named import check_parameters, named_query
-from ontology.graph.records import edge_columns, label_columns
-from ontology.graph.results import RESULT_PROPERTIES, GraphResult, result_tables
+from ontology.graph.records import edge_columns, is_part, label_columns
+from ontology.graph.results import GraphResult
 from ontology.graph.resultstore import shown_by
 from ontology.graph.rows import Rows, plain_value
 from ontology.graph.store import GraphStore
+from ontology.graph.tablefiles import path_literal, result_columns, write_parquet
+from ontology.graph.thinning import thin_out
 from ontology.labelgraph import LabelGraph
 
-__all__ = ["EmbeddedStore", "fetch", "limited_connection", "open_database", "reserved_bytes"]
+try:
+    import ladybug
+except ImportError as error:
+    raise MissingExtraError.of("ladybug", "service", "the embedded graph") from error
+
+__all__ = ["EmbeddedStore", "fetch", "limited", "open_database", "reserved_bytes"]
 
 Result = TypeVar("Result")
+_Streamed = tuple[Sequence[str], Iterator[tuple[Any, ...]]]
 
 _READER_BYTES = 256 << 20
 _WRITER_BYTES = 1 << 30
+_LABELS_TOGETHER = 25_000
+"""Labels read at a time: even with the longest keys, and names as long, they fit the smallest pool."""
+_ROW_BYTES = 100
+"""About how many bytes of a file a label or an edge takes."""
 _MAX_HOPS = 100_000
 _ALL_ROWS = 2**62
 _DAMAGED = re.compile(
@@ -51,7 +62,12 @@ _DAMAGED = re.compile(
     r"|unordered_map::at|vector::_M_range_check|empty database under read only",
     re.IGNORECASE,
 )
+_POOL_FULL = re.compile(r"unable to allocate memory|buffer pool is full", re.IGNORECASE)
 _QUERY_AT_FAULT = re.compile(r"(parser|binder|catalog|function|conversion|overflow) exception", re.IGNORECASE)
+
+
+class _PoolFullError(QueryFailedError):
+    """The engine's buffer pool has no room for what a query needs."""
 
 
 class EmbeddedStore(GraphStore):
@@ -61,18 +77,24 @@ class EmbeddedStore(GraphStore):
     ----------
     folder : Path
         Where the generations lie; on a local disk.
+    pool_bytes : int, optional
+        Most memory of the engine's buffer pool. By default twice the file, at least 256 MiB to read and 1 GiB
+        to write, and at most half of the machine's memory; of it only what queries need is taken.
     """
 
     dialect = "embedded"
+    may_be_edited = False
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, pool_bytes: int | None = None) -> None:
         self.folder = folder
+        self.pool_bytes = pool_bytes
         self.generations = Generations(folder)
         self._writing = threading.Lock()
         self._reading = threading.Lock()
         self._open: tuple[int, ladybug.Database] | None = None
         self._lacking: list[Migration] = []
         _STORES.add(self)
+        _guard_forks()
 
     # ---- the contract ------------------------------------------------------------------------------
 
@@ -89,7 +111,7 @@ class EmbeddedStore(GraphStore):
             return [m.version for m in missing]
 
     def describe(self) -> dict[str, Any]:
-        """Return engine, version, folder, number and size in bytes of the generation."""
+        """Return engine, version, folder, number and size in bytes of the generation, MiB of the pool."""
         self.run_named("versions")
         number = self.generations.newest()
         size = (self.folder / f"g{number}.lbug").stat().st_size
@@ -99,6 +121,7 @@ class EmbeddedStore(GraphStore):
             "where": str(self.folder),
             "generation": number,
             "bytes": size,
+            "pool_mb": self._pool(size, _READER_BYTES) >> 20,
         }
 
     def close(self) -> None:
@@ -129,28 +152,98 @@ class EmbeddedStore(GraphStore):
         name = str(self._known_version(graph.digest)["ontology"])
         with tempfile.TemporaryDirectory(prefix="labelgrove-") as folder:
             labels, edges = Path(folder, "labels.parquet"), Path(folder, "edges.parquet")
-            _write_parquet(labels, label_columns(graph, name, 0, graph.n_labels))
-            _write_parquet(edges, edge_columns(graph, 0, graph.n_edges))
-            with self._writing, self._generation() as connection:
+            write_parquet(labels, graph.n_labels, partial(label_columns, graph, name))
+            if graph.n_edges:
+                write_parquet(edges, graph.n_edges, partial(edge_columns, graph))
+            with self._writing, self._generation(graph.n_labels + graph.n_edges) as connection:
                 if self._runner(connection)("count_labels", version=graph.digest).rows[0][0]:
                     return  # another process, before this one had the lock
-                fetch(connection, f"COPY Label FROM {_literal(labels)}")
+                fetch(connection, f"COPY Label FROM {path_literal(labels)}")
                 if graph.n_edges:
-                    fetch(connection, f"COPY IS_A FROM {_literal(edges)}")
+                    fetch(connection, f"COPY IS_A FROM {path_literal(edges)}")
 
     # ---- running -----------------------------------------------------------------------------------
 
-    def _read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
-        with self._reader() as connection:
-            return fetch(connection, cypher, params)
+    def counts(self, digest: str) -> tuple[int, int]:
+        """Return how many labels and edges the store holds for a version, counted now."""
 
-    def _read_columns(self, cypher: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        with self._reader() as connection, _result(connection, cypher, params) as result:
-            table = result.get_as_arrow()
-        return {
-            name: column.to_pylist() if _is_text(column) else column.to_numpy()
-            for name, column in zip(table.column_names, table.columns, strict=True)
-        }
+        def counted(database: ladybug.Database) -> tuple[int, int]:
+            edges = self._by_ranges(database, "count_edges_between", digest, n_labels)
+            return n_labels, sum(int(table["edges"][0].as_py()) for table in edges)
+
+        n_labels = int(self.run_named("count_labels", version=digest).rows[0][0])
+        return self._reading_again(counted)
+
+    def _read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
+        def answered(database: ladybug.Database) -> Rows:
+            with _connection(database) as connection:
+                return fetch(connection, cypher, params)
+
+        return self._reading_again(answered)
+
+    def _read_version(self, digest: str) -> tuple[Any, Any]:
+        import pyarrow
+
+        def tables(database: ladybug.Database) -> tuple[Any, Any]:
+            labels, edges = (
+                pyarrow.concat_tables(self._by_ranges(database, name, digest, n_labels))
+                for name in ("labels_between", "edges_between")
+            )
+            return labels.append_column("place", labels["idx"]), edges
+
+        n_labels = int(self.run_named("count_labels", version=digest).rows[0][0])
+        return self._reading_again(tables)
+
+    def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
+        """Say how what the store holds of a version differs from it; with `graph`, piece by piece."""
+        if graph is None:
+            return super().difference(digest)
+        self._known_version(digest)
+        return self._reading_again(partial(self._compared, graph))
+
+    def _compared(self, graph: LabelGraph, database: ladybug.Database) -> str:
+        labels, edges = (
+            self._by_ranges(database, name, graph.digest, graph.n_labels)
+            for name in ("labels_between", "edges_between")
+        )
+        for start, *part in zip(count(0, _LABELS_TOGETHER), labels, edges, strict=False):
+            stop = min(start + _LABELS_TOGETHER, graph.n_labels)
+            if not is_part(graph, start, stop, *part):
+                return f"labels {start:,} to {stop - 1:,}, or edges up from them, are others"
+        return ""
+
+    def _reading_again(self, work: Callable[[ladybug.Database], Result]) -> Result:
+        """Run `work`, and once more with an empty pool where earlier queries may have left too much in it."""
+        try:
+            with self._reader() as database:
+                return work(database)
+        except _PoolFullError:
+            with self._reader() as database:
+                return work(database)
+
+    def _by_ranges(self, database: ladybug.Database, name: str, digest: str, n_labels: int) -> Iterator[Any]:
+        """Answer a query about labels from ``$start`` to ``$stop`` (exclusive) for one range after the other.
+
+        The engine gathers a whole answer in its pool before it gives the first row. The bounds stand in the
+        text as numbers: a parameter tells the engine too late which part of the file it may skip. A
+        connection keeps every text that it has run, and with it what it took of the pool.
+        """
+        text = named_query(self.dialect, name).text
+        for start in range(0, max(n_labels, 1), _LABELS_TOGETHER):
+            part = text.replace("$start", str(start)).replace("$stop", str(start + _LABELS_TOGETHER))
+            with (
+                _connection(database) as connection,
+                _result(connection, part, {"version": digest}) as result,
+            ):
+                yield result.get_as_arrow()
+
+    def _parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
+        def looked_up(database: ladybug.Database) -> list[dict[str, Any]]:
+            with _connection(database) as connection:
+                return [row for uid in uids for row in fetch(connection, text, {"uid": uid}).dicts()]
+
+        text = named_query(self.dialect, "parents_of").text
+        return self._reading_again(looked_up)
 
     def _transact(self, work: Callable[[Run], Result]) -> Result:
         with self._writing, self._generation() as connection:
@@ -167,21 +260,21 @@ class EmbeddedStore(GraphStore):
             if result.job in shown:
                 return
             if not shown:
-                for table, columns in _result_columns(result):
+                for table, n_rows, columns in result_columns(result):
                     path = Path(folder, f"{table}.parquet")
-                    _write_parquet(path, columns)
-                    fetch(connection, f"COPY {table} FROM {_literal(path)}")
+                    write_parquet(path, n_rows, columns)
+                    fetch(connection, f"COPY {table} FROM {path_literal(path)}")
             run("note_job", job=result.job, kind=result.kind, created=result.created)
             path = Path(folder, "PRODUCED.parquet")
-            _write_parquet(path, {"job": [result.job], "id": [result.id]})
-            fetch(connection, f"COPY PRODUCED FROM {_literal(path)} (from='Job', to='{result.label}')")
+            write_parquet(path, 1, lambda *_: {"job": [result.job], "id": [result.id]})
+            fetch(connection, f"COPY PRODUCED FROM {path_literal(path)} (from='Job', to='{result.label}')")
 
     def _remove(self, steps: Iterable[Removal]) -> None:
-        def work(run: Run) -> None:
+        with self._writing, self._generation() as connection:
+            run = self._runner(connection)
             for name, params in steps:
+                thin_out(name, partial(fetch, connection))
                 run(name, **params, limit=_ALL_ROWS)
-
-        self._transact(work)
 
     def _runner(self, connection: ladybug.Connection) -> Run:
         def run(name: str, /, **params: Any) -> Rows:
@@ -196,21 +289,26 @@ class EmbeddedStore(GraphStore):
         with self.generations.reading() as held:
             if held is None:
                 raise GraphDamagedError(f"graph {self.folder} has gone; run: grove graph rebuild")
-            return sandbox.run(held[1], cypher, params, timeout_s=timeout_s, max_rows=max_rows)
+            pool_bytes = self._pool(held[1].stat().st_size, _READER_BYTES)
+            place = {"path": str(held[1]), "pool_bytes": pool_bytes}
+            return sandbox.run(place, cypher, params, timeout_s=timeout_s, max_rows=max_rows)
 
     # ---- generations -------------------------------------------------------------------------------
 
     @contextmanager
-    def _reader(self) -> Iterator[ladybug.Connection]:
-        """Give a connection to the newest generation; one reader at a time in a process."""
+    def _reader(self) -> Iterator[ladybug.Database]:
+        """Give the newest generation, open; one reader at a time in a process."""
         if self._missing():
             self.migrate()
         with self._reading:
             self._refresh()
             if self._open is None:
                 raise GraphDamagedError(f"graph {self.folder} has gone; run: grove graph rebuild")
-            with _connection(self._open[1]) as connection:
-                yield connection
+            try:
+                yield self._open[1]
+            except BaseException:  # memory of the pool that a failed query took is not given back
+                self._close_reader()
+                raise
 
     def _missing(self) -> list[Migration]:
         """Return the migrations that the newest generation lacks."""
@@ -227,7 +325,8 @@ class EmbeddedStore(GraphStore):
             if held is None:
                 self._lacking = migrations(self.dialect)
                 return
-            database = open_database(held[1], read_only=True, buffer_bytes=_READER_BYTES)
+            pool_bytes = self._pool(held[1].stat().st_size, _READER_BYTES)
+            database = open_database(held[1], read_only=True, buffer_bytes=pool_bytes)
         try:
             with _connection(database) as connection:
                 self._lacking = self._check(connection)
@@ -239,6 +338,8 @@ class EmbeddedStore(GraphStore):
     def _check(self, connection: ladybug.Connection) -> list[Migration]:
         try:
             recorded = dict(fetch(connection, named_query(self.dialect, "recorded_migrations").text).rows)
+        except _PoolFullError:
+            raise
         except QueryFailedError as error:  # an empty file opens as an empty database
             raise GraphDamagedError(
                 f"graph {self.folder}: the file holds no graph of labels; run: grove graph rebuild"
@@ -253,10 +354,15 @@ class EmbeddedStore(GraphStore):
         return missing
 
     @contextmanager
-    def _generation(self) -> Iterator[ladybug.Connection]:
-        """Give a connection to the next generation, migrated; it is published when the block ends well."""
+    def _generation(self, n_rows: int = 0) -> Iterator[ladybug.Connection]:
+        """Give a connection to the next generation, migrated; it is published when the block ends well.
+
+        `n_rows` labels and edges are about to be added to it.
+        """
         with self.generations.writing() as (number, path):
-            database = open_database(path, read_only=False, buffer_bytes=_WRITER_BYTES)
+            held = path.stat().st_size if number is not None else 0
+            pool_bytes = self._pool(held + n_rows * _ROW_BYTES, _WRITER_BYTES)
+            database = open_database(path, read_only=False, buffer_bytes=pool_bytes)
             try:
                 with _connection(database) as connection:
                     missing = self._check(connection) if number else migrations(self.dialect)
@@ -272,6 +378,11 @@ class EmbeddedStore(GraphStore):
                 database.close()
             if any(p != path for p in path.parent.iterdir()):
                 raise GraphDamagedError(f"graph {self.folder}: the engine left its log behind; run it again")
+
+    def _pool(self, file_bytes: int, least: int) -> int:
+        """Return the most bytes of the buffer pool for a file of this size."""
+        half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+        return self.pool_bytes or max(least, min(2 * file_bytes, half))
 
     def _close_reader(self) -> None:
         if self._open is not None:
@@ -312,35 +423,40 @@ def open_database(
         ) from error
 
 
-def fetch(
-    connection: ladybug.Connection,
-    cypher: str,
-    params: Mapping[str, Any] | None = None,
-    max_rows: int | None = None,
-) -> Rows:
-    """Run one statement and return its rows as plain values, `max_rows` of them at most."""
-    with _result(connection, cypher, params or {}) as result:
-        rows: list[tuple[Any, ...]] = []
-        while result.has_next() and (max_rows is None or len(rows) < max_rows):
-            rows.append(tuple(_plain(v) for v in result.get_next()))
-        return Rows(tuple(result.get_column_names()), rows, truncated=result.has_next())
+def fetch(connection: ladybug.Connection, cypher: str, params: Mapping[str, Any] | None = None) -> Rows:
+    """Run one statement and return its rows as plain values."""
+    with _streamed(connection, cypher, params or {}) as (columns, rows):
+        return Rows(tuple(columns), list(rows))
 
 
 @contextmanager
-def limited_connection(path: Path, timeout_s: float) -> Iterator[ladybug.Connection]:
-    """Give a read-only connection of one thread whose statements are stopped after `timeout_s` seconds."""
+def limited(path: Path, timeout_s: float, pool_bytes: int) -> Iterator[sandbox.Query]:
+    """Open a file for one query of a user: read-only, one thread, stopped after `timeout_s` seconds."""
     reserve = reserved_bytes(path)
-    database = open_database(path, read_only=True, buffer_bytes=_READER_BYTES, max_bytes=reserve, threads=1)
+    database = open_database(path, read_only=True, buffer_bytes=pool_bytes, max_bytes=reserve, threads=1)
     try:
         with _connection(database) as connection:
             connection.set_query_timeout(max(1, math.ceil(1000 * timeout_s)))
-            yield connection
+            yield partial(_of_user, connection)
     finally:
         database.close()
 
 
+@contextmanager
+def _of_user(connection: ladybug.Connection, cypher: str, params: Mapping[str, Any]) -> Iterator[_Streamed]:
+    try:
+        with _streamed(connection, cypher, params) as streamed:
+            yield streamed
+    except (GraphDamagedError, ServiceError) as error:
+        # the file was opened, so that it is the query at which the engine failed
+        raise QueryFailedError(
+            f"the engine failed at the query: {error.__cause__}; make it smaller, and if small ones fail "
+            "too, run: grove graph verify"
+        ) from error
+
+
 def reserved_bytes(path: Path) -> int:
-    """Return the address space that `limited_connection` reserves for a file; the engine takes it twice."""
+    """Return the address space that `limited` reserves for a file; the engine takes it twice."""
     return 1 << max(30, (4 * path.stat().st_size - 1).bit_length())
 
 
@@ -352,6 +468,18 @@ def _connection(database: ladybug.Database) -> Iterator[ladybug.Connection]:
         yield connection
     finally:
         connection.close()
+
+
+@contextmanager
+def _streamed(connection: ladybug.Connection, cypher: str, params: Mapping[str, Any]) -> Iterator[_Streamed]:
+    """Run one statement; give its columns, and its rows of plain values one by one."""
+    with _result(connection, cypher, params) as result:
+        yield result.get_column_names(), _plain_rows(result)
+
+
+def _plain_rows(result: ladybug.QueryResult) -> Iterator[tuple[Any, ...]]:
+    while result.has_next():
+        yield tuple(_plain(value) for value in result.get_next())
 
 
 @contextmanager
@@ -372,6 +500,15 @@ def _result(
             yield result
     except RuntimeError as error:
         text = str(error)
+        if _POOL_FULL.search(text):
+            raise _PoolFullError(
+                f"the query needs more memory than the graph's buffer pool may take ({text[:80]}); ask for "
+                "less, or set GROVE_GRAPH_POOL_MB above the pool_mb that `grove doctor` shows"
+            ) from error
+        if text == "std::bad_alloc":
+            raise QueryFailedError(
+                f"the query needs more memory than it is given ({text}); return less of it"
+            ) from error
         if "Interrupted" in text:
             raise QueryTimeoutError("the query ran past its time limit and was stopped") from error
         if _DAMAGED.search(text) and not _QUERY_AT_FAULT.match(text):
@@ -395,44 +532,6 @@ def _plain(value: Any) -> Any:
     return plain_value(value)
 
 
-# ---- bulk load -----------------------------------------------------------------------------------------
-
-
-def _result_columns(result: GraphResult) -> Iterator[tuple[str, dict[str, list[Any]]]]:
-    """Yield the tables of a result and their columns, nodes before what joins them."""
-    properties = {name: [result.properties[name]] for name in RESULT_PROPERTIES[result.label]}
-    yield result.label, {"id": [result.id], "version": [result.graph.digest], **properties}
-    for table in result_tables(result):
-        if not table.n_rows:
-            continue
-        columns = table.columns(0, table.n_rows)
-        if table.type == "HAS":
-            yield "Supernode", {name: columns[name] for name in ("target", "version", "size")}
-            columns = {name: columns[name] for name in ("source", "target")}
-        yield table.type, columns
-
-
-def _write_parquet(path: Path, columns: Mapping[str, list[Any]]) -> None:
-    import pyarrow
-    import pyarrow.parquet
-
-    types = {"depth": pyarrow.int64()}  # which may hold nothing that tells its type
-    arrays = {n: pyarrow.array(c, type=types.get(n)) for n, c in columns.items()}
-    pyarrow.parquet.write_table(pyarrow.table(arrays), path)
-
-
-def _literal(path: Path) -> str:
-    """Return the path as a literal of the engine, which reads file names as patterns."""
-    escaped = glob.escape(str(path)).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
-
-
-def _is_text(column: Any) -> bool:
-    import pyarrow
-
-    return bool(pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type))
-
-
 # ---- forking: a child that inherits an open database hangs ---------------------------------------------
 
 _STORES: weakref.WeakSet[EmbeddedStore] = weakref.WeakSet()
@@ -454,4 +553,6 @@ def _after_fork() -> None:
         store._writing.release()
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+@cache
+def _guard_forks() -> None:
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

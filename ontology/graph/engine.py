@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from ontology.errors import NotFoundError
@@ -28,6 +28,9 @@ class Engine(abc.ABC):
 
     dialect: ClassVar[str]
     """``"neo4j"`` or ``"embedded"``."""
+
+    may_be_edited: ClassVar[bool]
+    """Whether somebody can change a version by hand, beside this store."""
 
     # ---- what each engine supplies -----------------------------------------------------------------
 
@@ -70,8 +73,16 @@ class Engine(abc.ABC):
         """Run a query of ours with read access."""
 
     @abc.abstractmethod
-    def _read_columns(self, cypher: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Run a query of ours with a long answer; return its columns as arrays or lists."""
+    def _read_version(self, digest: str) -> tuple[Any, Any]:
+        """Return the labels and the edges of a version as Arrow tables, rows in any order.
+
+        Labels have ``place``, by which edges name their ends, ``idx``, ``key`` and ``name``; edges ``child``,
+        ``parent``, ``weight`` and ``rank``.
+        """
+
+    @abc.abstractmethod
+    def _parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the edges up from labels: ``below``, ``uid``, ``weight``, and what the label above is."""
 
     @abc.abstractmethod
     def _transact(self, work: Callable[[Run], Result]) -> Result:
@@ -88,9 +99,6 @@ class Engine(abc.ABC):
         query = named_query(self.dialect, name)
         check_parameters(query.parameters, params.keys(), where=f"query {name!r}")
         return self._read(query.text, params)
-
-    def _columns(self, name: str, **params: Any) -> dict[str, Any]:
-        return self._read_columns(named_query(self.dialect, name).text, params)
 
     def _version(self, digest: str) -> dict[str, Any] | None:
         found = self.run_named("version", version=digest).dicts()

@@ -8,4 +8,4 @@ __all__ = ["GraphDamagedError"]
 
 
 class GraphDamagedError(GroveError):
-    """A graph file or version that cannot be used as it is; `grove graph rebuild` makes it anew."""
+    """A graph file or version that cannot be used as it is; `grove graph rebuild` makes it again."""

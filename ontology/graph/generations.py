@@ -14,8 +14,7 @@ point it leaves the old generation in place, and folders that the next writer cl
 
 from __future__ import annotations
 
-import errno
-import fcntl
+import contextlib
 import os
 import re
 import shutil
@@ -25,8 +24,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ontology.disk_faults import NOT_WRITABLE, disk_advice
 from ontology.errors import ConflictError, ServiceError
 from ontology.graph.errors import GraphDamagedError
+from ontology.posix import try_lock
+from ontology.wholefile import PRIVATE, make_folder, open_private, sync_folder
 
 __all__ = ["Generations"]
 
@@ -81,17 +83,27 @@ class Generations:
     def reading(self) -> Iterator[tuple[int, Path] | None]:
         """Give the newest generation under a private name for as long as the block runs.
 
+        Where no name can be made, as on a full or read-only disk, it is given under its own. A writer who
+        removes it before it is open is met by `GraphDamagedError`; reading again finds the next one.
+
         Yields
         ------
         (number, path) or None
             None before the first generation. The file may be opened in the block and read after it: a file
             whose last name goes lives on while it is open.
         """
-        if self.newest() is None:
+        number = self.newest()
+        if number is None:
             yield None
             return
-        with self._private("reading") as private:
-            yield self._link(private)
+        with contextlib.ExitStack() as stack:
+            try:
+                held = self._link(stack.enter_context(self._private("reading")))
+            except ServiceError as error:
+                if getattr(error.__cause__, "errno", None) not in NOT_WRITABLE:
+                    raise
+                held = number, self.folder / f"g{number}.lbug"
+            yield held
 
     @contextmanager
     def writing(self) -> Iterator[tuple[int | None, Path]]:
@@ -132,7 +144,7 @@ class Generations:
             return
         with self._lock():
             (self.folder / "CURRENT").unlink(missing_ok=True)
-            _sync(self.folder)
+            sync_folder(self.folder)
             self._clear()
 
     # ---- helpers -----------------------------------------------------------------------------------
@@ -154,15 +166,17 @@ class Generations:
                 return number, path
 
     def _publish(self, path: Path, number: int) -> None:
+        path.chmod(PRIVATE)
         _sync(path)
         name = f"g{number}.lbug"
         os.replace(path, self.folder / name)
         pointer = path.with_name("CURRENT")
         pointer.write_text(f"{name}\n", encoding="utf-8")
+        pointer.chmod(PRIVATE)
         _sync(pointer)
-        _sync(self.folder)  # the generation has its name on the disk before anything points to it
+        sync_folder(self.folder)  # the generation has its name on the disk before anything points to it
         os.replace(pointer, self.folder / "CURRENT")
-        _sync(self.folder)
+        sync_folder(self.folder)
         self._clear()
 
     def _highest(self) -> int:
@@ -196,19 +210,18 @@ class Generations:
     @contextmanager
     def _lock(self) -> Iterator[None]:
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle = (self.folder / "LOCK").open("a+", encoding="utf-8")
+            make_folder(self.folder)
+            handle = open(self.folder / "LOCK", "a+", encoding="utf-8", opener=open_private)  # noqa: SIM115
         except OSError as error:
             raise self._unusable(error) from error
         with handle:
             deadline = time.monotonic() + self.wait_s
             while True:
                 try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
+                    if try_lock(handle):
+                        break
                 except OSError as error:
-                    if error.errno not in (errno.EAGAIN, errno.EACCES):
-                        raise self._unusable(error) from error
+                    raise self._unusable(error) from error
                 if time.monotonic() > deadline:
                     handle.seek(0)
                     raise ConflictError(
@@ -225,9 +238,9 @@ class Generations:
         return GraphDamagedError(f"graph {self.folder}: generation {number} is gone; {_REBUILD}")
 
     def _unusable(self, error: OSError) -> ServiceError:
-        return ServiceError(
-            f"graph {self.folder}: {error.strerror}; it must be a writable folder of a local disk"
-        )
+        other = "it must be a writable folder of a local disk"
+        advice = disk_advice(error, "the graph", "GROVE_GRAPH_URL", otherwise=other)
+        return ServiceError(f"graph {self.folder}: {error.strerror}; {advice}")
 
 
 _REBUILD = "run: grove graph rebuild"

@@ -8,37 +8,43 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
-import neo4j
-import neo4j.exceptions
-import neo4j.graph
-
 from ontology.errors import (
     GroveError,
     MigrationError,
+    MissingExtraError,
     QueryFailedError,
     QueryTimeoutError,
     ServiceError,
     SettingsError,
     TransientError,
 )
+from ontology.graph import sandbox
 from ontology.graph.engine import Removal, Run
 from ontology.graph.errors import GraphDamagedError
 from ontology.graph.migrate import Migration, changed_versions, pending
 from ontology.graph.named import check_parameters, named_query
-from ontology.graph.records import edge_columns, label_columns
+from ontology.graph.records import edge_columns, label_columns, no_graph
 from ontology.graph.results import GraphResult, result_tables
 from ontology.graph.resultstore import shown_by
 from ontology.graph.rows import Rows, plain_value
 from ontology.graph.store import GraphStore
+from ontology.graph.tablefiles import ROWS_TOGETHER
 from ontology.labelgraph import LabelGraph
 from ontology.settings import masked
 
-__all__ = ["EDGES_PER_BATCH", "LABELS_PER_BATCH", "Neo4jStore"]
+try:
+    import neo4j
+    import neo4j.exceptions
+    import neo4j.graph
+except ImportError as error:
+    raise MissingExtraError.of("neo4j", "service", "the Neo4j graph") from error
+
+__all__ = ["EDGES_PER_BATCH", "LABELS_PER_BATCH", "Neo4jStore", "served"]
 
 Result = TypeVar("Result")
 
@@ -64,8 +70,10 @@ class Neo4jStore(GraphStore):
     """
 
     dialect = "neo4j"
+    may_be_edited = True
 
     def __init__(self, url: str) -> None:
+        self._given = url
         self._url, self._auth = _split(url)
         self._where = masked(url)
         self._lock = threading.Lock()
@@ -136,10 +144,17 @@ class Neo4jStore(GraphStore):
         with self._session(neo4j.READ_ACCESS) as session:
             return session.execute_read(lambda tx: _fetched(tx.run(cypher, dict(params))))
 
-    def _read_columns(self, cypher: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        rows = self._read(cypher, params)
-        columns = list(zip(*rows.rows, strict=True)) or [()] * len(rows.columns)
-        return dict(zip(rows.columns, columns, strict=True))
+    def _read_version(self, digest: str) -> tuple[Any, Any]:
+        labels, edges = (self._table(name, digest) for name in ("all_labels", "all_edges"))
+        return labels.append_column("place", labels["key"]), edges  # keys: what was drawn by hand has them
+
+    def _table(self, name: str, digest: str) -> Any:
+        query = named_query(self.dialect, name)
+        with self._session(neo4j.READ_ACCESS) as session:
+            return session.execute_read(lambda tx: _table_of(tx.run(query.text, {"version": digest}), digest))
+
+    def _parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
+        return self.run_named("parents_of", uids=list(uids)).dicts()
 
     def _transact(self, work: Callable[[Run], Result]) -> Result:
         @neo4j.unit_of_work(timeout=_BATCH_TIMEOUT_S)
@@ -189,9 +204,8 @@ class Neo4jStore(GraphStore):
         return self._transact(lambda run: int(run(name, **params, limit=LABELS_PER_BATCH).rows[0][0]))
 
     def _run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
-        query = neo4j.Query(cypher, timeout=timeout_s)
-        with self._session(neo4j.READ_ACCESS, fetch_size=min(max_rows + 1, 1000)) as session:
-            return _fetched(session.run(query, dict(params)), max_rows)
+        self._connected()  # faults of server, password and schema are raised before a process starts
+        return sandbox.run({"url": self._given}, cypher, params, timeout_s=timeout_s, max_rows=max_rows)
 
     # ---- connections -------------------------------------------------------------------------------
 
@@ -279,6 +293,21 @@ class Neo4jStore(GraphStore):
             ) from error
 
 
+@contextmanager
+def served(url: str, timeout_s: float, *, fetch_size: int) -> Iterator[sandbox.Query]:
+    """Reach a server for one query of a user: read access, stopped after `timeout_s` seconds."""
+    with Neo4jStore(url) as store:
+        store._connected()  # reached now: the time of the query begins after this
+
+        @contextmanager
+        def query(cypher: str, params: Mapping[str, Any]) -> Iterator[tuple[Sequence[str], Iterator[Any]]]:
+            with store._session(neo4j.READ_ACCESS, fetch_size) as session:
+                result = session.run(neo4j.Query(cypher, timeout=timeout_s), dict(params))
+                yield result.keys(), _plain_rows(result)
+
+        yield query
+
+
 def _split(url: str) -> tuple[str, tuple[str, str] | None]:
     """Return the URL without user and password, and those."""
     from urllib.parse import unquote, urlsplit, urlunsplit
@@ -313,11 +342,31 @@ def _half_gone(result: GraphResult, what: str) -> GraphDamagedError:
     )
 
 
-def _fetched(result: neo4j.Result, max_rows: int | None = None) -> Rows:
-    columns = tuple(result.keys())
-    rows = [tuple(_plain(v) for v in record.values()) for record in islice(result, max_rows)]
-    truncated = max_rows is not None and result.peek() is not None
-    return Rows(columns, rows, truncated)
+def _fetched(result: neo4j.Result) -> Rows:
+    return Rows(tuple(result.keys()), list(_plain_rows(result)))
+
+
+def _plain_rows(result: neo4j.Result) -> Iterator[tuple[Any, ...]]:
+    for record in result:
+        yield tuple(_plain(value) for value in record.values())
+
+
+def _table_of(result: neo4j.Result, digest: str) -> Any:
+    """Return a long answer as an Arrow table, filled piece by piece."""
+    import pyarrow
+
+    types = {"idx": "float64", "weight": "float64", "rank": "int64"}
+    names = result.keys()
+    schema = pyarrow.schema([(name, types.get(name, "string")) for name in names])
+    rows, pieces = _plain_rows(result), [schema.empty_table()]
+    while piece := list(islice(rows, ROWS_TOGETHER)):
+        columns = zip(schema, zip(*piece, strict=True), strict=True)
+        try:
+            arrays = [pyarrow.array(values, type=field.type) for field, values in columns]
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+            raise no_graph(digest, error) from error
+        pieces.append(pyarrow.table(arrays, schema=schema))
+    return pyarrow.concat_tables(pieces)
 
 
 def _rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:

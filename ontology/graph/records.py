@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ontology.errors import InputError
 from ontology.graph.errors import GraphDamagedError
@@ -18,8 +18,10 @@ __all__ = [
     "check_keys",
     "edge_columns",
     "fold",
-    "graph_from_columns",
+    "graph_from_tables",
+    "is_part",
     "label_columns",
+    "no_graph",
     "uid",
 ]
 
@@ -94,10 +96,8 @@ def edge_columns(graph: LabelGraph, start: int, stop: int) -> dict[str, list[Any
     return {"child": ends[0], "parent": ends[1], "weight": weight, "rank": rank}
 
 
-def graph_from_columns(
-    digest: str, layout: str, labels: Mapping[str, Any], edges: Mapping[str, Any]
-) -> LabelGraph:
-    """Build the graph that a store holds; its digest is computed from these columns.
+def graph_from_tables(digest: str, layout: str, labels: Any, edges: Any) -> LabelGraph:
+    """Build the graph that a store holds; its digest is computed from these tables.
 
     Parameters
     ----------
@@ -105,32 +105,44 @@ def graph_from_columns(
         Version asked for; only named in messages.
     layout : str
         As `LabelGraph.layout`.
-    labels : mapping
-        Columns ``idx``, ``key``, ``name``, in any order of rows. Labels stand in the order of ``idx``; it may
-        have gaps where somebody removed labels by hand.
-    edges : mapping
-        Columns ``child`` and ``parent`` (keys), ``weight``, ``rank``, in any order of rows.
+    labels : pyarrow.Table
+        Columns ``place`` (of any type), ``idx``, ``key``, ``name``, in any order of rows. Labels stand in the
+        order of ``idx``; it may have gaps where somebody removed labels by hand.
+    edges : pyarrow.Table
+        Columns ``child`` and ``parent`` (places of labels), ``weight``, ``rank``, in any order of rows.
 
     Raises
     ------
     GraphDamagedError
-        When this is no graph: a key that stands twice or nowhere, an edge without a positive weight.
+        When this is not a graph: a key that stands twice or nowhere, an edge without a positive weight.
+
+    Notes
+    -----
+    No label becomes a Python object: beside the tables it takes about as much memory as the graph itself.
     """
-    where = f"version {digest[:12]}"
-    order = np.argsort(np.asarray(labels["idx"], dtype=np.float64), kind="stable").tolist()
-    if not order:
-        raise GraphDamagedError(f"{where}: it has no labels; run: grove graph rebuild")
+    import pyarrow
+    import pyarrow.compute as pc
+
+    if not labels.num_rows:
+        raise no_graph(digest, "it has no labels")
+    index = labels["idx"].cast(pyarrow.float64()).to_numpy()
+    if not (index[1:] > index[:-1]).all():
+        labels = labels.take(np.argsort(index, kind="stable"))
+    place = labels["place"].combine_chunks()
     try:
-        keys = Keys.from_strings(labels["key"][i] for i in order)
-        names = Texts.from_strings(labels["name"][i] for i in order)
-        place = {key: i for i, key in enumerate(keys)}
-        child, parent = (np.array([place[k] for k in edges[c]], dtype=np.int32) for c in ("child", "parent"))
-        weight = np.asarray(edges["weight"], dtype=np.float64)
-        rank = np.asarray(edges["rank"], dtype=np.int32)
-    except (InputError, KeyError, TypeError, ValueError) as error:
-        raise GraphDamagedError(f"{where}: it is no graph ({error}); run: grove graph rebuild") from error
+        key, name = (labels[c].combine_chunks().cast(pyarrow.large_binary()) for c in ("key", "name"))
+        del labels  # the largest part: nothing of it is needed any more
+        keys = Keys(*_texts(key), pc.sort_indices(key).to_numpy().astype(np.int32))
+        names = Texts(*_texts(name))
+        child, parent = (_ends(edges[end].combine_chunks(), place) for end in ("child", "parent"))
+        weight = edges["weight"].cast(pyarrow.float64()).to_numpy()
+        rank = edges["rank"].cast(pyarrow.int32()).to_numpy()
+    except (InputError, pyarrow.ArrowInvalid) as error:
+        raise no_graph(digest, error) from error
+    if twice := _repeated(key, keys.order):
+        raise no_graph(digest, f"keys: {twice!r} stands twice")
     if not (np.isfinite(weight) & (weight > 0)).all():
-        raise GraphDamagedError(f"{where}: an edge has no positive weight; run: grove graph rebuild")
+        raise no_graph(digest, "an edge has no positive weight")
     if layout != "hierarchy":
         child, parent = np.minimum(child, parent), np.maximum(child, parent)
     by = np.lexsort((parent, rank, child))
@@ -144,3 +156,64 @@ def graph_from_columns(
         directed=layout == "hierarchy",
         layout=layout,
     )
+
+
+def is_part(graph: LabelGraph, start: int, stop: int, labels: Any, edges: Any) -> bool:
+    """Whether tables hold labels `start` to `stop` (exclusive) of a graph and the edges up from them.
+
+    Parameters
+    ----------
+    graph : LabelGraph
+    start, stop : int
+    labels : pyarrow.Table
+        Columns ``idx``, ``key``, ``name``, by idx.
+    edges : pyarrow.Table
+        Columns ``child`` and ``parent`` (by idx), ``weight``, ``rank``, in any order of rows.
+    """
+    first, last = np.searchsorted(graph.edge_child, (start, stop))
+    if (labels.num_rows, edges.num_rows) != (stop - start, last - first):
+        return False
+    if not np.array_equal(labels["idx"].to_numpy(), np.arange(start, stop)):
+        return False
+    for name, table in (("key", graph.keys), ("name", graph.names)):
+        if labels[name].to_pylist() != list(table[start:stop]):
+            return False
+    found = [edges[name].to_numpy() for name in ("child", "rank", "parent", "weight")]
+    by = np.lexsort(found[2::-1])
+    wanted = (graph.edge_child, graph.edge_rank, graph.edge_parent, graph.edge_weight)
+    return all(np.array_equal(f[by], w[first:last]) for f, w in zip(found, wanted, strict=True))
+
+
+def no_graph(digest: str, reason: object) -> GraphDamagedError:
+    """Return the error of a version that a store holds no graph for."""
+    return GraphDamagedError(f"version {digest[:12]}: it is not a graph ({reason}); run: grove graph rebuild")
+
+
+def _texts(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return blob and offsets of an array of large binaries."""
+    if column.null_count:
+        raise InputError("a label has no key")
+    _, offsets, blob = column.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    held = np.frombuffer(blob, dtype=np.uint8) if blob is not None else np.zeros(0, dtype=np.uint8)
+    return held[bounds[0] : bounds[-1]], bounds - bounds[0]
+
+
+def _ends(column: Any, place: Any) -> NDArray[np.int32]:
+    """Return the index of each end of an edge among the labels."""
+    import pyarrow.compute as pc
+
+    index = pc.index_in(column, value_set=place)
+    if index.null_count:
+        stray = column.filter(pc.is_null(index))[0].as_py()
+        raise InputError(f"an edge ends at {stray!r}, which is not a label")
+    return np.asarray(index.to_numpy(), dtype=np.int32)
+
+
+def _repeated(key: Any, order: NDArray[np.int32]) -> str:
+    """Return the first key, in the order of bytes, that stands twice; empty where none does."""
+    import pyarrow.compute as pc
+
+    ordered = key.take(order)
+    same = pc.equal(ordered[1:], ordered[:-1]).to_numpy(zero_copy_only=False)
+    return str(ordered[int(same.argmax())].as_py().decode()) if same.any() else ""

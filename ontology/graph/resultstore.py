@@ -101,7 +101,7 @@ def shown_by(run: Run, result: GraphResult) -> list[str]:
 def removals(ids: Sequence[str]) -> list[Removal]:
     """Return the steps that remove these results, what joins them to their version and their jobs first.
 
-    Only results marked by the first step are removed: one that is written anew meanwhile stays.
+    Only results marked by the first step are removed: one that is written again meanwhile stays.
     """
     if not ids:
         return []

@@ -13,12 +13,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
+from ontology.graph.climbing import Climb, climb, lowest_common, tree_path
 from ontology.graph.engine import Run
 from ontology.graph.errors import GraphDamagedError
 from ontology.graph.guard import check_statement
 from ontology.graph.named import check_parameters
 from ontology.graph.paths import shortest_path
-from ontology.graph.records import check_keys, fold, graph_from_columns, uid
+from ontology.graph.records import check_keys, fold, graph_from_tables, uid
 from ontology.graph.resultstore import ResultStore, removals
 from ontology.graph.rows import Rows
 from ontology.graph.tokens import parameters
@@ -151,7 +152,7 @@ class GraphStore(ResultStore):
         return self.run_named("versions").dicts()
 
     def drop_version(self, digest: str) -> None:
-        """Remove a version, its labels and its results; an absent one is no error.
+        """Remove a version, its labels and its results; an absent one is not an error.
 
         It is ready no more before anything of it goes: one that was half removed is not taken for whole.
 
@@ -167,7 +168,7 @@ class GraphStore(ResultStore):
         )
 
     def drop_ontology(self, name: str) -> None:
-        """Remove the name of an ontology from the graph; an absent one is no error.
+        """Remove the name of an ontology from the graph; an absent one is not an error.
 
         Its versions stay until `drop_version`: another name may share them.
         """
@@ -185,9 +186,25 @@ class GraphStore(ResultStore):
             When what is there is no graph.
         """
         layout = str(self._known_version(digest)["layout"])
-        labels = self._columns("all_labels", version=digest)
-        edges = self._columns("all_edges", version=digest)
-        return graph_from_columns(digest, layout, labels, edges)
+        return graph_from_tables(digest, layout, *self._read_version(digest))
+
+    def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
+        """Say how a version in the store differs from the one that was loaded; empty where it does not.
+
+        Parameters
+        ----------
+        digest : str
+            The version.
+        graph : LabelGraph, optional
+            The version as it should be, where the caller has it; the digest says it all the same.
+
+        Raises
+        ------
+        NotFoundError, GraphDamagedError
+            As for `read_back`.
+        """
+        found = self.read_back(digest).digest
+        return "" if found == digest else f"read back, it has digest {found}"
 
     # ---- questions ---------------------------------------------------------------------------------
 
@@ -218,8 +235,9 @@ class GraphStore(ResultStore):
     def ancestors(self, digest: str, key: str) -> list[dict[str, Any]]:
         """Return every label above `key`, ordered by idx, with ``hops``: the fewest edges up to it."""
         self._refuse_undirected(digest, "ancestors")
-        self.label(digest, key)
-        return self.run_named("ancestors", uid=uid(digest, key)).dicts()
+        found = self._climb(digest, key)
+        rows = (found.labels[above] | {"hops": hops} for above, hops in found.hops.items() if hops)
+        return sorted(rows, key=_by_index)
 
     def children(self, digest: str, key: str) -> list[dict[str, Any]]:
         """Return the labels whose parent is `key`, by idx, with ``weight`` and ``rank`` of the edge."""
@@ -238,8 +256,13 @@ class GraphStore(ResultStore):
 
         Notes
         -----
-        Reads the version and searches it as arrays: O(n_edges log n_labels).
+        In a tree, or several, what lies above the two is looked up. Another graph is read whole and searched
+        as arrays: O(n_edges log n_labels).
         """
+        if self._is_forest(digest):
+            start, end = self._climb(digest, a), self._climb(digest, b)
+            if start.is_chain and end.is_chain:
+                return tree_path(start, end)
         graph = self.read_back(digest)
         steps = shortest_path(graph, graph.keys.index(a), graph.keys.index(b))
         if not steps:
@@ -254,16 +277,8 @@ class GraphStore(ResultStore):
         A label counts as its own ancestor here. A tree has at most one; a hierarchy with several parents to a
         label may have more.
         """
-        above = []
-        for key in (a, b):
-            rows = [self.label(digest, key), *self.ancestors(digest, key)]
-            above.append({row["idx"]: row for row in rows})
-        common = above[0].keys() & above[1].keys()
-        if len(common) < 2:
-            return [self.label(digest, above[0][i]["key"]) for i in common]
-        uids = [uid(digest, above[0][i]["key"]) for i in sorted(common)]
-        higher = {parent for child, parent in self.run_named("parents_of", uids=uids).rows if child in common}
-        return [self.label(digest, above[0][i]["key"]) for i in sorted(common - higher)]
+        self._refuse_undirected(digest, "ancestors")
+        return sorted(lowest_common(*(self._climb(digest, key) for key in (a, b))), key=_by_index)
 
     # ---- Cypher ------------------------------------------------------------------------------------
 
@@ -284,7 +299,7 @@ class GraphStore(ResultStore):
         params : mapping of str to plain value, optional
             What its ``$names`` stand for. More than it uses is fine: callers bind ``$version`` always.
         timeout_s : float, default=30
-            Seconds after which the engine stops it.
+            Seconds after which it is stopped, the fetching of its rows included.
         max_rows : int, default=1000
             Rows returned at most; `Rows.truncated` tells whether there were more.
 
@@ -293,7 +308,7 @@ class GraphStore(ResultStore):
         QueryRefusedError, InputError
             When the guard refuses it; when a parameter is missing.
         QueryTimeoutError, QueryFailedError
-            When it runs too long; when the engine rejects it.
+            When it runs too long; when the engine rejects it, or answers with more than 64 MiB.
         """
         if not (math.isfinite(timeout_s) and timeout_s > 0):
             raise InputError(f"timeout_s: {timeout_s} must be a positive number of seconds")
@@ -308,6 +323,18 @@ class GraphStore(ResultStore):
         return self._run_guarded(cypher, bound, timeout_s, max_rows)
 
     # ---- helpers -----------------------------------------------------------------------------------
+
+    def _climb(self, digest: str, key: str) -> Climb:
+        return climb(uid(digest, key), self.label(digest, key), self._parents_of)
+
+    def _is_forest(self, digest: str) -> bool:
+        """Whether a version is a hierarchy in which no label has two parents."""
+        version = self._known_version(digest)
+        if not version["directed"]:
+            return False
+        announced = version["n_labels"], version["n_edges"]
+        n_labels, n_edges = self.counts(digest) if self.may_be_edited else announced
+        return bool(n_edges == n_labels - self.run_named("count_roots", version=digest).rows[0][0])
 
     def _refuse_current(self, digest: str) -> None:
         holders = [row[0] for row in self.run_named("holders", version=digest).rows]
@@ -328,6 +355,11 @@ class GraphStore(ResultStore):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _by_index(row: Mapping[str, Any]) -> tuple[bool, int]:
+    """Order labels by idx; what was drawn by hand may have none and comes last."""
+    return row["idx"] is None, row["idx"] or 0
 
 
 def _check_plain(params: Mapping[str, Any]) -> None:

@@ -12,75 +12,35 @@ r"""Readers: one file per source format, each giving a LabelGraph and every defe
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from ontology.errors import DefectsError, GroveError, InputError, NotFoundError
+from ontology.errors import DefectsError, counted
 from ontology.labelgraph import LabelGraph
 from ontology.readers.assemble import assemble
-from ontology.readers.collect import Collector, Options
-from ontology.readers.edgelist import read_edges
-from ontology.readers.jsontree import read_json
-from ontology.readers.lines import foreign_kind, head
-from ontology.readers.lshtc import read_lshtc
-from ontology.readers.outline import read_outline
-from ontology.readers.report import Defect, Recorder, Report, printable
-from ontology.readers.rules import RULES, Rule, resolve_policies
-from ontology.readers.sniff import sniff
-from ontology.readers.superclass import read_superclasses
-from ontology.readers.wordnet import data_file, find_wordnet, read_wordnet
+from ontology.readers.collect import Collector
+from ontology.readers.report import Defect, Recorder, Report, place, printable
+from ontology.readers.request import FORMATS, READER_VERSION, Format, ask
+from ontology.readers.rules import RULES, Rule
+from ontology.readers.wordnet import find_wordnet
 
-__all__ = ["RULES", "Defect", "Format", "ReadResult", "Report", "Rule", "find_wordnet", "formats", "read"]
-
-
-@dataclass(frozen=True)
-class Format:
-    """A source format.
-
-    Attributes
-    ----------
-    name : str
-        As in ``--format NAME``.
-    title : str
-        What it is, in a line.
-    options : tuple of str
-        Keyword arguments of `read` that it takes; every format takes ``root``.
-    policies : mapping of code to policy
-        Where its defaults differ from the table of rules.
-    """
-
-    name: str
-    title: str
-    reader: Callable[[Path, Collector, Options], None]
-    options: tuple[str, ...] = ()
-    policies: Mapping[str, str] = field(default_factory=dict)
+__all__ = [
+    "READER_VERSION",
+    "RULES",
+    "Defect",
+    "Format",
+    "ReadResult",
+    "Report",
+    "Rule",
+    "find_wordnet",
+    "fingerprint",
+    "formats",
+    "read",
+]
 
 
-_FORMATS = {
-    f.name: f
-    for f in (
-        Format("wordnet", "WordNet database: data.noun, data.verb, or their folder", read_wordnet, ("part",)),
-        Format(
-            "edges",
-            "edge list split by blanks, tabs or commas; header, weights and ranks optional",
-            read_edges,
-            ("direction", "header", "delimiter"),
-        ),
-        Format("lshtc", "category hierarchy of integers, and its class list", read_lshtc, ("labels",)),
-        Format(
-            "superclass",
-            "lines of `superclass TAB class, class`",
-            read_superclasses,
-            policies={"roots": "virtual"},
-        ),
-        Format("outline", "outline indented by blanks, tabs or dashes", read_outline),
-        Format("json", 'nested tree of {"name": ..., "children": [...]}', read_json),
-    )
-}
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReadResult:
     """What came out of a source.
 
@@ -94,17 +54,25 @@ class ReadResult:
         Definitions of labels, where the format has them.
     classes : tuple of str or None
         Keys of the labels that are classes, sorted, where a labels file names them.
+    reading : (str, str) or None
+        What the reading depended on, and the digest of the graph that it gave; from
+        `ontology.sources.read_once`, where the source was the same before and after.
     """
 
     graph: LabelGraph | None
     report: Report
     definitions: dict[str, str]
     classes: tuple[str, ...] | None = None
+    reading: tuple[str, str] | None = None
+
+    def __repr__(self) -> str:
+        classes = "" if self.classes is None else f", {len(self.classes)} classes"
+        return f"ReadResult({self.graph!r}, {self.report!r}, {len(self.definitions)} definitions{classes})"
 
 
 def formats() -> tuple[Format, ...]:
     """Return the formats that `read` knows."""
-    return tuple(_FORMATS.values())
+    return tuple(FORMATS.values())
 
 
 def read(
@@ -116,6 +84,7 @@ def read(
     strict: bool = True,
     header: bool | None = None,
     delimiter: str | None = None,
+    relation: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     part: str | None = None,
     root: str = "root",
@@ -136,8 +105,10 @@ def read(
         Whether defects of severity error raise. If not, the result comes with ``graph=None``.
     header : bool, optional
         Edge lists: whether the first line is a header; told by its words unless given.
-    delimiter : {"space", "tab", "comma"}, optional
+    delimiter : {"space", "tab", "comma", "semicolon"}, optional
         Edge lists: told by the first lines unless given.
+    relation : str, optional
+        Edge lists with a column ``relation``: the one whose edges count; all of them unless given.
     labels : path, optional
         Category hierarchies: the file that names the classes.
     part : {"noun", "verb"}, optional
@@ -158,46 +129,35 @@ def read(
     NotFoundError
         If there is no such file.
     InputError
-        For an unknown format, option or policy, or a path that is no file.
+        For an unknown format, option or policy, or a path that is not a file.
 
     Notes
     -----
     863,261 edges take a few seconds; memory grows with labels and edges, not with the text.
     """
-    source = Path(path)
-    options = Options(
-        direction, header, delimiter, None if labels is None else Path(labels), part or "noun", root
+    asked = ask(
+        path,
+        format=format,
+        direction=direction,
+        policies=policies,
+        header=header,
+        delimiter=delimiter,
+        relation=relation,
+        labels=labels,
+        part=part,
+        root=root,
     )
-    file = _existing_file(source, options.part)
-    if options.labels is not None:
-        _existing_file(options.labels)
-    start = head(file)
-    name = format or ("wordnet" if source.is_dir() else sniff(file, start))
-    if name not in _FORMATS:
-        raise InputError(f"format: {name!r} is unknown; choose from: {', '.join(_FORMATS)}")
-    chosen = _FORMATS[name]
-    given = {"direction": direction, "header": header, "delimiter": delimiter, "labels": labels, "part": part}
-    foreign = sorted(
-        name for name, value in given.items() if value is not None and name not in chosen.options
-    )
-    if foreign:
-        takes = ", ".join((*chosen.options, "root"))
-        raise InputError(f"{foreign[0]}: format {chosen.name!r} does not take it; it takes: {takes}")
-    recorder = Recorder(resolve_policies(policies, chosen.policies))
-    if options.direction == "undirected" and recorder.policy("roots") == "virtual":
-        raise InputError(
-            "policies: roots='virtual' needs a directed hierarchy; choose error, largest or keep"
-        )
-    found = Collector(str(file), recorder)
+    recorder = Recorder(asked.policies)
+    found = Collector(str(asked.file), recorder)
     graph = None
-    if kind := foreign_kind(start):
-        found.defect("foreign-file", 1, kind)
+    if asked.is_foreign:
+        found.defect("foreign-file", 1, str(asked.look))
     else:
-        chosen.reader(file, found, options)
-        graph = assemble(found, root=root, direction_is_open="direction" in chosen.options)
+        asked.format.reader(asked.file, found, asked.options)
+        graph = assemble(found, root=root, direction_is_open="direction" in asked.format.options)
     report = recorder.report(
-        str(source),
-        chosen.name,
+        str(asked.source),
+        asked.format.name if format is not None or not asked.is_foreign else "unknown",
         labels=graph.n_labels if graph else 0,
         edges=graph.n_edges if graph else 0,
         roots=len(graph.roots) if graph and graph.directed else 0,
@@ -213,21 +173,12 @@ def read(
     )
 
 
-def _existing_file(path: Path, part: str | None = None) -> Path:
-    """Return the readable file that a path names, inside a WordNet folder if it is one."""
-    shown = printable(str(path))
-    try:
-        if not path.exists():
-            raise NotFoundError(f"{shown}: there is no such file; check the path")
-        file = data_file(path, part) if part and path.is_dir() else path
-        if not file.is_file():
-            raise InputError(f"{shown}: is a folder or device; give a file")
-        with file.open("rb"):
-            return file
-    except (OSError, ValueError) as error:
-        if isinstance(error, GroveError):
-            raise
-        raise InputError(f"{shown}: cannot be opened ({error}); give a file that you may read") from error
+def fingerprint(path: str | os.PathLike[str], **options: Any) -> str:
+    """Return one digest of all that a reading depends on: the source's bytes, the options, and this version.
+
+    Options and errors are those of `read`, but for ``strict``; the source is read once, not parsed.
+    """
+    return ask(path, **options).fingerprint()
 
 
 def _summary(report: Report) -> str:
@@ -237,8 +188,8 @@ def _summary(report: Report) -> str:
     for defect in errors[:3]:
         file, line, text = defect.examples[0]
         more = f" and {defect.count - 1} more" if defect.count > 1 else ""
-        parts.append(
-            f"{defect.code} at {printable(file)}:{line}{more} ({defect.message}; {text}): {defect.remedy}"
-        )
-    rest = f"; and {len(errors) - 3} more kinds, see the report" if len(errors) > 3 else ""
+        at = place(printable(file), line)
+        parts.append(f"{defect.code} at {at}{more} ({defect.message}; {text}): {defect.remedy}")
+    left = len(errors) - 3
+    rest = f"; and {counted(left, 'more kind')}, see the report" if left > 0 else ""
     return f"{printable(report.source)}: {'; '.join(parts)}{rest}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from dataclasses import replace
@@ -10,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.labelgraph import LabelGraph
+from ontology.errors import InputError
+from ontology.labelgraph import MAX_COMPLETE, LabelGraph
 from ontology.readers.collect import Collector
+from ontology.readers.invisible import invisible_character, without_invisible
 from ontology.readers.report import Recorder
 from ontology.readers.structure import Edges, break_loops, check_direction, drop_shortcuts, settle_roots
 
@@ -40,12 +43,21 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
     LabelGraph or None
         None where a defect stops the source. Every check has run all the same.
 
+    Raises
+    ------
+    InputError
+        If a graph without direction is to get a virtual root.
+
     Notes
     -----
     O((n_labels + n_edges) log) and the bounded search of `drop_shortcuts`. The outcome does not depend on the
     order of lines.
     """
     recorder = found.recorder
+    if not found.directed and recorder.policy("roots") == "virtual":
+        raise InputError(
+            "policies: roots='virtual' needs a directed hierarchy; choose error, largest or keep"
+        )
     edges = _check_keys(_numbered(found), recorder)
     if not edges.n_labels:
         if not recorder.has_errors:
@@ -63,13 +75,41 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
         return None
     child, parent = edges.child.tolist(), edges.parent.tolist()
     keys = edges.keys
-    return LabelGraph.from_edges(
+    graph = LabelGraph.from_edges(
         [(keys[c], keys[p]) for c, p in zip(child, parent, strict=True)],
         weights=edges.weight,
         names=names or None,
         ranks=edges.rank,
         directed=edges.directed,
         labels=keys,
+    )
+    return _as_stated(graph, found)
+
+
+def _as_stated(graph: LabelGraph, found: Collector) -> LabelGraph | None:
+    """Return a graph in the layout that its source states; a digest other than the stated one is reported."""
+    regular = _regular(found.layout, graph.n_labels)
+    if regular is not None and _undirected(regular).digest == graph.digest:
+        graph = regular
+    if found.digest not in (None, graph.digest):
+        found.defect("digest-differs", 1, f"{found.digest} is stated, {graph.digest} is what it has")
+    return None if found.recorder.has_errors else graph
+
+
+def _regular(layout: str | None, n_labels: int) -> LabelGraph | None:
+    """Return the grid or complete graph that a layout names, if it can have so many labels."""
+    if layout == "complete" and n_labels <= MAX_COMPLETE:
+        return LabelGraph.complete(n_labels)
+    if layout is not None and re.fullmatch(r"grid:[1-9]\d{0,9}(,[1-9]\d{0,9}){0,31}", layout):
+        shape = [int(length) for length in layout.partition(":")[2].split(",")]
+        if math.prod(shape) == n_labels:
+            return LabelGraph.grid(shape)
+    return None
+
+
+def _undirected(graph: LabelGraph) -> LabelGraph:
+    return LabelGraph.from_edges(
+        [(a, b) for a, b, _, _ in graph.edges()], directed=False, labels=list(graph.keys)
     )
 
 
@@ -120,7 +160,10 @@ def _check_keys(edges: Edges, recorder: Recorder) -> Edges:
             code = "control-character"
         if code:
             recorder.add(code, edges.file, int(edges.first_line[i]), key)
-        plain = key if key.isascii() else unicodedata.normalize("NFKC", key)
+        if hidden := invisible_character(key):
+            text = f"{key} holds U+{ord(hidden):04X} {unicodedata.name(hidden, '')}".rstrip()
+            recorder.add("invisible-character", edges.file, int(edges.first_line[i]), text)
+        plain = key if key.isascii() else unicodedata.normalize("NFKC", without_invisible(key))
         other = forms.setdefault(" ".join(plain.casefold().split()), i)
         if other != i:
             late, early = sorted((i, other), key=lambda j: edges.first_line[j], reverse=True)

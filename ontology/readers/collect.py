@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from collections.abc import Container
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ontology.canonical import LENGTHS
 from ontology.errors import InputError
+from ontology.readers.cells import MARKS
 from ontology.readers.report import Recorder
 
 __all__ = ["Collector", "Options", "parse_weight"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_WHOLE = re.compile(r"-?[0-9]+")
+_PLACEHOLDERS = frozenset({"nan", "none", "null", "na", "n/a", "<na>"})  # casefolded
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 
 
@@ -27,8 +32,10 @@ class Options:
         What the first two columns of an edge list are; None: the header's word, else parent-child.
     header : bool or None
         Whether an edge list starts with a header; None: told by its words.
-    delimiter : {"space", "tab", "comma"} or None
+    delimiter : {"space", "tab", "comma", "semicolon"} or None
         Column delimiter of an edge list; None: told by its first lines.
+    relation : str or None
+        The relation of an edge list whose edges count; None: all.
     labels : Path or None
         File with the classes of a category hierarchy.
     part : {"noun", "verb"}
@@ -40,6 +47,7 @@ class Options:
     direction: str | None = None
     header: bool | None = None
     delimiter: str | None = None
+    relation: str | None = None
     labels: Path | None = None
     part: str = "noun"
     root: str = "root"
@@ -48,12 +56,12 @@ class Options:
         for name, allowed in (
             ("direction", (None, "parent-child", "child-parent", "undirected")),
             ("header", (None, True, False)),
-            ("delimiter", (None, "space", "tab", "comma")),
+            ("delimiter", (None, *MARKS)),
             ("part", ("noun", "verb")),
         ):
             value = getattr(self, name)
             if value not in allowed:
-                offered = ", ".join(map(repr, allowed))
+                offered = ", ".join(repr(one) for one in allowed if one is not None)
                 raise InputError(f"{name}: {value!r} is not on offer; choose from: {offered}")
         if not isinstance(self.root, str) or not self.root or not self.root.isprintable():
             raise InputError(f"root: {self.root!r} must be a key of at least one character, all printable")
@@ -83,6 +91,8 @@ class Collector:
         Texts of labels.
     directed : bool
         Whether edges point from child to parent.
+    layout, digest : str or None
+        Layout and digest of the graph, where the source states them.
     classes : tuple of keys or None
         The labels that are classes, where the source says so.
     """
@@ -98,6 +108,8 @@ class Collector:
     names: dict[str, str] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     directed: bool = True
+    layout: str | None = None
+    digest: str | None = None
     classes: tuple[str, ...] | None = None
     _parent_of: dict[str, str | None] = field(default_factory=dict)
 
@@ -121,6 +133,58 @@ class Collector:
         self.parent += parents
         self.line.extend(range(first_line, first_line + len(children)))
 
+    def describe(self, key: str, line: int) -> None:
+        """Note that a record describes the label `key`; see `report_undescribed`."""
+        self.labels.setdefault(key, line)
+
+    def name(self, key: str, text: str, line: int) -> None:
+        """Give a label its name; of several the smallest counts, and each change is reported."""
+        self._text("name", self.names, key, text, line)
+
+    def define(self, key: str, text: str, line: int) -> None:
+        """Give a label its definition; of several the smallest counts, and each change is reported."""
+        self._text("definition", self.definitions, key, text, line)
+
+    def _text(self, what: str, texts: dict[str, str], key: str, text: str, line: int) -> None:
+        before = texts.setdefault(key, text)
+        if before != text:
+            self.defect("conflicting-texts", line, f"{what} of {key}: {text!r} beside {before!r}")
+            texts[key] = min(before, text)
+
+    def report_unnamed(self) -> None:
+        """Report labels that records describe without a name."""
+        for key, line in self.labels.items():
+            if key not in self.names:
+                self.defect("missing-name", line, key)
+
+    def report_undescribed(self) -> None:
+        """Report parents that no record describes."""
+        key_of: dict[str, str] = {}
+        for i, (parent, line) in enumerate(zip(self.parent, self.line, strict=True)):
+            if parent in self.labels:
+                continue
+            self.labels[parent] = line
+            if parent.casefold() in _PLACEHOLDERS:
+                self.defect("placeholder-parent", line, f"{self.child[i]} under {parent}")
+                continue
+            if not key_of:
+                key_of = {name: key for key, name in reversed(self.names.items())}
+            named = f": the name of the label {key_of[parent]}" if parent in key_of else ""
+            self.defect("parent-without-record", line, f"{parent}{named}")
+
+    def report_decimals(self, known: Container[str]) -> None:
+        """Report parents that are decimals of labels that are `known`, and let them be these.
+
+        Where a column of integers has empty cells, pandas and spreadsheets write it as ``1.0``.
+        """
+        keeps = self.recorder.policy("decimal-parent") == "warn"
+        for i, parent in enumerate(self.parent):
+            whole = parent.rstrip("0").removesuffix(".") if parent.endswith("0") and "." in parent else ""
+            if _WHOLE.fullmatch(whole) and whole in known and parent not in known:
+                self.defect("decimal-parent", self.line[i], f"{self.child[i]} under {parent}, beside {whole}")
+                if not keeps:
+                    self.parent[i] = whole
+
     def place(self, label: str, parent: str | None, line: int) -> str:
         """Add a label of a format for trees, where each stands once, and return its key.
 
@@ -143,10 +207,12 @@ class Collector:
 
 
 def parse_weight(text: str) -> tuple[float, str | None]:
-    """Return (weight, None), or (nan, defect code) for a text that is no edge length.
+    """Return (weight, None), or (nan, defect code) for a text that is not an edge length.
 
     >>> parse_weight("2.5"), parse_weight("1e999")[1], parse_weight("-0")[1], parse_weight("1_0")[1]
     ((2.5, None), 'weight-not-finite', 'weight-not-positive', 'weight-not-a-number')
+    >>> parse_weight("1e76")[1]
+    'weight-out-of-range'
     """
     if _NOT_FINITE.fullmatch(text):
         return math.nan, "weight-not-finite"
@@ -157,4 +223,6 @@ def parse_weight(text: str) -> tuple[float, str | None]:
         return math.nan, "weight-not-finite"
     if value <= 0:
         return math.nan, "weight-not-positive"
+    if not LENGTHS[0] <= value <= LENGTHS[1]:
+        return math.nan, "weight-out-of-range"
     return value, None

@@ -1,53 +1,33 @@
-"""Edge lists: one edge a line, split by blanks, tabs or commas, with or without header and weights.
+"""Edge lists: one edge a line, split by blanks, tabs, commas or semicolons, with or without a header.
 
 Lines that start with ``#`` are comments. Without a header the columns are the two ends and, where there is a
-third, the weight. A header names them: ``parent`` and ``child`` (or a word of the same meaning) in any order,
-``weight``, ``rank``; other columns are reported and skipped. Cells of comma and tab files may be quoted.
+third, the weight. A header names them in any order (`ontology.readers.columns`): ``parent`` and ``child``, or
+``parent`` and ``key`` where each record is a label, and ``weight``, ``rank``, ``name``, ``definition``,
+``relation``. Other columns are reported and left out. Cells may be quoted unless blanks split them.
 """
 
 from __future__ import annotations
 
-import csv
 import itertools
 import re
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from ontology.errors import InputError, counted
+from ontology.readers.cells import MARKS, sample_delimiter, split_cells
 from ontology.readers.collect import Collector, Options, parse_weight
+from ontology.readers.columns import Layout, has_header, number_text, read_header, sampled_layout
 from ontology.readers.lines import Lines
 
-__all__ = ["HEADER_WORDS", "read_edges", "sample_delimiter"]
+__all__ = ["read_edges"]
 
-HEADER_WORDS = {
-    "parent": "parent", "superclass": "parent", "hypernym": "parent", "broader": "parent",
-    "child": "child", "subclass": "child", "hyponym": "child", "narrower": "child",
-    "source": "first", "from": "first", "target": "second", "to": "second",
-    "weight": "weight", "length": "weight", "distance": "weight",
-    "rank": "rank",
-}  # fmt: skip
-"""What the words of a header name."""
-
-_END_ROLES = (("child", "parent"), ("first", "second"))
 _SAMPLE = 50
 # What a block must not hold to be split as it is: comments, quotes, blanks around cells.
 _UNPLAIN = {
     "space": re.compile(r"^#|,", re.MULTILINE),
     "tab": re.compile(r'^#|["\x0b\x0c\x1c-\x1f ]', re.MULTILINE),
     "comma": re.compile(r'^#|["\t\x0b\x0c\x1c-\x1f ]', re.MULTILINE),
+    "semicolon": re.compile(r'^#|["\t\x0b\x0c\x1c-\x1f ]', re.MULTILINE),
 }
-_DELIMITERS = {"tab": "\t", "comma": ","}
-
-
-@dataclass(frozen=True)
-class _Layout:
-    width: int
-    child: int
-    parent: int
-    weight: int | None = None
-    rank: int | None = None
-    header: tuple[str, ...] = ()
 
 
 def read_edges(path: Path, into: Collector, options: Options) -> None:
@@ -58,165 +38,169 @@ def read_edges(path: Path, into: Collector, options: Options) -> None:
     if first is None:
         return
     sample = list(itertools.islice(filter(_is_record, first[1]), _SAMPLE))
-    delimiter = options.delimiter or sample_delimiter(sample)
-    split = _splitter(delimiter, into)
-    layout = None
+    told = has_header(sample[0]) if options.header is not False else None
+    delimiter = options.delimiter or told or sample_delimiter(sample)
+    reader = _Reader(into, options, delimiter, sample)
     for number, lines in itertools.chain([first], blocks):
-        columns = _plain_columns(lines, delimiter, layout)
+        columns = _plain_columns(lines, delimiter, reader.layout)
         if columns:
             into.edges(*columns, number)
             continue
         for at, line in enumerate(lines, number):
-            if not _is_record(line):
-                continue
-            cells = split(line, at)
-            if cells is None:
-                continue
-            if layout is None:
-                layout = _header(cells, at, into, options)
-                if layout is not None:
-                    continue
-                layout = _headless(sample, delimiter, options)
-            _read_record(cells, at, line, delimiter, layout, into)
-
-
-def _plain_columns(
-    lines: list[str], delimiter: str, layout: _Layout | None
-) -> tuple[list[str], list[str]] | None:
-    """Return children and parents of a block that holds two clean columns and nothing else, else None."""
-    if layout is None or layout.width != 2:
-        return None
-    text = "\n".join(lines)
-    if _UNPLAIN[delimiter].search(text) or not (text.isascii() or delimiter == "space"):
-        return None
-    rows = [line.split(_DELIMITERS.get(delimiter)) for line in lines]
-    if set(map(len, rows)) != {2} or list(layout.header) in rows:
-        return None
-    children, parents = [row[layout.child] for row in rows], [row[layout.parent] for row in rows]
-    return None if "" in children or "" in parents else (children, parents)
+            if _is_record(line):
+                reader.take(line, at)
+        if reader.is_foreign:
+            return
+    reader.close()
 
 
 def _is_record(line: str) -> bool:
     return bool(line) and line[0] != "#" and not line.isspace()
 
 
-def sample_delimiter(lines: list[str]) -> str:
-    """Return the delimiter that most lines hold; tab before comma before space among equals.
+def _plain_columns(
+    lines: list[str], delimiter: str, layout: Layout | None
+) -> tuple[list[str], list[str]] | None:
+    """Return children and parents of a block that holds two clean columns and nothing else, else None."""
+    if layout is None or layout.width != 2 or layout.of_labels:
+        return None
+    text = "\n".join(lines)
+    if _UNPLAIN[delimiter].search(text) or not (text.isascii() or delimiter == "space"):
+        return None
+    rows = [line.split(MARKS[delimiter]) for line in lines]
+    if set(map(len, rows)) != {2} or list(layout.header) in rows:
+        return None
+    children, parents = [row[layout.child] for row in rows], [row[layout.parent] for row in rows]
+    return None if "" in children or "" in parents else (children, parents)
 
-    >>> sample_delimiter(["a,b", "a,c", "x y"]), sample_delimiter(["a b"])
-    ('comma', 'space')
-    """
-    marks = {"tab": "\t", "comma": ",", "space": " "}
-    votes = Counter(next((name for name, mark in marks.items() if mark in t.strip()), None) for t in lines)
-    return max(marks, key=lambda name: votes[name])
 
+class _Reader:
+    """Takes lines one by one; the first record settles the layout."""
 
-def _splitter(delimiter: str, into: Collector) -> Callable[[str, int], list[str] | None]:
-    """Return the function that splits a line into cells, or reports it and returns None."""
-    if delimiter == "space":
-        return lambda line, at: line.split()
-    mark = _DELIMITERS[delimiter]
+    def __init__(self, into: Collector, options: Options, delimiter: str, sample: list[str]) -> None:
+        self._into = into
+        self._options = options
+        self._delimiter = delimiter
+        self._sample = sample
+        self._relations: dict[str, tuple[int, int]] = {}  # how many records, and the first line
+        self.layout: Layout | None = None
+        self.is_foreign = False
 
-    def split(line: str, at: int) -> list[str] | None:
-        if '"' in line:
-            try:
-                raw = next(csv.reader([line], delimiter=mark, strict=True, skipinitialspace=True))
-            except csv.Error:
-                into.defect("quote", at, line)
-                return None
-        else:
-            raw = line.split(mark)
+    def take(self, line: str, at: int) -> None:
+        """Take a line that is not a comment."""
+        cells = self._split(line, at)
+        if cells is None or self.is_foreign:
+            return
+        if self.layout is None and self._settle(cells, at):
+            return
+        if self.layout is not None:
+            self._record(cells, at, line, self.layout)
+
+    def close(self) -> None:
+        """Report what only all of the records show."""
+        into, layout = self._into, self.layout
+        if layout is None:
+            return
+        if layout.of_labels and layout.name is not None:
+            into.report_unnamed()
+        if into.directed:
+            into.report_decimals(into.labels if layout.of_labels else set(into.child))
+        if layout.of_labels and not layout.undirected:
+            into.report_undescribed()
+        if self._options.relation is not None:
+            if layout.relation is None:
+                raise InputError(
+                    f"relation: {into.file} has no column of that name, so {self._options.relation!r} cannot "
+                    "be picked; leave the option out, or name the column in the header"
+                )
+            return
+        by_number = sorted(self._relations, key=lambda name: (-self._relations[name][0], name))
+        for name in by_number[1:]:
+            number, line = self._relations[name]
+            into.defect(
+                "several-relations", line, f"{name!r} in {counted(number, 'record')} beside {by_number[0]!r}"
+            )
+
+    def _split(self, line: str, at: int) -> list[str] | None:
+        """Return the cells of a line without blanks around them; None, reported, where a quote is open."""
+        raw = split_cells(line, self._delimiter)
+        if raw is None:
+            self._into.defect("quote", at, line)
+            return None
         cells = [cell.strip() for cell in raw]
         if cells != raw:
-            into.defect("padded-cell", at, line)
+            self._into.defect("padded-cell", at, line)
         return cells
 
-    return split
+    def _settle(self, cells: list[str], at: int) -> bool:
+        """Settle the layout by the first record; return whether that record is not an edge."""
+        self.layout = read_header(cells, at, self._into, self._options)
+        if self.layout is not None:
+            self._into.directed = self._into.directed and not self.layout.undirected
+            return True
+        layout = sampled_layout(self._sample, self._delimiter, self._options)
+        if isinstance(layout, Layout):
+            self.layout = layout
+            return False
+        self._into.defect("foreign-file", at, layout)
+        self.is_foreign = True
+        return True
 
-
-def _header(cells: list[str], at: int, into: Collector, options: Options) -> _Layout | None:
-    """Return the layout that a header gives; None where the first record is an edge."""
-    roles = [HEADER_WORDS.get(cell.casefold()) for cell in cells]
-    ends = next((pair for pair in _END_ROLES if pair[0] in roles and pair[1] in roles), None)
-    telling = (
-        ends is not None or ("weight" in roles and len(cells) > 2) or (None not in roles and len(cells) > 1)
-    )
-    if options.header is False or (options.header is None and not telling):
-        return None
-    shown = ", ".join(cells)
-    used = [role for role in roles if role is not None]
-    half_named = ends is None and (
-        len(cells) > 3 or any(role in used for pair in _END_ROLES for role in pair)
-    )
-    if half_named or len(used) != len(set(used)) or len(cells) < 2:
-        into.defect("header", at, shown)
-    for cell, role in zip(cells, roles, strict=True):
-        if role is None and ends is not None:
-            into.defect("extra-column", at, cell)
-    if ends is None:  # a header of other words: columns by position
-        child, parent = _ends(options)
-        third = 2 if len(cells) > 2 else None
-        return _Layout(max(len(cells), 2), child, parent, weight=third, header=tuple(cells))
-    if ends == ("child", "parent"):
-        child, parent = roles.index("child"), roles.index("parent")
-        told = "child-parent" if child < parent else "parent-child"
-        if options.direction in ("child-parent", "parent-child") and options.direction != told:
-            into.defect("direction-header", at, f"{shown} against direction {options.direction}")
-            child, parent = parent, child
-    else:
-        places = roles.index("first"), roles.index("second")
-        child, parent = (places[i] for i in _ends(options))
-    weight = roles.index("weight") if "weight" in roles else None
-    rank = roles.index("rank") if "rank" in roles else None
-    return _Layout(len(cells), child, parent, weight, rank, tuple(cells))
-
-
-def _headless(sample: list[str], delimiter: str, options: Options) -> _Layout:
-    """Return the layout of most lines of a sample: two columns, or three with the weight last."""
-    mark = _DELIMITERS.get(delimiter)
-    widths = Counter(len(line.split(mark)) for line in sample)
-    width = 3 if widths[3] > widths[2] else 2
-    child, parent = _ends(options)
-    return _Layout(width, child, parent, weight=2 if width == 3 else None)
-
-
-def _ends(options: Options) -> tuple[int, int]:
-    """Return the columns of (child, parent) where no header names them."""
-    return (0, 1) if options.direction in ("child-parent", "undirected") else (1, 0)
-
-
-def _read_record(
-    cells: list[str], at: int, line: str, delimiter: str, layout: _Layout, into: Collector
-) -> None:
-    comma_ends = delimiter == "space" and "," in line and any(cell[-1] == "," for cell in cells)
-    if len(cells) != layout.width or comma_ends:
-        into.defect("mixed-delimiters" if _is_mixed(cells, line, delimiter, layout) else "columns", at, line)
-        return
-    child, parent = cells[layout.child], cells[layout.parent]
-    if not child or not parent:
-        into.defect("empty-key", at, line)
-        return
-    if layout.header and tuple(cells) == layout.header:
-        into.defect("repeated-header", at, line)
-        return
-    weight, rank = 1.0, 0
-    if layout.weight is not None:
-        weight, code = parse_weight(cells[layout.weight])
-        if code:
-            into.defect(code, at, line)
+    def _record(self, cells: list[str], at: int, line: str, layout: Layout) -> None:
+        into, delimiter = self._into, self._delimiter
+        comma_ends = delimiter == "space" and "," in line and any(cell[-1] == "," for cell in cells)
+        if len(cells) != layout.width or comma_ends:
+            mixed = _is_mixed(cells, line, delimiter, layout)
+            into.defect("mixed-delimiters" if mixed else "columns", at, line)
             return
-    if layout.rank is not None:
-        text = cells[layout.rank]
-        if text.isascii() and text.isdigit() and len(text) <= 10 and int(text) < 2**31:
-            rank = int(text)
-        else:
-            into.defect("rank", at, line)
-    into.edge(child, parent, at, rank, weight)
+        child, parent = cells[layout.child], cells[layout.parent]
+        if not child or not (parent or layout.of_labels):
+            into.defect("empty-key", at, line)
+            return
+        if layout.header and tuple(cells) == layout.header:
+            into.defect("repeated-header", at, line)
+            return
+        if layout.of_labels:
+            into.describe(child, at)
+        if layout.name is not None and cells[layout.name]:
+            into.name(child, cells[layout.name], at)
+        if layout.definition is not None and cells[layout.definition]:
+            into.define(child, cells[layout.definition], at)
+        if parent and self._is_wanted(cells, at, layout):
+            self._edge(cells, at, line, layout)
+
+    def _is_wanted(self, cells: list[str], at: int, layout: Layout) -> bool:
+        """Note the relation of a record; whether it is the one that is asked for, where one is."""
+        if layout.relation is None:
+            return True
+        relation, wanted = cells[layout.relation], self._options.relation
+        number, first = self._relations.get(relation, (0, at))
+        self._relations[relation] = number + 1, first
+        if wanted in (None, relation):
+            return True
+        self._into.defect("other-relation", at, f"{cells[layout.child]} {relation} {cells[layout.parent]}")
+        return False
+
+    def _edge(self, cells: list[str], at: int, line: str, layout: Layout) -> None:
+        into = self._into
+        weight, rank = 1.0, 0
+        if layout.weight is not None:
+            weight, code = parse_weight(number_text(cells[layout.weight], self._delimiter))
+            if code:
+                into.defect(code, at, line)
+                return
+        if layout.rank is not None:
+            text = cells[layout.rank]
+            if text.isascii() and text.isdigit() and len(text) <= 10 and int(text) < 2**31:
+                rank = int(text)
+            else:
+                into.defect("rank", at, line)
+        into.edge(cells[layout.child], cells[layout.parent], at, rank, weight)
 
 
-def _is_mixed(cells: list[str], line: str, delimiter: str, layout: _Layout) -> bool:
+def _is_mixed(cells: list[str], line: str, delimiter: str, layout: Layout) -> bool:
     """Whether a line of the wrong width would fit another delimiter."""
     if delimiter == "space":
         return "," in line
-    other = "," if delimiter == "tab" else "\t"
-    return len(cells) == 1 and (other in line or len(line.split()) == layout.width)
+    others = [mark for mark in MARKS.values() if mark and mark != MARKS[delimiter]]
+    return len(cells) == 1 and (any(mark in line for mark in others) or len(line.split()) == layout.width)

@@ -11,12 +11,30 @@ from bisect import bisect_right
 from collections.abc import Callable
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
+from pathlib import Path
 from typing import Any
 
-__all__ = ["DEEPEST", "JsonObject", "JsonTextError", "decode"]
+from ontology.readers.collect import Collector
+from ontology.readers.lines import Lines
+
+__all__ = [
+    "DEEPEST",
+    "NO_DOCUMENT",
+    "JsonNumber",
+    "JsonObject",
+    "JsonTextError",
+    "decode",
+    "read_document",
+    "shown",
+]
 
 DEEPEST = 10_000
 """Levels of brackets that are read."""
+
+NO_DOCUMENT = object()
+"""Returned by `read_document` where there is no document; ``null`` is a document."""
+
+_LONGEST_TEXT = 1 << 28
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9.])")
@@ -56,6 +74,33 @@ class JsonNumber(str):
     """A number as it is written, so that nothing is lost before its meaning is known."""
 
     __slots__ = ()
+
+
+def read_document(path: Path, into: Collector) -> Any:
+    """Return the JSON document of a file; `NO_DOCUMENT` where it has none, or a defect stops it.
+
+    The text is held in memory, up to 256 MiB in one line.
+    """
+    lines: list[str] = []
+    for _, block in Lines(path, into.recorder, longest=_LONGEST_TEXT).blocks():
+        lines += block
+    text = "\n".join(lines)
+    if not text or text.isspace():
+        return NO_DOCUMENT
+    try:
+        return decode(text, into.defect)
+    except JsonTextError as error:
+        into.defect(error.code, error.line, str(error))
+        return NO_DOCUMENT
+
+
+def shown(value: Any) -> str:
+    """Return a value as text without walking into it: it may be 10,000 levels deep."""
+    if isinstance(value, JsonNumber):
+        return str(value)
+    if isinstance(value, list | JsonObject):
+        return f"an {'array' if isinstance(value, list) else 'object'} of {len(value)}"
+    return repr(value)
 
 
 def decode(text: str, note: Callable[[str, int, str], None]) -> Any:

@@ -8,9 +8,10 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from ontology.readers.head import BOM, GZIP
 from ontology.readers.report import Recorder
 
-__all__ = ["Lines", "foreign_kind", "head"]
+__all__ = ["Lines"]
 
 LONGEST_LINE = 1 << 20
 """Bytes of the longest line that is read."""
@@ -22,54 +23,7 @@ RATIO_FLOOR = 16 << 20
 """Unpacked bytes up to which any ratio passes."""
 
 _CHUNK = 1 << 20
-_HEAD = 1 << 16
-_BOM = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
-
-_FOREIGN = (
-    (b"PK\x03\x04", "a zip archive: unpack it first"),
-    (b"BZh", "bzip2: unpack it with bunzip2 first"),
-    (b"\xfd7zXZ\x00", "xz: unpack it with unxz first"),
-    (b"\x28\xb5\x2f\xfd", "zstandard: unpack it with unzstd first"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
-    (b"PAR1", "parquet: write it as CSV first"),
-    (b"\x89HDF", "HDF5: write it as CSV first"),
-    (b"SQLite format 3\x00", "a SQLite database: export the edges as CSV first"),
-    (b"\x93NUMPY", "a numpy array: write the edges as CSV first"),
-    (b"%PDF", "a PDF"),
-    (b"\xff\xfe\x00\x00", "UTF-32: convert it with iconv -f UTF-32 -t UTF-8"),
-    (b"\x00\x00\xfe\xff", "UTF-32: convert it with iconv -f UTF-32 -t UTF-8"),
-    (b"\xff\xfe", "UTF-16: convert it with iconv -f UTF-16 -t UTF-8"),
-    (b"\xfe\xff", "UTF-16: convert it with iconv -f UTF-16 -t UTF-8"),
-    (b"version https://git-lfs.github.com", "a Git LFS pointer: fetch the file with git lfs pull"),
-    (b"<!doctype html", "an HTML page, perhaps an error page: download the file again"),
-    (b"<html", "an HTML page, perhaps an error page: download the file again"),
-    (b"<?xml", "XML: write the hierarchy as an edge list first"),
-    (b"@prefix", "Turtle: write the hierarchy as an edge list first"),
-    (b"format-version:", "OBO: write the hierarchy as an edge list first"),
-)  # fmt: skip
-
-
-def head(path: Path) -> bytes:
-    """Return up to 64 KiB from the start of `path`, unpacked; damage is left for the full pass to report."""
-    try:
-        with path.open("rb") as raw:
-            packed = raw.read(_HEAD)
-        return zlib.decompressobj(wbits=31).decompress(packed, _HEAD) if packed.startswith(_GZIP) else packed
-    except (OSError, zlib.error):
-        return b""
-
-
-def foreign_kind(start: bytes) -> str | None:
-    r"""Return what a file that starts so is, and what to do with it; None where it may be text.
-
-    >>> foreign_kind(b"PK\x03\x04...")
-    'a zip archive: unpack it first'
-    """
-    plain = start.removeprefix(_BOM)
-    if plain.lstrip()[:1] in (b"<", b"@"):
-        plain = plain.lstrip().lower()
-    return next((kind for magic, kind in _FOREIGN if plain.startswith(magic)), None)
+_EXCERPT_BYTES = 1 << 16
 
 
 def _is_bomb(unpacked: int, packed: int) -> bool:
@@ -96,6 +50,7 @@ class Lines:
         self._longest = longest
         self._number = 1
         self._damaged = False
+        self._crlf = False
 
     def blocks(self) -> Iterator[tuple[int, list[str]]]:
         """Yield (number of the first line, lines without their ends), in order, covering the file.
@@ -114,7 +69,7 @@ class Lines:
                 continue
             end = chunk.find(b"\n")
             if held + end > self._longest:
-                yield self._overlong(b"".join(parts)[:_HEAD])
+                yield self._overlong(b"".join(parts)[:_EXCERPT_BYTES])
                 parts, first = [], end + 1
             else:
                 first = 0
@@ -122,7 +77,7 @@ class Lines:
                 yield self._decoded(b"".join([*parts, chunk[first:cut]]))
             parts, held = [chunk[cut + 1 :]], len(chunk) - cut - 1
         if held > self._longest:
-            yield self._overlong(b"".join(parts)[:_HEAD])
+            yield self._overlong(b"".join(parts)[:_EXCERPT_BYTES])
         elif held and not self._damaged:  # where the stream broke off, the last line is not whole
             yield self._decoded(b"".join(parts))
 
@@ -130,7 +85,7 @@ class Lines:
         with self._path.open("rb") as raw:
             stream: io.BufferedIOBase = raw
             chunk = self._read(raw)
-            packed = chunk.startswith(_GZIP)
+            packed = chunk.startswith(GZIP)
             if packed:
                 raw.seek(0)
                 stream = gzip.GzipFile(fileobj=raw)
@@ -171,13 +126,15 @@ class Lines:
 
     def _decoded(self, data: bytes) -> tuple[int, list[str]]:
         number = self._number
-        if number == 1 and data.startswith(_BOM):
-            data = data[len(_BOM) :]
+        if number == 1 and data.startswith(BOM):
+            data = data[len(BOM) :]
             self._recorder.add("bom", self.name, 1, "U+FEFF at the start")
         ended = data.count(b"\r\n") + data.endswith(b"\r")
         if ended:
-            line = number + data[: data.find(b"\r")].count(b"\n")
-            self._recorder.add("crlf", self.name, line, "this line and others end in CR LF", count=ended)
+            if not self._crlf:  # one habit of one file, however many lines it has
+                line = number + data[: data.find(b"\r")].count(b"\n")
+                self._recorder.add("crlf", self.name, line, "lines end in CR LF from here on")
+            self._crlf = True
             data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
         try:
             text = data.decode()
@@ -196,7 +153,7 @@ class Lines:
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:
-            shown = f"{raw[:_HEAD].decode(errors='backslashreplace')} (byte {raw[error.start]:#04x})"
+            shown = f"{raw[:_EXCERPT_BYTES].decode(errors='backslashreplace')} (byte {raw[error.start]:#04x})"
             self._recorder.add("encoding", self.name, number, shown)
             return ""
         for character, code in (("\0", "nul"), ("\r", "carriage-return")):

@@ -11,11 +11,14 @@ import re
 from pathlib import Path
 
 from ontology.readers.collect import Collector, Options
+from ontology.readers.head import head
 from ontology.readers.lines import Lines
+from ontology.readers.looks import DOCUMENTS, look_of
 
 __all__ = ["read_lshtc"]
 
 _FEATURE = re.compile(r"[0-9]+:[-+.0-9eE]+")
+_LARGEST = str(2**63 - 1)
 _LIST = re.compile(r"[^\s,]+(?:, ?[^\s,]+)*")
 
 
@@ -37,19 +40,26 @@ def read_lshtc(path: Path, into: Collector, options: Options) -> None:
 
 
 def _category(text: str, into: Collector, file: str, at: int) -> str | None:
-    """Return the key of a category; None, reported, where it is no whole number."""
-    if not (text.isascii() and text.isdigit()):
+    """Return the key of a category; None, reported, where it is not a whole number of 64 bits."""
+    digits = text.lstrip("0") or "0"
+    if not (
+        text.isascii() and text.isdigit() and len(digits) <= len(_LARGEST) and int(digits) <= int(_LARGEST)
+    ):
         into.recorder.add("not-an-integer", file, at, text)
         return None
     if text[0] == "0" and len(text) > 1:
         into.recorder.add("leading-zeros", file, at, text)
-        return text.lstrip("0") or "0"
+        return digits
     return text
 
 
 def _classes(path: Path, into: Collector) -> tuple[str, ...]:
     """Return the classes that a labels file names and the hierarchy holds, sorted by their keys."""
     source = Lines(path, into.recorder)
+    look = look_of(head(path))
+    if look not in (None, DOCUMENTS):
+        into.recorder.add("foreign-file", source.name, 1, str(look))
+        return ()
     known = {*into.child, *into.parent}
     above = set(into.parent)
     first: dict[str, int] = {}

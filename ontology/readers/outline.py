@@ -16,12 +16,20 @@ from ontology.readers.lines import Lines
 __all__ = ["looks_like_outline", "read_outline"]
 
 _BLANKS = re.compile(r"([ \t]*)(?:[-*](?:[ \t]+|$))?(.*)")
+_COLUMN = re.compile(r"\t|;|,(?! )")
 _DASHES = re.compile(r"([ \t]*)(-*)(.*)")
 
 
 def looks_like_outline(lines: list[str]) -> bool:
-    """Whether some line is indented or starts with a bullet or dashes."""
-    return any(re.match(r"[ \t]+\S|-+ |\* ", line) for line in lines)
+    """Whether some line is indented or starts with a bullet or dashes.
+
+    Dashes right before a word begin keys of edges, too: they count where most lines start with a dash, and
+    one with several dashes is no edge, whatever splits it.
+    """
+    if any(re.match(r"[ \t]+\S|-+ |\* ", line) for line in lines):
+        return True
+    n_dashed = sum(line.startswith("-") for line in lines)
+    return 2 * n_dashed > len(lines) and any(re.match(r"--+[^-\s,;][^\s,;]*$", line) for line in lines)
 
 
 def read_outline(path: Path, into: Collector, options: Options) -> None:
@@ -30,12 +38,22 @@ def read_outline(path: Path, into: Collector, options: Options) -> None:
     first = next(blocks, None)
     if first is None:
         return
+    if _is_table(first[1]):
+        into.defect("foreign-file", first[0], "this looks like a table: name the format edges")
+        return
     dashed = any(line.startswith("--") for line in first[1])
     walk = _Walk(into)
     for number, lines in itertools.chain([first], blocks):
         for at, line in enumerate(lines, number):
             if line and line[0] != "#" and not line.isspace():
                 _read_line(line, at, dashed, walk, into)
+
+
+def _is_table(lines: list[str]) -> bool:
+    """Whether lines without any indentation have the same number of columns, several."""
+    records = [line for line in lines if line and line[0] != "#" and not line.isspace()]
+    widths = {len(_COLUMN.split(line)) for line in records}
+    return len(records) > 1 and len(widths) == 1 and widths != {1} and not looks_like_outline(records)
 
 
 def _read_line(line: str, at: int, dashed: bool, walk: _Walk, into: Collector) -> None:

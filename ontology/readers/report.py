@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ontology.readers.rules import RULES, SEVERITY
+from ontology.errors import counted
+from ontology.readers.rules import CAUSES_OF_ROOTS, CHOSEN_FOR_ROOTS, RULES, SEVERITY
 
-__all__ = ["Defect", "Recorder", "Report", "printable"]
+__all__ = ["Defect", "Recorder", "Report", "place", "printable"]
 
 _KEPT_TEXTS = 20
-_EXCERPT = 160
+_EXCERPT = 240
+_LISTED = 12  # kinds of defects that a repr names
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Defect:
     """All occurrences of one kind of defect.
 
@@ -31,7 +33,7 @@ class Defect:
     examples : tuple of (file, line, text)
         The first 20; lines count from 1, and 0 stands for the file as a whole.
     places : tuple of (file, line)
-        Where every occurrence stands; of lines that all end alike (``crlf``), the first.
+        Where every occurrence stands; of an earlier reading, those of the examples.
     message, remedy : str
         What is wrong, and what to do.
     """
@@ -55,11 +57,18 @@ class Defect:
             "message": self.message,
             "remedy": self.remedy,
             "examples": [{"file": f, "line": n, "text": t} for f, n, t in self.examples],
-            "places": [f"{f}:{n}" for f, n in self.places],
+            "places": [place(f, n) for f, n in self.places],
         }
 
+    def shortened(self) -> Defect:
+        """Return the defect with the places of its examples alone."""
+        return replace(self, places=tuple((file, line) for file, line, _ in self.examples))
 
-@dataclass(frozen=True)
+    def __repr__(self) -> str:
+        return f"Defect({self.code!r}, severity={self.severity!r}, count={self.count})"
+
+
+@dataclass(frozen=True, repr=False)
 class Report:
     """The outcome of reading one source.
 
@@ -68,9 +77,10 @@ class Report:
     source : str
         Path as it was given.
     format : str
-        Name of the format it was read as.
+        Name of the format it was read as; ``"unknown"`` where it looks like none of them.
     defects : tuple of Defect
-        Errors first, then warnings, then repairs; each kind once.
+        Errors first, then warnings, then repairs; each kind once. What most likely is the reason for several
+        roots stands before ``roots``, whatever its severity.
     counts : mapping of str to int
         ``labels``, ``edges`` and ``roots`` of the graph, 0 where none came out (``roots`` also where it is
         undirected); ``error``, ``warn``, ``info``: occurrences of each severity.
@@ -95,16 +105,39 @@ class Report:
             "defects": [d.to_dict() for d in self.defects],
         }
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Report:
+        """Return the report that `to_dict` described; of each defect, the places of its examples alone."""
+        defects = []
+        for given in values["defects"]:
+            examples = tuple((e["file"], e["line"], e["text"]) for e in given["examples"])
+            named = {
+                name: given[name] for name in ("code", "severity", "policy", "count", "message", "remedy")
+            }
+            defects.append(Defect(**named, examples=examples, places=()).shortened())
+        return cls(values["source"], values["format"], tuple(defects), dict(values["counts"]))
+
+    def shortened(self) -> Report:
+        """Return the report with the places of its examples alone: what is kept of it."""
+        return replace(self, defects=tuple(defect.shortened() for defect in self.defects))
+
+    def __repr__(self) -> str:
+        codes = [f"{defect.code}: {defect.count}" for defect in self.defects]
+        shown = ", ".join(codes[:_LISTED]) + (", ..." if len(codes) > _LISTED else "")
+        source = printable(self.source)
+        return f"Report({source!r}, format={self.format!r}, counts={dict(self.counts)}, defects={{{shown}}})"
+
     def render(self, examples: int = 5) -> str:
         """Return the report as text, with up to `examples` places for each kind of defect."""
         counts = self.counts
         lines = [
-            f"{printable(self.source)} ({self.format}): {counts['labels']} labels, {counts['edges']} edges; "
-            f"{counts['error']} errors, {counts['warn']} warnings, {counts['info']} repairs"
+            f"{printable(self.source)} ({self.format}): {counted(counts['labels'], 'label')}, "
+            f"{counted(counts['edges'], 'edge')}; {counted(counts['error'], 'error')}, "
+            f"{counted(counts['warn'], 'warning')}, {counted(counts['info'], 'repair')}"
         ]
         for defect in self.defects:
             lines.append(f"{defect.severity:<5} {defect.code} ({defect.count}): {defect.message}")
-            lines += [f"      {printable(f)}:{n}: {t}" for f, n, t in defect.examples[:examples]]
+            lines += [f"      {place(printable(f), n)}: {t}" for f, n, t in defect.examples[:examples]]
             left = defect.count - min(examples, len(defect.examples))
             if left > 0:
                 lines.append(f"      ... and {left} more")
@@ -114,7 +147,6 @@ class Report:
 
 @dataclass
 class _Found:
-    count: int = 0
     places: list[tuple[str, int]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
 
@@ -136,10 +168,9 @@ class Recorder:
         """Return the policy in force for `code`."""
         return self._policies[code]
 
-    def add(self, code: str, file: str, line: int, text: str, count: int = 1) -> None:
-        """Note `count` occurrences of `code` at ``file:line``, showing `text`."""
+    def add(self, code: str, file: str, line: int, text: str) -> None:
+        """Note an occurrence of `code` at ``file:line``, showing `text`."""
         found = self._found.setdefault(code, _Found())
-        found.count += count
         found.places.append((file, line))
         if len(found.texts) < _KEPT_TEXTS:
             found.texts.append(printable(text))
@@ -150,16 +181,23 @@ class Recorder:
         return any(self._policies[code] == "error" for code in self._found)
 
     def report(self, source: str, format: str, *, labels: int, edges: int, roots: int) -> Report:
-        """Return everything found, errors first."""
+        """Return everything found, errors first, but what explains several roots before these."""
         ranks = {severity: i for i, severity in enumerate(("error", "warn", "info"))}
-        codes = sorted(
-            (code for code in RULES if code in self._found), key=lambda c: ranks[SEVERITY[self._policies[c]]]
-        )
+
+        def rank(code: str) -> int:
+            own = ranks[SEVERITY[self._policies[code]]]
+            return min(own, rank("roots")) if code in self._causes_of_roots() else own
+
+        codes = sorted((code for code in RULES if code in self._found), key=rank)
         defects = tuple(self._defect(code) for code in codes)
         counts = {"labels": labels, "edges": edges, "roots": roots} | {
             severity: sum(d.count for d in defects if d.severity == severity) for severity in ranks
         }
         return Report(source, format, defects, counts)
+
+    def _causes_of_roots(self) -> list[str]:
+        """Return the kinds of defects found that most likely are the reason for several roots."""
+        return [code for code in CAUSES_OF_ROOTS if code in self._found and "roots" in self._found]
 
     def _defect(self, code: str) -> Defect:
         rule, found, policy = RULES[code], self._found[code], self._policies[code]
@@ -168,12 +206,20 @@ class Recorder:
             remedy = f"repaired: {rule.fix}"
         elif policy == "error" and "fix" in rule.policies:
             remedy = f"{rule.remedy}; or --policy {code}=fix: {rule.fix}"
+        causes = self._causes_of_roots()
+        if code in causes:
+            remedy = f"most likely the reason for the roots: {remedy}"
+        elif code == "roots":
+            remedy = CHOSEN_FOR_ROOTS.get(policy, remedy)
+            if causes:
+                first = f"see {' and '.join(causes)} first, most likely the reason"
+                remedy = f"{first}; else {remedy}" if policy == "error" else f"{remedy}; {first}"
         examples = tuple((*place, text) for place, text in zip(found.places, found.texts, strict=False))
         return Defect(
             code,
             SEVERITY[policy],
             policy,
-            found.count,
+            len(found.places),
             examples,
             tuple(found.places),
             rule.says,
@@ -181,8 +227,17 @@ class Recorder:
         )
 
 
+def place(file: str, line: int) -> str:
+    """Return where a defect stands as text; line 0 is the file as a whole.
+
+    >>> place("a.csv", 3), place("a.csv", 0)
+    ('a.csv:3', 'a.csv')
+    """
+    return f"{file}:{line}" if line else file
+
+
 def printable(text: str) -> str:
-    r"""Return `text` cut to 160 characters, with whatever a terminal or JSON reader may trip over escaped.
+    r"""Return `text` cut to 240 characters, with whatever a terminal or JSON reader may trip over escaped.
 
     >>> printable("a\x1b[31m\tb\ud800")
     'a\\x1b[31m\\tb\\ud800'

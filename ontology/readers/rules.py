@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 from ontology.errors import InputError
 
-__all__ = ["RULES", "SEVERITY", "Rule", "resolve_policies"]
+__all__ = ["CAUSES_OF_ROOTS", "CHOSEN_FOR_ROOTS", "RULES", "SEVERITY", "Rule", "resolve_policies"]
 
 SEVERITY: Mapping[str, str] = MappingProxyType(
     {"error": "error", "warn": "warn", "keep": "warn", "fix": "info", "virtual": "info", "largest": "info"}
@@ -70,8 +70,8 @@ _LINE_OUT = "the line is left out"
 _TABLE = (
     # The file as bytes and text.
     Rule("empty-file", _ERROR, "the file has no content", "", "check the download; its size is 0"),
-    Rule("foreign-file", _ERROR, "the file is of another kind than the readers know", "",
-         "unpack or convert it as the example says, then read the result"),
+    Rule("foreign-file", _ERROR, "the file is of another kind than its reader takes", "",
+         "do as it says there, then read the result"),
     Rule("unreadable", _ERROR, "the operating system failed to read on", "",
          "check the disk, then read again"),
     Rule("gzip-truncated", _ERROR, "the gzip stream ends in the middle", "", "download the file again"),
@@ -111,20 +111,42 @@ _TABLE = (
          "use shorter keys; check the line ends"),
     Rule("control-character", _ERROR_WARN, "a label key with a control character", "",
          "remove the character"),
+    Rule("invisible-character", _ERROR_WARN,
+         "a label key with a character that shows nothing or turns the direction of text", "",
+         "remove the character: two such keys can look the same"),
     Rule("padded-cell", _FIX_ERROR, "blanks around a cell", "the blanks are removed", "nothing needs doing"),
-    Rule("look-alike-keys", _WARN_ERROR, "keys that differ only in case, blanks or Unicode form", "",
+    Rule("look-alike-keys", _WARN_ERROR,
+         "keys that differ only in case, blanks, invisible characters or Unicode form", "",
          "if they mean one label, write them alike"),
     Rule("header", _ERROR, "a header that does not name its columns once each", "",
-         "name the columns parent, child and, if present, weight and rank"),
+         "name the columns parent and child, or parent and key, and those of weight, rank, name, definition "
+         "and relation, if present"),
     Rule("repeated-header", _ERROR_FIX, "the header stands again inside the file", _LINE_OUT,
          "files were joined: remove the line"),
-    Rule("extra-column", _WARN_ERROR, "a column that the reader does not use", "", "nothing needs doing"),
+    Rule("extra-column", _WARN_ERROR, "a column or member that is not read", "",
+         "nothing needs doing; if it is meant, give it a name that docs/formats.md lists"),
+    Rule("several-relations", _ERROR_WARN, "edges of several relations", "",
+         "name the one to take with the option `relation`; `warn` takes them all"),
+    Rule("other-relation", _FIX_ERROR, "an edge of another relation than the option `relation` names",
+         "the edge is left out", "nothing needs doing"),
+    Rule("parent-without-record", _WARN_ERROR, "a parent that no record describes", "",
+         "check its spelling, or whether it is a name where a key belongs; else nothing needs doing"),
+    Rule("decimal-parent", ("error", "warn", "fix"), "a parent that is the decimal of an id",
+         "the parent is the label with that id",
+         "parents are decimals of the ids: read them as text (pandas: dtype=str) and write the file again"),
+    Rule("placeholder-parent", _ERROR_WARN,
+         "a parent that no record describes, written as a missing value is", "",
+         "leave the parent of a root empty; if a label is really called that, give it a record"),
+    Rule("conflicting-texts", _ERROR_FIX, "a label with several names or definitions",
+         "the first in the order of UTF-8 bytes counts", "decide on one"),
     Rule("weight-not-a-number", _ERROR_FIX, "a weight that is not a decimal number", "the edge is left out",
          "write weights like 0.5 or 1e-3; a third column of text needs a header line"),
     Rule("weight-not-finite", _ERROR_FIX, "a weight that is NaN or infinite", "the edge is left out",
          "an edge length is finite"),
     Rule("weight-not-positive", _ERROR_FIX, "a weight of zero or less", "the edge is left out",
          "an edge length is positive; merge labels at distance 0"),
+    Rule("weight-out-of-range", _ERROR_FIX, "a weight outside 1e-75..1e75", "the edge is left out",
+         "choose another unit: beyond it squares lose their bits"),
     Rule("rank", _ERROR_FIX, "a rank that is not a small integer", "rank 0 is taken",
          "a rank is an integer from 0 to 2,147,483,647"),
     # The hierarchy as a whole.
@@ -138,15 +160,16 @@ _TABLE = (
          "each knot of loops is walked from parents to children, depth first, children by key, from its "
          "smallest key among those with a parent outside it (else its smallest key); edges back to a "
          "label on the walk are left out", "remove one edge of each loop"),
+    Rule("direction-swapped", _WARN_ERROR,
+         "more roots than leaves and more shared children than shared parents", "",
+         "parents and children are probably swapped: read it with --direction child-parent (parent-child, "
+         "where the header or the option says child-parent)"),
     Rule("roots", ("error", "virtual", "largest", "keep"),
          "several roots or parts without a path between them, where a distance needs one path at least", "",
          "choose --policy roots=virtual (a new root above them), roots=largest (the part with most labels "
          "alone) or roots=keep (as it is)"),
     Rule("root-taken", _ERROR, "the name for the virtual root is already a label", "",
          "name another with the option `root`"),
-    Rule("direction-swapped", _WARN_ERROR,
-         "more roots than leaves and more shared children than shared parents", "",
-         "parents and children are probably swapped: set `direction`"),
     Rule("direction-header", _WARN_ERROR, "the option `direction` contradicts the header", "",
          "drop the option, or correct the header"),
     Rule("transitive-edge", ("warn", "error", "fix"), "an edge to an ancestor that a longer way reaches too",
@@ -158,7 +181,8 @@ _TABLE = (
          "nothing needs doing; refer to these labels by key"),
     Rule("missing-name", _WARN_ERROR, "a label without a name", "",
          "nothing needs doing: its key serves as the name"),
-    Rule("duplicate-id", _ERROR_FIX, "an id that two records carry", "the first record counts",
+    Rule("duplicate-id", _ERROR_FIX, "an id that two records carry",
+         "they are one label, with the parents and children of both",
          "give each its own id"),
     Rule("repeated-label", ("error", "warn", "fix"), "a label under several parents in a format for trees",
          "the later ones get keys of their own, `parent/label`",
@@ -196,8 +220,9 @@ _TABLE = (
     Rule("frame-count", _WARN_ERROR, "verb frames that do not match their count", "", "restore the line"),
     Rule("missing-gloss", _WARN_ERROR, "a synset without a gloss", "", "restore the line"),
     # Category hierarchies with class lists.
-    Rule("not-an-integer", _ERROR_FIX, "an id that is not a whole number", "the line or class is left out",
-         "ids are ASCII digits; name the format `edges` for other keys"),
+    Rule("not-an-integer", _ERROR_FIX, "an id that is not a whole number of 64 bits",
+         "the line or class is left out",
+         "ids are ASCII digits up to 9,223,372,036,854,775,807; name the format `edges` for other keys"),
     Rule("leading-zeros", _ERROR_FIX, "an id with leading zeros", "the zeros are removed",
          "write each id in one form"),
     Rule("labels-header", _WARN_ERROR, "a labels file without a header line", "", "nothing needs doing"),
@@ -238,7 +263,8 @@ _TABLE = (
          "keep one of them"),
     Rule("json-surrogate", _ERROR_FIX, "half of a surrogate pair in a string", "it becomes U+FFFD",
          r"write both halves of the \u pair"),
-    Rule("json-node", _ERROR_FIX, "a node that is not an object", "it is left out", 'write {"name": ...}'),
+    Rule("json-node", _ERROR_FIX, "a node that is not an object with a name, id, key or children",
+         "it is left out", 'write {"name": ...}'),
     Rule("json-children", _ERROR_FIX, "children that are not an array", "the node is read without children",
          'write "children": [...]'),
     Rule("json-name", _ERROR_FIX, "a name that is not a string", "the node is read without a name",
@@ -247,10 +273,29 @@ _TABLE = (
          "use a string or an integer"),
     Rule("repeated-sibling", _ERROR_FIX, "siblings of one name, which share their path",
          "the later ones get `#2`, `#3` ... behind their path", 'give them an "id"'),
+    Rule("digest-differs", _WARN_ERROR, "an export that does not have the digest it states", "",
+         "nothing needs doing if it was edited; else export it again"),
 )  # fmt: skip
 
 RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _TABLE})
 """Every rule by its code, in the order in which reports list them."""
+
+CAUSES_OF_ROOTS = ("parent-without-record", "direction-swapped")
+"""Defects that most likely are the reason for ``roots`` where both are found."""
+
+CHOSEN_FOR_ROOTS: Mapping[str, str] = MappingProxyType(
+    {
+        "virtual": "repaired: a new root stands above them",
+        "largest": "repaired: the part with most labels is kept alone",
+        "keep": "kept as it is",
+    }
+)
+"""What was done about ``roots`` under each policy of its own."""
+
+
+def _reaches(policy: str, rule: Rule) -> bool:
+    """Whether ``all`` sets a policy for a rule: a defect that is only warned about needs no repair."""
+    return policy in rule.policies and not (policy == "fix" and SEVERITY[rule.default] == "warn")
 
 
 def resolve_policies(
@@ -262,6 +307,7 @@ def resolve_policies(
     ----------
     chosen : mapping of code to policy, optional
         The caller's; the code ``"all"`` sets every code that offers the policy and yields to those named.
+        ``all=fix`` leaves defects alone that are only warned about.
     defaults : mapping of code to policy, optional
         Those of the format, which yield to the caller's.
 
@@ -281,10 +327,10 @@ def resolve_policies(
     if everywhere is not None:
         if everywhere not in ("error", "warn", "fix"):
             raise InputError(f"policies: all={everywhere!r} is not on offer; choose error, warn or fix")
-        policies |= {code: everywhere for code, rule in RULES.items() if everywhere in rule.policies}
+        policies |= {code: everywhere for code, rule in RULES.items() if _reaches(everywhere, rule)}
     for code, policy in chosen.items():
         if code not in RULES:
-            raise InputError(f"policies: {code!r} is no defect code; docs/formats.md lists them")
+            raise InputError(f"policies: {code!r} is not a defect code; docs/formats.md lists them")
         if policy not in RULES[code].policies:
             offered = ", ".join(RULES[code].policies)
             raise InputError(f"policies: {code}={policy!r} is not on offer; choose from: {offered}")

@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from ontology.readers.head import Head
+from ontology.readers.looks import Look
 from ontology.readers.outline import looks_like_outline
 from ontology.readers.superclass import looks_like_superclasses
-from ontology.readers.wordnet import looks_like_wordnet
 
 __all__ = ["sniff"]
 
 _CATEGORY_FILES = ("hierarchy.txt", "cat_hier.txt", "hierarchywikimedium.txt", "hierarchywikilarge.txt")
 
 
-def sniff(path: Path, start: bytes) -> str:
+def sniff(path: Path, start: Head, look: Look | None) -> str:
     """Return the name of the format that a file is most likely in.
 
     Parameters
     ----------
     path : Path
         Its name decides between edge lists and category hierarchies, which look alike.
-    start : bytes
-        Its first bytes, unpacked.
+    start : Head
+        Its first bytes.
+    look : Look or None
+        What it looks like.
 
     Notes
     -----
     Whatever fits nothing else is taken for an edge list, whose reader says line by line what is wrong.
     """
-    text = start.decode("utf-8", "replace").lstrip("\ufeff").replace("\r\n", "\n")
-    lines = text.split("\n")
-    if len(lines) > 1 and len(start) >= 1 << 16:
-        lines.pop()  # cut off by the size of the sample
-    if looks_like_wordnet(lines):
-        return "wordnet"
-    records = [line for line in lines if line.strip() and not line.startswith("#")]
-    if text.lstrip()[:1] in ("{", "["):
+    if look is not None and look.reader is not None:
+        return look.reader
+    if re.match(r"\s*(\{(?!\})|\[[^\w&])", start.text):  # JSON that is damaged
         return "json"
+    records = start.records
     if not records:
         return "edges"
     if looks_like_superclasses(records):

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ontology.components import connected, strongly_connected
+from ontology.errors import counted
 from ontology.readers.report import Recorder
 
 __all__ = ["Edges", "break_loops", "check_direction", "drop_shortcuts", "settle_roots"]
@@ -83,16 +85,6 @@ class Edges:
             parent=number[kept.parent],
         )
 
-    def components(self, connection: str) -> NDArray[np.int32]:
-        """Return the number of each label's ``"weak"`` or ``"strong"`` component."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        shape = (self.n_labels, self.n_labels)
-        matrix = coo_array((np.ones(len(self.child), dtype=np.int8), (self.parent, self.child)), shape=shape)
-        numbers: NDArray[np.int32] = connected_components(matrix.tocsr(), connection=connection)[1]
-        return numbers
-
 
 def break_loops(edges: Edges, recorder: Recorder) -> Edges:
     """Report each loop by the edge that closes it, and return the edges without those.
@@ -102,7 +94,7 @@ def break_loops(edges: Edges, recorder: Recorder) -> Edges:
     to a label on the walk closes a loop. The outcome depends on keys alone, never on the order of lines.
     O(n_labels + n_edges).
     """
-    component = edges.components("strong")
+    component = strongly_connected(edges.n_labels, edges.parent, edges.child)
     size = np.bincount(component)
     if size.max(initial=0) < 2:
         return edges
@@ -161,7 +153,7 @@ def settle_roots(edges: Edges, recorder: Recorder, root: str) -> Edges:
     ``virtual`` puts the label `root` above every root; ``largest`` keeps the part with most labels, the one
     with the smallest key among equals.
     """
-    component = edges.components("weak")
+    component = connected(edges.n_labels, edges.child, edges.parent)
     _, first, size = np.unique(component, return_index=True, return_counts=True)
     if edges.directed:
         tops = np.flatnonzero(np.bincount(edges.child, minlength=edges.n_labels) == 0)
@@ -169,9 +161,10 @@ def settle_roots(edges: Edges, recorder: Recorder, root: str) -> Edges:
         tops = np.sort(first)
     if len(tops) < 2:
         return edges
+    n_labels, n_parts = counted(edges.n_labels, "label"), counted(len(size), "part")
     for top in tops.tolist():
         part = int(size[component[top]])
-        text = f"{edges.keys[top]!r} tops a part of {part} of {edges.n_labels} labels ({len(size)} parts)"
+        text = f"{edges.keys[top]!r} tops a part of {part} of {n_labels} ({n_parts})"
         recorder.add("roots", edges.file, int(edges.first_line[top]), text)
     policy = recorder.policy("roots")
     if policy == "largest":
@@ -206,7 +199,12 @@ def check_direction(edges: Edges, recorder: Recorder) -> None:
     children = np.bincount(edges.parent, minlength=edges.n_labels)
     roots, leaves = int((parents == 0).sum()), int((children == 0).sum())
     if roots > leaves and (parents > 1).sum() > (children > 1).sum():
-        recorder.add("direction-swapped", edges.file, 0, f"{roots} roots, {leaves} leaves")
+        recorder.add(
+            "direction-swapped",
+            edges.file,
+            0,
+            f"{counted(roots, 'root')}, {counted(leaves, 'leaf', 'leaves')}",
+        )
 
 
 def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
@@ -227,7 +225,7 @@ def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
     steps = 0
     for done, v in enumerate(shared.tolist()):
         if steps > _SEARCH_LIMIT:
-            text = f"{done} of {len(shared)} labels with several parents were searched"
+            text = f"{done} of {counted(len(shared), 'label')} with several parents were searched"
             recorder.add("transitive-unchecked", edges.file, 0, text)
             break
         own = parents[begin[v] : begin[v + 1]]

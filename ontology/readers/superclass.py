@@ -1,6 +1,6 @@
 """Superclass lists: ``superclass TAB class, class``, two levels or more under a root that is added.
 
-A class may be the superclass of another line. Superclasses that are no class themselves go under the root.
+A class may be the superclass of another line. Superclasses that are not classes themselves go under the root.
 """
 
 from __future__ import annotations

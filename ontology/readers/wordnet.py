@@ -126,12 +126,11 @@ class _Reader:
         key = letter + offset
         if key in into.labels:
             into.defect("duplicate-id", at, line)
-            return
-        into.labels[key] = at
-        into.names[key] = cells[4].replace("_", " ")
+        into.describe(key, at)
+        into.name(key, cells[4].replace("_", " "), at)
         gloss = gloss.strip()
         if bar and gloss:
-            into.definitions[key] = gloss
+            into.define(key, gloss, at)
         else:
             into.defect("missing-gloss", at, line)
         self._pointers(key, cells[after:], at, line)

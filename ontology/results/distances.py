@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ontology.errors import InputError
 from ontology.geometry import MatrixSpace
 from ontology.keys import Keys
 from ontology.labelgraph import LabelGraph
@@ -68,7 +69,10 @@ def read_distances(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
     columns = file.index("columns", graph.n_labels)
     rows = graph.keys
     if "labels.allowed" in file.arrays:
-        rows = Keys.from_strings(rows.take(file.index("labels.allowed", graph.n_labels)))
+        rows = Keys.from_strings(rows.take(file.allowed))
     if matrix.shape != (len(rows), len(columns)):
         raise file.fault(f"distances of shape {matrix.shape} for {len(rows)} labels, {len(columns)} columns")
-    return MatrixSpace(matrix, rows, Keys.from_strings(graph.keys.take(columns)))
+    try:
+        return MatrixSpace(matrix, rows, Keys.from_strings(graph.keys.take(columns)))
+    except InputError as error:
+        raise file.fault(str(error)) from None

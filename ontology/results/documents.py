@@ -42,9 +42,13 @@ def pack_document(document: Mapping[str, Any]) -> bytes:
 def read_document(artifacts: ArtifactStore, digest: str) -> dict[str, Any]:
     """Return the document that an artifact holds; `ArtifactError` where it holds none."""
     try:
-        document = json.loads(artifacts.read_bytes(digest))
-    except ValueError as error:
-        raise ArtifactError(f"artifact {digest}: is no JSON ({error}); expected a document") from error
+        document = json.loads(artifacts.read_bytes(digest), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise ArtifactError(f"artifact {digest}: is not JSON ({error}); expected a document") from error
     if not isinstance(document, dict):
         raise ArtifactError(f"artifact {digest}: holds a {type(document).__name__}, expected a document")
     return document
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} stands in it, and every number of a result is finite")

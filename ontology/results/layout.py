@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ontology.errors import ArtifactError
+from ontology.errors import ArtifactError, InputError
 from ontology.geometry import metric_space
 from ontology.labelgraph import LabelGraph
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from ontology.geometry.metricspace import Labels
 
 __all__ = ["Packed", "ResultFile", "Status", "pack_space"]
+
+_WHOLE = re.compile(r"[0-9]{1,19}")
 
 Packed = tuple[dict[str, NDArray[Any]], dict[str, str]]
 """Named arrays and metadata, as `ontology.artifacts.ArtifactStore.put_arrays` takes them."""
@@ -90,19 +94,24 @@ class ResultFile:
             raise self.fault(f"metadata: {name!r} is missing")
         return self.metadata[name]
 
-    def whole(self, name: str) -> int:
-        """Return a metadata field that is a whole number."""
-        try:
-            return int(self.text(name))
-        except ValueError:
-            raise self.fault(f"metadata: {name} is {self.text(name)!r}, expected a whole number") from None
+    def whole(self, name: str, least: int = 0) -> int:
+        """Return a metadata field that is a whole number of at most 19 digits, no smaller than `least`."""
+        text = self.text(name)
+        if not _WHOLE.fullmatch(text) or int(text) < least:
+            raise self.fault(f"metadata: {name} is {text!r}, expected a whole number from {least} on")
+        return int(text)
 
     def number(self, name: str) -> float:
-        """Return a metadata field that is a number."""
+        """Return a metadata field that is a finite number, not negative."""
         try:
-            return float(self.text(name))
+            number = float(self.text(name))
         except ValueError:
-            raise self.fault(f"metadata: {name} is {self.text(name)!r}, expected a number") from None
+            number = math.nan
+        if not 0 <= number < math.inf:
+            raise self.fault(
+                f"metadata: {name} is {self.text(name)!r}, expected a finite number, not negative"
+            )
+        return number
 
     def status(self) -> Status:
         """Return how exact the result is."""
@@ -125,28 +134,39 @@ class ResultFile:
             )
         return array
 
-    def index(self, name: str, n: int) -> NDArray[np.int64]:
-        """Return an array of indices below `n`."""
+    def index(self, name: str, n: int, *, ascending: bool = False) -> NDArray[np.int64]:
+        """Return an array of distinct indices below `n`."""
         index = self.array(name, np.int64)
         if len(index) and (index.min() < 0 or index.max() >= n):
             raise self.fault(f"{name}: an index is outside 0..{n - 1}")
+        steps = np.diff(index if ascending else np.sort(index))
+        if (steps <= 0).any():
+            raise self.fault(f"{name}: not ascending" if ascending else f"{name}: an index stands twice")
         return index
+
+    @property
+    def allowed(self) -> NDArray[np.int64]:
+        """Indices of the labels that may be an answer, where not all are."""
+        allowed = self.index("labels.allowed", self._graph.n_labels, ascending=True)
+        if not len(allowed):
+            raise self.fault("labels.allowed: empty; a space has one label at least")
+        return allowed
 
     @cached_property
     def space(self) -> MetricSpace:
         """The space in which the result was found."""
         labels: Labels = "all"
         if "labels.allowed" in self.arrays:
-            labels = self._graph.keys.take(self.index("labels.allowed", self._graph.n_labels))
-        match self.text("metric"):
-            case "complete":
-                space: MetricSpace = metric_space(self._graph, "auto", labels)
-            case "tree":
-                space = metric_space(self._graph, "tree", labels)
-            case "graph":
-                space = metric_space(self._graph, "graph", labels)
-            case other:
-                raise self.fault(f"metadata: metric is {other!r}, expected tree, graph or complete")
+            labels = self._graph.keys.take(self.allowed)
+        metric = self.text("metric")
+        if metric not in ("complete", "tree", "graph"):
+            raise self.fault(f"metadata: metric is {metric!r}, expected tree, graph or complete")
+        try:
+            space = metric_space(self._graph, cast(Any, "auto" if metric == "complete" else metric), labels)
+        except InputError as error:
+            raise self.fault(f"its ontology has no such space: {error}") from None
+        if space.kind != metric:
+            raise self.fault(f"metadata: metric is {metric!r}, which its ontology does not have")
         if (space.n_labels, space.n_points) != (self.whole("n_labels"), self.whole("n_points")):
             raise self.fault(
                 f"says {self.whole('n_labels')} labels and {self.whole('n_points')} points, its ontology has "

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from ontology.errors import ArtifactError
-from ontology.geometry.loci.locus import Locus, PairWitnesses, locus_index
+from ontology.errors import ArtifactError, InputError
+from ontology.geometry.loci.locus import Locus, PairWitnesses, hull_locus, locus_index
 from ontology.geometry.spaces import CompleteSpace, TreeSpace
 from ontology.keys import Texts
 from ontology.labelgraph import LabelGraph
@@ -24,6 +24,7 @@ __all__ = ["FORMAT", "StoredWitnesses", "pack_locus", "pack_witnesses", "read_lo
 FORMAT = "labelgrove/locus/1"
 
 _LARGEST = np.iinfo(np.int64).max
+_HEXADECIMAL = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 
 
 class StoredWitnesses(Sequence[tuple[int, ...]]):
@@ -121,17 +122,35 @@ def unpack_witnesses(arrays: Mapping[str, NDArray[Any]], n_observed: int) -> Sto
     ArtifactError
         Where the arrays do not fit together.
     """
-    try:
-        of, begin, columns = (arrays[f"witness.{name}"] for name in ("of", "begin", "column"))
-        weights: NDArray[np.int64] | Texts
-        if "witness.weight" in arrays:
-            weights = arrays["witness.weight"]
-        else:
-            weights = Texts(arrays["witness.weight.blob"], arrays["witness.weight.offsets"])
-    except KeyError as error:
-        raise ArtifactError(f"witnesses: the array {error} is missing; compute the locus again") from None
+
+    def array(name: str, dtype: DTypeLike) -> NDArray[Any]:
+        found = arrays.get(f"witness.{name}")
+        if found is None:
+            raise ArtifactError(f"witnesses: the array 'witness.{name}' is missing; compute the locus again")
+        if found.dtype != dtype or found.ndim != 1:
+            raise ArtifactError(
+                f"witnesses: 'witness.{name}' is {found.dtype} of shape {found.shape}, expected a row of "
+                f"{np.dtype(dtype)}; compute the locus again"
+            )
+        return found
+
+    of, begin, columns = array("of", np.int64), array("begin", np.int64), array("column", np.int32)
+    weights: NDArray[np.int64] | Texts
+    if "witness.weight" in arrays:
+        weights = array("weight", np.int64)
+        positive = bool((weights > 0).all())
+    else:
+        try:
+            weights = Texts(array("weight.blob", np.uint8), array("weight.offsets", np.int64))
+        except InputError as error:
+            raise ArtifactError(f"witnesses: 'witness.weight' {error}; compute the locus again") from None
+        # no sign, no blank, and not 0
+        positive = bool(np.isin(weights.blob, _HEXADECIMAL).all()) and bool(
+            (np.diff(weights.offsets) > 0).all()
+        )
+        positive = positive and all(int(text, 16) for text in weights)
     divided = len(begin) and begin[0] == 0 and begin[-1] == len(columns) == len(weights)
-    fits = divided and (np.diff(begin) > 0).all()
+    fits = divided and positive and (np.diff(begin) > 0).all()
     for indices, n in ((of, len(begin) - 1), (columns, n_observed)):
         fits = fits and (not len(indices) or (indices.min() >= 0 and indices.max() < n))
     if not fits:
@@ -187,16 +206,22 @@ def read_locus(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Locu
     file = ResultFile(artifacts, digest, graph, FORMAT)
     space = file.space
     points = file.index("observed", space.n_points)
-    index = file.index("index", space.n_labels)
+    if not len(points):
+        raise file.fault("observed: empty; a locus is of one label at least")
+    index = file.index("index", space.n_labels, ascending=True)
     witnesses: Sequence[tuple[int, ...]]
+    tolerance = file.number("tolerance")
     if _is_derived(space, file.text("method")):
-        witnesses = locus_index(space, points).witnesses
+        plain = isinstance(space, TreeSpace) and not tolerance  # the tie rule has no say in it
+        witnesses = (hull_locus if plain else locus_index)(space, points).witnesses
     else:
         witnesses = unpack_witnesses(file.arrays, len(points))
     if len(witnesses) != len(index):
         raise file.fault(f"{len(witnesses)} witnesses for {len(index)} members")
-    unique_index = file.index("unique_index", space.n_labels)
-    return Locus(space, points, index, unique_index, file.status(), witnesses, file.number("tolerance"))
+    unique_index = file.index("unique_index", space.n_labels, ascending=True)
+    if not np.isin(unique_index, index).all():
+        raise file.fault("unique_index: not among the members")
+    return Locus(space, points, index, unique_index, file.status(), witnesses, tolerance)
 
 
 def _is_derived(space: MetricSpace, method: str) -> bool:

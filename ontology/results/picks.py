@@ -71,7 +71,10 @@ def read_cover(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Cove
     """
     file = ResultFile(artifacts, digest, graph, COVER_FORMAT)
     keys = graph.keys.take(file.index("index", graph.n_labels))
-    return Cover(keys, file.status(), file.whole("lower_bound"))
+    lower_bound, status = file.whole("lower_bound", 1), file.status()
+    if lower_bound > len(keys) or (status == "exact") != (lower_bound == len(keys)):
+        raise file.fault(f"{len(keys)} labels, a lower bound of {lower_bound} and status {status}")
+    return Cover(keys, status, lower_bound)
 
 
 def pack_selection(graph: LabelGraph, found: Selection, *, method: str, seed: int) -> Packed:
@@ -117,14 +120,17 @@ def read_selection(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
     """
     file = ResultFile(artifacts, digest, graph, SELECTION_FORMAT)
     index, gains = file.index("index", graph.n_labels), file.array("gains", np.int64)
-    if len(index) != len(gains):
-        raise file.fault(f"{len(gains)} gains for {len(index)} picks")
+    if len(index) != len(gains) or (gains < 0).any():
+        raise file.fault(f"{len(gains)} gains for {len(index)} picks, none of them negative")
+    upper_bound, status = file.whole("upper_bound"), file.status()
+    if gains.sum() > upper_bound or (status == "exact") != (gains.sum() == upper_bound):
+        raise file.fault(f"gains of {gains.sum()}, an upper bound of {upper_bound} and status {status}")
     return Selection(
         space=file.space,
         index=index,
         gains=gains,
         size_before=file.whole("size_before"),
-        upper_bound=file.whole("upper_bound"),
+        upper_bound=upper_bound,
         spent=file.number("spent"),
-        status=file.status(),
+        status=status,
     )

@@ -242,7 +242,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it():
     except MissingExtraError as error:
         print(error)
     """
-    assert "pip install 'labelgrove[service]'" in fresh(code, DRIVERS + OPTIONAL)
+    assert "[science]" in fresh(code, DRIVERS + OPTIONAL)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["bundle", "--help"], ["score", "--help"]])

@@ -29,6 +29,7 @@ HOMES = {
         "workers/ledger.py",
         "workers/statements.py",
         "workers/metrics.py",
+        "workers/presence.py",
         "workers/records.py",
         "workers/references.py",
         "workers/restore.py",
@@ -45,16 +46,25 @@ HOMES = {
 
 ADAPTER_MAY_IMPORT = (
     "ontology.artifacts",
+    "ontology.disk_faults",
     "ontology.errors",
+    "ontology.extras",
     "ontology.geometry",
     "ontology.keys",
     "ontology.labelgraph",
+    "ontology.posix",
     "ontology.remote_faults",
     "ontology.safetensors_file",
     "ontology.settings",
     "ontology.wholefile",
 )
-GEOMETRY_MAY_IMPORT = ("ontology.errors", "ontology.geometry", "ontology.keys", "ontology.labelgraph")
+GEOMETRY_MAY_IMPORT = (
+    "ontology.canonical",  # where lengths of edges are judged, for graphs and spaces alike
+    "ontology.errors",
+    "ontology.geometry",
+    "ontology.keys",
+    "ontology.labelgraph",
+)
 WORKERS_MAY_IMPORT_OF_ADAPTER = (
     "adapter.bundle",
     "adapter.cache",
@@ -163,7 +173,7 @@ def test_click_stays_in_the_command_line():
     assert wrong == []
 
 
-@pytest.mark.parametrize("module", ["ontology/settings.py", "ontology/errors.py"])
+@pytest.mark.parametrize("module", ["ontology/settings.py", "ontology/errors.py", "ontology/extras.py"])
 def test_settings_and_errors_need_the_standard_library_alone(module):
     import sys
 
@@ -171,7 +181,7 @@ def test_settings_and_errors_need_the_standard_library_alone(module):
         name
         for name in imported(ROOT / module)
         if name.partition(".")[0] not in sys.stdlib_module_names
-        and name not in ("ontology.errors", "__future__")
+        and name not in ("ontology.errors", "ontology.extras", "__future__")
     ]
     assert outside == []
 

@@ -26,7 +26,13 @@ _HEADER = """\
 Written by `python -m tests.cli.reference` from the commands themselves.
 
 Data goes to stdout, everything else to stderr; `--json` prints one JSON document. Settings come from
-`GROVE_*` variables or a `.env` file (`grove doctor` shows them).
+`GROVE_*` variables or a `.env` file (`grove doctor` shows them). `grove completion` lets bash, zsh and fish
+complete commands, options, and names of ontologies, bundles and jobs.
+
+CSV is UTF-8 with a header and is meant for programs. A spreadsheet runs a cell that begins with `=`, `+`, `-`
+or `@` as a formula, and keys and names are whatever a hierarchy says: open there what was written with
+`--spreadsheet-safe`. It puts an apostrophe before text that begins so (their wide forms too), or with a tab
+or line end; numbers and all else stay as they are.
 
 | exit code | meaning |
 |---|---|
@@ -36,11 +42,13 @@ Data goes to stdout, everything else to stderr; `--json` prints one JSON documen
 | 3 | defects found in an ontology file |
 | 4 | not found: ontology, label, bundle, job |
 | 5 | service unreachable |
+| 130 | stopped by Ctrl-C; the last line says what is kept and how to go on |
 
 | variable | default | what |
 |---|---|---|
 | `GROVE_HOME` | `$XDG_DATA_HOME/labelgrove` | folder of the embedded default |
 | `GROVE_GRAPH_URL` | `embedded:$GROVE_HOME/graph` | `bolt://user:password@host:7687` for Neo4j |
+| `GROVE_GRAPH_POOL_MB` | [twice its file](scaling.md#graph-stores) | MiB that the embedded graph may buffer |
 | `GROVE_DATABASE_URL` | `sqlite:///$GROVE_HOME/catalog.db` | `postgresql+psycopg://user:password@host/name` |
 | `GROVE_ARTIFACTS_URL` | `$GROVE_HOME/artifacts` | a folder or an fsspec URL such as `s3://bucket/prefix` |
 | `GROVE_BROKER_URL` | none: work runs in this process | `redis://host:6379/0` for Celery workers |
@@ -54,6 +62,12 @@ Data goes to stdout, everything else to stderr; `--json` prints one JSON documen
 | `GROVE_UNIT_TIME_LIMIT_S` | `600` | seconds after which a worker of a broker gives a unit back |
 
 Each variable with a secret may instead be named `..._FILE` and hold the path of a file.
+
+Any other variable `GROVE_...`, in the environment or in `.env`, is taken for a misspelt one: every command
+but `grove doctor`, which lists them, ends with exit code 2 and names the nearest setting, and so does a model
+server that asks for a bundle by name. Left alone are `GROVE_TEST_...` (for the tests), `GROVE_ARTIFACTS_DIR`,
+`GROVE_UID` and `GROVE_GID` (for `docker-compose.yml`), and what Kubernetes sets for Services called `grove`
+or `grove-...`.
 """
 
 

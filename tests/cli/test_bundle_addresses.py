@@ -56,6 +56,7 @@ def test_a_bundle_of_an_earlier_version_is_said_to_be_stale(call, caplog):
     call("ingest", "garden", "garden.csv")
     assert shown(call, "garden/all")["digest"] == digest
     assert "is stale" in caplog.text
+    assert "stale='" not in caplog.text, "grove has no such option"
     caplog.clear()
     adapter = Adapter.load(f"garden/all@{digest}", pin=True)
     call("bundle", "build", "garden", "all", "--observed", "oak,elm,moss")
@@ -64,7 +65,40 @@ def test_a_bundle_of_an_earlier_version_is_said_to_be_stale(call, caplog):
     assert caplog.records == []
     assert shown(call, f"garden/all@{digest}")["n_labels"] == 5
     refusal = call("bundle", "inspect", f"garden/all@{digest[:12]}", code=4)
+    assert refusal.stderr.startswith(f"error: bundle garden/all@{digest[:12]}: the name is now ")
     assert "give all 64 digits" in refusal.stderr
+    assert "grove jobs list --kind bundle --json" in refusal.stderr
+    made = json.loads(call("jobs", "list", "--kind", "bundle", "--json").stdout)
+    assert digest in [job["result_sha256"] for job in made]
+
+
+def test_a_version_behind_the_name_of_a_bundle_is_told_from_a_bundle(call):
+    call("bundle", "build", "garden", "all", "--observed", "oak,elm,moss")
+    version = json.loads(call("ontology", "show", "garden", "--json").stdout)["digest"]
+    refusal = call("bundle", "inspect", f"garden/all@{version[:12]}", code=4)
+    assert f"{version[:12]} is a version of the ontology 'garden'" in refusal.stderr
+
+
+def test_what_is_no_address_is_told_why_and_what_may_be_meant(call):
+    call("bundle", "build", "garden", "all", "--observed", "oak,elm,moss")
+    digest = shown(call, "garden/all")["digest"]
+    for uri, said in {
+        digest[:12]: "this has 12: it is too short; did you mean garden/all?",
+        digest + "0": "this has 65: it is too long",
+        digest.upper(): "written in lower case; did you mean garden/all?",
+        "Garden/all": "written in lower case; did you mean garden/all?",
+        f"garden/all@{digest[:6]}": "behind @ stands latest, or 8 to 64 hexadecimal digits of the bundle's "
+        "digest; did you mean garden/all?",
+        "garden/all@newest": "behind @ stands latest",
+        "garden": "if you like; did you mean garden/all?",
+    }.items():
+        assert said in call("bundle", "inspect", uri, code=2).stderr
+
+
+def test_an_address_is_refused_the_same_where_no_store_can_be_asked(call, monkeypatch):
+    monkeypatch.setenv("GROVE_ARTIFACTS_URL", "s3://nowhere-at-all/x")
+    monkeypatch.setenv("GROVE_OFFLINE", "1")
+    assert "it is too short\n" in call("bundle", "inspect", "0" * 12, code=2).stderr
 
 
 def test_without_a_network_the_variable_is_enough(call, monkeypatch):

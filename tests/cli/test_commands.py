@@ -122,6 +122,29 @@ def test_bundle_and_job(bundled):
     bundled("jobs", "show", "00000000", code=4)
 
 
+def test_bundles_are_listed_and_stale_ones_named(bundled):
+    def listed(*arguments):
+        return {b["bundle"]: b for b in json.loads(bundled("bundle", "list", *arguments, "--json").stdout)}
+
+    digest = json.loads(bundled("bundle", "inspect", "garden/all", "--json").stdout)["digest"]
+    Path("pets.csv").write_text("parent,child\npet,cat\npet,dog\n")
+    bundled("ingest", "pets", "pets.csv")
+    bundled("bundle", "build", "pets", "mine", "--observed", "cat,dog")
+    assert list(listed()) == ["garden/all", "pets/mine"]
+    assert list(listed("garden")) == ["garden/all"]
+    assert (listed()["garden/all"]["sha256"], listed()["garden/all"]["stale"]) == (digest, False)
+    Path("garden.csv").write_text(EDGES + "moss,peat\n")
+    bundled("ingest", "garden", "garden.csv")
+    assert [(name, b["stale"]) for name, b in listed().items()] == [
+        ("garden/all", True),
+        ("pets/mine", False),
+    ]
+    text = bundled("bundle", "list").stdout
+    assert "garden/all  stale" in text
+    assert digest in text
+    assert "nothing" in bundled("bundle", "list", "nothing", code=4).stderr
+
+
 def test_score_binds_columns_by_name_and_never_by_position_unasked(bundled):
     rows = json.loads(bundled("score", "garden/all", "p.csv", "--json").stdout)
     assert [row["key"] for row in rows] == ["tree", "moss"]
@@ -206,7 +229,7 @@ def test_a_cypher_parameter_is_text_unless_it_is_said_to_be_json(garden):
     texts = ["545", "12e4", "0012", "true", '["a"]', "a=b", ":"]
     assert bound(*(f"={text}" for text in texts)) == texts
     assert bound(":=545", ":=true", ':=["a"]', ':="545"') == [545, True, ["a"], "545"]
-    assert "is no JSON" in garden("cypher", "RETURN $x AS x", "-p", "x:=oak", code=2).stderr
+    assert "is not JSON" in garden("cypher", "RETURN $x AS x", "-p", "x:=oak", code=2).stderr
 
 
 def test_graph_verify_and_rebuild(garden):
@@ -225,7 +248,7 @@ def test_db_upgrade_and_doctor(call, monkeypatch):
     assert "WRONG" in result.stdout
     assert "canary" not in result.output
     monkeypatch.setenv("GROVE_GRAPH_URL", "ftp://nowhere")
-    assert "GROVE_GRAPH_URL" in call("doctor", code=2).stderr
+    assert "GROVE_GRAPH_URL" in call("doctor", code=1).stdout
 
 
 def test_doctor_tells_what_is_gone(garden):

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from adapter.bundle import build_bundle
 from labelgrove.cli import grove
+from ontology.geometry import metric_space
 from ontology.ingest import register
 from ontology.labelgraph import LabelGraph
 from ontology.workspace import Workspace
@@ -52,7 +53,7 @@ def test_evaluate_prints_json_and_writes_reports(call, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["grove", *arguments])
     found = call(*arguments, "--train-truth", "seen.txt", "--json", *reports)
     result = json.loads(found.stdout)
-    assert set(result["verdict"]) == {"answer", "reason", "temperature"}
+    assert set(result["verdict"]) == {"answer", "reason", "temperature", "enough"}
     assert result["n_samples"] == 40
     assert result["rules"]["loki"]["all"]["hierarchical_f"] > 0
     page, text, data = (Path(name).read_text(encoding="utf-8") for name in ("r.html", "r.md", "r.json"))
@@ -110,14 +111,18 @@ def test_a_report_names_labels_where_their_ontology_is_at_hand(call):
         register(workspace, "garden", LabelGraph.from_edges(edges, names={"oak": "Quercus", "tree": "Arbor"}))
     call("bundle", "build", "garden", "mine", "--observed", "oak,elm,moss")
     words = ("p.npy", "truth.txt", *MODEL, "--report", "r.html")
-    call("evaluate", "garden/mine", *words)
+    printed = call("evaluate", "garden/mine", *words).stdout
     page = Path("r.html").read_text(encoding="utf-8")
+    assert "\nArbor (tree)  " in printed  # the table of branches
+    assert "constant: 'Arbor (tree)', the Fréchet mean" in printed
+    assert "constant: 'Arbor (tree)', the Fréchet mean" in page.replace("&#x27;", "'")
+    assert printed == call("evaluate", "garden/mine", *words[:-2]).stdout  # without a report as well
     assert "Quercus (oak)" in page
     assert "Arbor (tree) (" in page  # the branch and its samples
     call("evaluate", "plants.safetensors", *words)
     assert "Quercus" not in Path("r.html").read_text(encoding="utf-8")
     said = call("evaluate", "plants.safetensors", *words, "--ontology", "nothing").stderr
-    assert "the report shows keys, not names: " in said
+    assert "labels are shown by key, not by name: " in said
 
 
 def test_options_reach_the_evaluation(call):
@@ -153,6 +158,39 @@ def test_evaluate_adds_a_calibration_to_its_report(call):
     assert "name its file with --report" in call(*arguments, "--calibrate", code=2).stderr
 
 
+def test_a_calibration_needs_no_observed_truth(call):
+    """Nothing can be said of the confidence then; the temperature goes by squared distance, as always."""
+    Path("unseen.txt").write_text("tree\nplant\n" * 20)
+    arguments = ("evaluate", "plants.safetensors", "logits.npy", "unseen.txt", *MODEL, "--emits", "logits")
+    call(*arguments, "--calibrate", "--report", "r.html", "--report", "r.json")
+    document, page = json.loads(Path("r.json").read_bytes()), Path("r.html").read_text(encoding="utf-8")
+    fit = document["calibrated"]["fit"]
+    assert (fit["by"], fit["n_unobserved"]) == ("squared_distance", 40)
+    assert fit["value"] <= fit["value_before"]
+    assert document["rules"]["loki"]["observed"]["n"] == 0
+    assert "No sample has an observed truth" in page
+    said = call("calibrate", *arguments[1:], code=2).stderr
+    assert "grove calibrate: --measure squared_distance" in said
+
+
+def test_two_temperatures_on_a_page_say_what_each_is_for(call):
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 5, 400)
+    apart = metric_space(GRAPH).distances()
+    logits = rng.normal(0, 0.5, (400, 3)) - 2 * apart[np.ix_(truth, [GRAPH.keys.index(c) for c in COLUMNS])]
+    np.save("clear.npy", logits)
+    Path("clear.txt").write_text("\n".join(GRAPH.keys[i] for i in truth) + "\n")
+    arguments = ("evaluate", "plants.safetensors", "clear.npy", "clear.txt", *MODEL, "--emits", "logits")
+    call(*arguments, "--temperature", "30", "--calibrate", "--report", "r.html", "--report", "r.json")
+    document, page = json.loads(Path("r.json").read_bytes()), Path("r.html").read_text(encoding="utf-8")
+    chosen, fitted = document["verdict"]["temperature"], document["calibrated"]["fit"]["temperature"]
+    assert document["verdict"]["answer"] == "calibrate first"
+    assert f"Temperature {fitted:.4g} makes E[d²] smallest" in page
+    assert f"The verdict's temperature, {chosen:.4g}, is another" in page
+    assert page.count("to answer at temperature") == 1
+    assert f"to answer at temperature {chosen:.4g}: " in page
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -163,8 +201,8 @@ def test_evaluate_adds_a_calibration_to_its_report(call):
         (("p.npy", "truth.txt", *MODEL, "--temperature", "2"), 2, "temperature: 2.0"),
         (("p.npy", "truth.txt", *MODEL, "--report", "no/folder.md"), 2, "cannot be written"),
         (("p.npy", "truth.txt", *MODEL, "--report", "page.pdf"), 2, "end the name in .html, .md, .json"),
-        (("p.npy", "few.txt", *MODEL), 2, "1 labels for 40 rows"),
-        (("p.npy", "foreign.txt", *MODEL), 4, "row 0 'fern'"),
+        (("p.npy", "few.txt", *MODEL), 2, "few.txt: 1 label for 40 rows of the outputs"),
+        (("p.npy", "foreign.txt", *MODEL), 4, "foreign.txt:1 'fern' is unknown"),
     ],
 )
 @pytest.mark.parametrize("command", ["evaluate", "calibrate"])
@@ -175,3 +213,150 @@ def test_a_wrong_use_has_its_exit_code(call, command, arguments, code, said):
     found = call(command, "plants.safetensors", *arguments, code=code)
     assert said in found.stderr
     assert found.stdout == ""
+
+
+TRUTH = ["oak", "elm", "moss", "tree"] * 10
+
+
+@pytest.mark.parametrize("by", ["auto", "key", "name"])
+@pytest.mark.parametrize("command", ["evaluate", "calibrate"])
+def test_a_label_that_is_unknown_is_named_by_its_line(call, command, by):
+    """Blank lines count, as they do in an editor; a text that stands twice is listed once."""
+    Path("bad.txt").write_text("oak\n\n\nmos\nmos\nelmm\n" + "oak\n" * 36)
+    words = (command, "plants.safetensors", "p.npy", "bad.txt", *MODEL, "--by", by)
+    assert call(*words, code=4).stderr.splitlines() == [
+        f"error: bad.txt: 2 labels cannot be found (by {by}):",
+        "  bad.txt:4 'mos' is unknown; close to it: 'moss'",
+        "  bad.txt:6 'elmm' is unknown; close to it: 'elm'",
+    ]
+
+
+def test_a_label_of_the_training_truth_that_is_unknown_is_named_by_its_line(call):
+    Path("train.txt").write_text("oak\nelmm\n")
+    words = ("evaluate", "plants.safetensors", "p.npy", "truth.txt", *MODEL, "--train-truth", "train.txt")
+    assert "train.txt:2 'elmm' is unknown; close to it: 'elm'" in call(*words, code=4).stderr
+
+
+def test_labels_that_are_known_and_not_allowed_are_called_so(call):
+    """A block holds its allowed and observed labels alone; what else is known, the ontology says."""
+    graph = LabelGraph.from_edges([*[edge[:2] for edge in GRAPH.edges()], ("moss", "tree")])
+    with Workspace.open() as workspace:
+        register(workspace, "web", graph)
+    call(
+        "bundle",
+        "build",
+        "web",
+        "mine",
+        "--observed",
+        "oak,elm,moss",
+        "--metric",
+        "graph",
+        "--labels",
+        "leaves",
+    )
+    Path("inner.txt").write_text("oak\n" * 38 + "tree\nplant\n")
+    for command, more in (("evaluate", ()), ("calibrate", ("--measure", "squared_distance"))):
+        said = call(command, "web/mine", "p.npy", "inner.txt", *MODEL, *more, code=4).stderr
+        assert (
+            "2 of 40 rows are outside the 3 allowed labels (known, but no allowed answer): row 38 'tree'"
+            in said
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("header.csv", "truth\n" + "\n".join(TRUTH)),
+        ("capitals.csv", "Label\r\n" + "\r\n".join(TRUTH)),
+        ("columns.csv", "sample,truth\n" + "\n".join(f"s{i},{t}" for i, t in enumerate(TRUTH))),
+        ("y.csv", "y,sample\n" + "\n".join(f"{t},s{i}" for i, t in enumerate(TRUTH))),
+        ("first.csv", "\n".join(f"{t},y" for t in TRUTH)),  # no header: a label stands in the line
+    ],
+)
+def test_a_csv_of_truths_may_have_a_header(call, name, text):
+    Path(name).write_text(text)
+    Path("plain.txt").write_text("\n".join(TRUTH))
+    words = ("evaluate", "plants.safetensors", "p.npy")
+    found, expected = (call(*words, given, *MODEL, "--json").stdout for given in (name, "plain.txt"))
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "t.csv",
+            "species\n" + "\n".join(TRUTH),
+            "if 'species' is a header, delete the line, or call it truth",
+        ),
+        ("t.txt", "truth\n" + "\n".join(TRUTH), "if 'truth' is a header, delete the line"),
+        ("t.csv", "sample,species\n" + "s,oak\n" * 40, "columns 'sample', 'species' none are called truth,"),
+        ("t.csv", "label,y\n" + "oak,oak\n" * 40, "columns 'label', 'y' 2 are called truth, label, y"),
+        ("t.csv", "sample,truth\n" + "s,oak\n" * 20 + "s\n", "t.csv:22: 1 cell under a header of 2"),
+        ("t.csv", "truth\n" + "oak\n" * 41, "t.csv: 41 labels for 40 rows of the outputs"),
+        ("t.json", json.dumps(TRUTH), "t.json: looks like JSON; write one label per line"),
+        ("t.txt", json.dumps({"truth": TRUTH}, indent=1), "t.txt: looks like JSON; write one label per line"),
+        ("t.txt", "0\n1\n2\n2\n" * 10, "class indices: [classes[i] for i in truth]"),
+    ],
+)
+def test_a_truth_of_another_form_is_told_what_it_looks_like(call, name, text, said):
+    Path(name).write_text(text)
+    for command in ("evaluate", "calibrate"):
+        found = CliRunner().invoke(grove, [command, "plants.safetensors", "p.npy", name, *MODEL])
+        assert found.exit_code in (2, 4)
+        assert said in found.stderr
+
+
+def test_numbers_are_not_taken_for_indices_where_one_is_not(call):
+    Path("t.txt").write_text("0\n1\n2\n3\n" * 10)  # three classes are 0, 1 and 2
+    found = call("evaluate", "plants.safetensors", "p.npy", "t.txt", *MODEL, code=4)
+    assert "class indices" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "said"),
+    [
+        ("bare.csv", "names.txt", "--columns does not replace the header of a .csv file"),
+        ("numbers.csv", "names.txt", "put them in its first line, or save numbers without names as .npy"),
+        ("p.npy", "0,1,2", "columns: 0, 1, 2 look like column numbers; name the classes"),
+        ("turned.npy", "bundle", "it looks transposed: give P.T"),
+        ("turned.csv", "bundle", "--columns does not replace"),
+    ],
+)
+def test_outputs_of_another_form_are_told_what_they_look_like(call, name, columns, said):
+    P = np.load("p.npy")
+    np.savetxt("bare.csv", P, delimiter=",")
+    np.savetxt("numbers.csv", P, delimiter=",", header="0,1,2", comments="")
+    np.save("turned.npy", P.T)
+    np.savetxt("turned.csv", P.T, delimiter=",")
+    Path("names.txt").write_text("\n".join(COLUMNS))
+    for command, more in (("evaluate", ["truth.txt"]), ("calibrate", ["truth.txt"]), ("score", [])):
+        words = (command, "plants.safetensors", name, *more, "--columns", columns)
+        assert said in " ".join(call(*words, code=2).stderr.split())
+
+
+def test_columns_that_are_numbers_are_refused_in_one_line(call):
+    words = ("evaluate", "plants.safetensors", "p.npy", "truth.txt", "--columns")
+    assert len(call(*words, "0,1,2", code=2).stderr.splitlines()) == 1
+    assert "column 2 '3' is unknown" in call(*words, "0,1,3", code=2).stderr  # no numbers of three columns
+
+
+def test_labels_may_be_numbers(call):
+    build_bundle(LabelGraph.from_edges([("0", "r"), ("1", "r"), ("2", "r")]), ["0", "1", "2"]).save(
+        "n.safetensors"
+    )
+    Path("n.txt").write_text("0\n1\n2\nr\n" * 10)
+    call("evaluate", "n.safetensors", "p.npy", "n.txt", "--columns", "0,1,2")
+
+
+def test_figures_of_the_samples_that_chose_the_temperature_are_called_so(call):
+    said = "chosen and measured on the same samples; expect less elsewhere"
+    words = ("plants.safetensors", "logits.npy", "truth.txt", *MODEL, "--emits", "logits")
+    assert call("calibrate", *words, "--report", "c.html").stdout.count(said) == 1
+    call("evaluate", *words, "--calibrate", "--report", "e.html")
+    for name in ("c.html", "e.html"):
+        page = Path(name).read_text(encoding="utf-8")
+        beware = page.partition("What to beware of</h2>")[2]
+        assert said in beware
+        assert "o answer at temperature" not in beware
+        assert "grove: --" in page.partition("What to beware of</h2>")[0]  # what to do, where the figure is

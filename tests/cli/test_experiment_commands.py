@@ -55,15 +55,6 @@ def test_one_experiment_prints_its_verdict_and_leaves_its_files(call):
     assert document["command"] == "grove experiment complete-graph --quick --out found --json"
 
 
-def test_a_run_that_is_stopped_says_how_to_go_on(call, monkeypatch):
-    def stopped(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(type(load("complete-graph")), "measure", stopped)
-    said = call("experiment", "complete-graph", "--quick", "--out", "found", code=1).stderr
-    assert "complete-graph: stopped; what is done stays in found, the same command goes on from there" in said
-
-
 def test_settings_are_changed_by_name(call):
     result = call(
         "experiment", "complete-graph", "--set", "sizes=3", "--set", "seeds=7", "--set", "n_rows=50", "--json"
@@ -71,6 +62,30 @@ def test_settings_are_changed_by_name(call):
     (unit,) = json.loads(result.stdout)["units"]
     assert unit["parameters"] == {"K": 3, "seed": 7}
     assert "give NAME=VALUES" in call("experiment", "complete-graph", "--set", "rows=1", code=2).stderr
+
+
+def test_seeds_are_counted_from_another_one(call):
+    said = call("experiment", "complete-graph", "--quick", "--seeds-from", "7", "--json")
+    document = json.loads(said.stdout)
+    assert {unit["parameters"]["seed"] for unit in document["units"]} == {7, 8}
+    assert document["command"] == "grove experiment complete-graph --quick --seeds-from 7 --json"
+    again = call("experiment", "complete-graph", "--quick", "--set", "seeds=7,8", "--json")
+    assert "0 units computed" in again.stderr
+    for wrong in (("--set", "seeds=1,2"), ("--set", "large_seeds=1")):
+        said = call("experiment", "active-locus", "--seeds-from", "7", *wrong, code=2).stderr
+        assert "give one of them" in said
+    assert "not in the range" in call("experiment", "complete-graph", "--seeds-from", "-1", code=2).stderr
+
+
+def test_all_claims_are_counted_from_another_seed_and_the_page_says_so(call, monkeypatch):
+    monkeypatch.setattr("labelgrove.experiments.NAMES", ("digits-grid", "complete-graph"))
+    documents = json.loads(call("experiment", "all", "--quick", "--seeds-from", "30", "--json").stdout)
+    for document in documents:
+        assert {unit["parameters"]["seed"] for unit in document["units"]} == {30, 31}
+        assert document["command"] == f"grove experiment {document['experiment']} --quick --seeds-from 30"
+    page = Path("experiments/results.md").read_text(encoding="utf-8")
+    assert "Written by grove experiment all --seeds-from 30, which anyone can repeat" in page
+    assert "- setting seeds: 30, 31" in page
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_computed(call):

@@ -96,7 +96,9 @@ def test_select_gains_spends_and_keeps_to_its_limits(call):
     assert document(limited)["gain"] == 4
     Path("bad.csv").write_text("label,cost\noak,much\n")
     Path("bare.csv").write_text("oak,2\n")
-    assert "no header" in call("select", "garden", "--observed", "moss", "--costs", "bare.csv", code=2).stderr
+    assert (
+        "not a header" in call("select", "garden", "--observed", "moss", "--costs", "bare.csv", code=2).stderr
+    )
     assert "bad.csv:2" in call("select", "garden", "--observed", "moss", "--costs", "bad.csv", code=2).stderr
 
 

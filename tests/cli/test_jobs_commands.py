@@ -95,7 +95,7 @@ def test_label_keys_are_a_file_or_keys_as_elsewhere(job, call):
     assert leaves["parameters"]["labels"] == "leaves"
     for given, code, said in (
         ("[2, 4]", 2, 'label keys are text; write ["2", "4"]'),
-        ("[oak, elm]", 2, "is no JSON list"),
+        ("[oak, elm]", 2, "is not a JSON list"),
         ("545", 4, "'545'"),
         ("gone.txt", 4, "gone.txt: there is no such file"),
     ):

@@ -167,7 +167,7 @@ def test_an_evaluation_and_its_document(call, done):
     found = said["document"]
     assert (found["model"], found["ontology"], found["seed"]) == ("50", GARDEN.digest, 3)
     shown = call("result", job, "--out", "found.json")
-    assert "50 on 5 samples: no difference shown: 5 samples are too few to tell" in shown.stderr
+    assert "50 on 5 samples: too little to tell: 5 samples are too few; 30 or more are needed" in shown.stderr
     rules = [line.split()[0] for line in shown.stdout.splitlines()[2:]]  # below the heading
     assert rules == list(found["rules"])
     assert json.loads(Path("found.json").read_text()) == found

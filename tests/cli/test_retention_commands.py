@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -22,7 +23,7 @@ from ontology.errors import InputError
 from ontology.settings import Settings
 from ontology.workspace import Workspace
 from tests.integration.workers_support import add_version, registered
-from workers.kinds import JobKind, Product, Step, Work
+from workers.kinds import Estimate, JobKind, Product, Step, Work
 from workers.kinds.inputs import read_graph
 from workers.tables import job_table
 
@@ -121,20 +122,37 @@ def test_refresh_makes_the_requests_again(as_json, call):
 
 def test_an_ingest_says_how_many_results_became_stale(as_json, call):
     Path("garden.tsv").write_text("".join(f"{child}\t{parent}\n" for child, parent in OLD))
-    assert "earlier version" not in call(*INGEST).stderr
+    assert "another version" not in call(*INGEST).stderr
     build(as_json, '["oak"]')
-    assert "earlier version" not in call(*INGEST).stderr
+    assert "another version" not in call(*INGEST).stderr
     Path("garden.tsv").write_text("".join(f"{child}\t{parent}\n" for child, parent in NEW))
     said = call(*INGEST).stderr
-    assert "note: 1 results are about an earlier version of garden; run: grove jobs refresh garden" in said
+    assert "note: 1 result of another version of garden; run: grove jobs refresh garden" in said
 
 
 def test_a_job_larger_than_the_disk_is_said_to_be(call, monkeypatch):
     ingest(*OLD)
     submit = ("jobs", "submit", "distances", "--param", "ontology=garden", "--detach")
     assert "its results may take" not in call(*submit).stderr
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000))
+    assert re.search(r"note: its results may take 2\.\d kB, and \S+ has 1\.0 kB", call(*submit).stderr)
+
+
+def test_a_job_for_which_there_is_no_room_is_refused_at_once_unless_it_is_done(call, as_json, monkeypatch):
+    ingest(*OLD)
+    submit = ("jobs", "submit", "distances", "--param", "ontology=garden")
+    done = as_json(*submit)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1))
-    assert "note: its results may take" in call(*submit).stderr
+    assert as_json(*submit) == done
+    said = call(*submit, "--param", "block=2", "--detach", code=2).stderr
+    assert re.search(r"^error: distances: its results take 18 B at least, and \S+ has 1 B free", said)
+    assert [job["id"] for job in as_json("jobs", "list")] == [done["id"]]
+    told = call(*submit, "--param", "block=2", "--estimate").stdout
+    assert re.search(r"^artifacts +\d\.\d kB at most, \d+ B at least$", told, re.M)
+    assert re.search(r"^free in the store +1 B, too little$", told, re.M)
+    assert re.search(r"^time +about \S+ s on one core$", told, re.M)
+    said = as_json(*submit, "--param", "block=2", "--estimate")
+    assert (said["free_bytes"], said["units"]) == (1, 3)
 
 
 def _distances(key: str) -> tuple[str, ...]:
@@ -211,3 +229,17 @@ def test_artifacts_are_listed_measured_and_collected(as_json, call, monkeypatch)
         "bytes": len('["elm"]'),
     }
     assert store.exists(job["result_sha256"])
+
+
+@pytest.mark.services
+def test_a_unit_that_takes_longer_than_workers_let_it_is_noted(call, monkeypatch, redis_url):
+    ingest(*OLD)
+    submit = ("jobs", "submit", "distances", "--param", "ontology=garden", "--detach")
+    slow = lambda *_: Estimate(units=2, n_bytes=10, graph_rows=1, seconds=1300.0)  # noqa: E731
+    monkeypatch.setattr("workers.client.estimate", slow)
+    assert "takes about" not in call(*submit).stderr  # nothing stops it here
+    monkeypatch.setenv("GROVE_BROKER_URL", redis_url)
+    said = call(*submit, "--param", "block=2").stderr
+    assert "a unit of it takes about 650 s, and workers stop units after 600 s" in said
+    monkeypatch.setenv("GROVE_UNIT_TIME_LIMIT_S", "700")
+    assert "takes about" not in call(*submit, "--param", "block=3").stderr

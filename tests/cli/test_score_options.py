@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 from click.testing import CliRunner
@@ -60,7 +62,12 @@ def test_candidates_take_part_and_no_others(given, candidates, score):
 @pytest.mark.parametrize(
     ("given", "code", "message"),
     [
-        ("subtree:fern", 4, "no label of the tree has this key"),
+        (
+            "subtree:fern",
+            4,
+            "candidates: subtree of 'fern': no label of the tree has this key; nothing is close to it\n",
+        ),
+        ("subtree:tre", 4, "no label of the tree has this key; close to it: 'tree'"),
         ("oka,elm", 4, "'oka'"),
         ("absent.txt", 4, "there is no such file"),
     ],
@@ -109,6 +116,93 @@ def test_rows_that_list_a_few_classes(form, score):
     assert "--columns" in score(form, code=2).stderr
 
 
+def test_a_column_that_names_the_rows_is_carried_to_the_answers(score):
+    lines = [
+        "sample,oak,elm,moss",
+        *(",".join([f"{i:03}", *map(repr, row)]) for i, row in enumerate(P.tolist())),
+    ]
+    Path("p.csv").write_text("\n".join(lines))
+    given = score("p.csv", "--id-column", "sample", "--top", "2", "--json")
+    rows = json.loads(given.stdout)
+    plain = json.loads(score("p.npy", *IN_ORDER, "--top", "2").stdout)
+    assert [row.pop("id") for row in rows] == ["000", "000", "001", "001", "002", "002"]
+    assert rows == plain
+    text = score("p.csv", "--id-column", "sample").stdout.splitlines()
+    assert text[0] == "row,id,rank,key,name,variance,n_tied"
+    assert text[2].startswith("1,001,1,")
+    assert "column 0 'sample' is unknown" in score("p.csv", code=2).stderr
+    assert "no columns 'id'" in score("p.csv", "--id-column", "id", code=2).stderr
+    assert "id_column" in score("p.npy", *IN_ORDER, "--id-column", "id", code=2).stderr
+    np.savez("few.npz", indices=[[0, 1]], values=[[0.5, 0.5]])
+    assert "--id-column x" in score("few.npz", *IN_ORDER, "--id-column", "x", code=2).stderr
+
+
+def test_ids_and_an_index_of_pandas_are_known_by_their_header(score, tmp_path):
+    table = pa.table({"oak": P[:, 0], "elm": P[:, 1], "moss": P[:, 2], "id": ["x", "y", "z"]})
+    pq.write_table(table, "p.parquet")
+    for name, header in (("p.csv", ",oak,elm,moss"), ("q.csv", "Id,oak,elm,moss"), ("r.csv", ",0,1,2")):
+        rows = [",".join([f"r{i}", *map(repr, row)]) for i, row in enumerate(P.tolist())]
+        Path(name).write_text("\n".join([header, *rows]))
+    expected = keys(score("p.npy", *IN_ORDER))
+    for name in ("p.parquet", "p.csv", "q.csv", "r.csv"):
+        columns = ("--columns", "oak,elm,moss") if name == "r.csv" else ()
+        found = score(name, *columns, "--json")
+        assert keys(found) == expected
+        assert len({row["id"] for row in json.loads(found.stdout)}) == 3
+        assert "is taken to name its rows (--id-column)" in found.stderr
+    Path("truth.txt").write_text("oak\nmoss\noak\n")
+    result = CliRunner().invoke(grove, ["evaluate", "./b.safetensors", "p.parquet", "truth.txt"])
+    assert result.exit_code == 0
+
+
+def test_a_label_called_id_stays_a_class(score):
+    graph = LabelGraph.from_edges([("id", "root"), ("ego", "root")])
+    build_bundle(graph, ["id", "ego"]).save("freud.safetensors")
+    Path("p.csv").write_text("id,ego\n0.9,0.1\n")
+    result = CliRunner().invoke(grove, ["score", "./freud.safetensors", "p.csv", "--json"])
+    assert [row["key"] for row in json.loads(result.stdout)] == ["id"]
+    assert "id" not in json.loads(result.stdout)[0]
+
+
+def test_a_header_and_columns_that_agree_are_taken(score):
+    Path("p.csv").write_text("\n".join(["moss,oak,elm", *(f"{c},{a},{b}" for a, b, c in P.tolist())]))
+    pq.write_table(pa.table({"moss": P[:, 2], "oak": P[:, 0], "elm": P[:, 1]}), "p.parquet")
+    make_binding(BUNDLE, ["moss", "oak", "elm"]).save("binding.json")
+    Path("columns.txt").write_text("moss\noak\nelm\n")
+    expected = keys(score("p.npy", *IN_ORDER))
+    for name in ("p.csv", "p.parquet"):
+        for columns in ("moss,oak,elm", "columns.txt", "binding.json"):
+            assert keys(score(name, "--columns", columns, "--json")) == expected
+        said = score(name, "--columns", "moss,elm,oak", code=2).stderr
+        assert "column 1 is 'oak' by its header and 'elm' by --columns; correct one" in said
+        said = score(name, *IN_ORDER, code=2).stderr
+        assert "column 0 is 'moss' by its header and 'oak' by --columns" in said
+    Path("q.csv").write_text("m,o,e\n0.5,0.25,0.25\n")
+    said = score("q.csv", "--columns", "moss,oak,elm", code=2).stderr
+    assert "its header does not agree with --columns" in said
+    assert "column 0 'm' is unknown" in said
+    Path("q.csv").write_text("oak,elm,moss\n0.5,0.25,0.25\n")
+    assert keys(score("q.csv", *IN_ORDER)) == ["tree"]
+
+
+def test_a_header_of_names_agrees_with_columns_of_keys(score):
+    names = {"n1": "oak", "n2": "elm"}
+    graph = LabelGraph.from_edges([("n1", "n0"), ("n2", "n0")], names=names)
+    build_bundle(graph, ["n1", "n2"]).save("named.safetensors")
+    Path("p.csv").write_text("elm,oak\n0.9,0.1\n")
+    arguments = ["score", "./named.safetensors", "p.csv", "--json", "--columns"]
+    assert keys(CliRunner().invoke(grove, [*arguments, "n2,n1"])) == ["n2"]
+    said = CliRunner().invoke(grove, [*arguments, "n1,n2"])
+    assert "column 0 is 'n2' (elm) by its header and 'n1' (oak) by --columns" in said.stderr
+
+
+def test_outputs_of_another_width_are_refused_with_the_shape_of_the_file(score):
+    np.save("wide.npy", np.ones((7, 5)))
+    assert (
+        "wide.npy: shape (7, 5) given, expected (n_samples, 3)" in score("wide.npy", *IN_ORDER, code=2).stderr
+    )
+
+
 def test_sparse_files_that_break_a_rule_are_refused(score):
     np.savez("outside.npz", indices=[[0, 3]], values=[[0.5, 0.5]])
     assert "row 0 lists column 3" in score("outside.npz", *IN_ORDER, code=2).stderr
@@ -126,7 +220,7 @@ def test_a_saved_binding_names_the_columns(score):
     found = keys(score("p.npy", "--columns", "binding.json", "--json"))
     assert found == Adapter(BUNDLE, ["moss", "oak", "elm"]).predict(P)
     Path("other.json").write_text("{}")
-    assert "this file is no binding" in score("p.npy", "--columns", "other.json", code=2).stderr
+    assert "this file is not a binding" in score("p.npy", "--columns", "other.json", code=2).stderr
 
 
 def test_one_row_is_explained(score):

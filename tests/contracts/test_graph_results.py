@@ -16,7 +16,7 @@ import pytest
 
 from ontology.errors import NotFoundError
 from ontology.geometry import summarize
-from ontology.graph import GraphDamagedError, GraphStore, embedded, migrate
+from ontology.graph import GraphDamagedError, GraphStore, embedded, migrate, thinning
 from ontology.graph import neo4j as served
 from ontology.graph.embedded import EmbeddedStore
 from ontology.graph.neo4j import Neo4jStore
@@ -420,6 +420,14 @@ class TestEmbedded(GraphResultsContract):
         assert store.results() == []
         load(store, OTHER)
         assert held(store) == expected([])
+
+
+class TestEmbeddedWithManyRelationships(TestEmbedded):
+    """What stays is written anew, whatever is removed."""
+
+    @pytest.fixture(autouse=True)
+    def _few_are_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(thinning, "MANY", 0)
 
 
 @pytest.mark.services

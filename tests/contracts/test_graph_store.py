@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from ontology.graph import GraphDamagedError, GraphStore, open_graph
 from ontology.graph.embedded import EmbeddedStore
 from ontology.graph.named import named_query, query_names
 from ontology.graph.neo4j import Neo4jStore
+from ontology.graph.paths import shortest_path
 from ontology.labelgraph import LabelGraph
 from ontology.settings import Settings
 from tests.conftest import ONE_PROCESS
@@ -342,12 +344,35 @@ class GraphStoreContract:
             found = store.lowest_common_ancestors(digest, x, y)
             assert set(keys(found)) == expected
             assert [r["idx"] for r in found] == sorted(r["idx"] for r in found)
+            assert store.difference(digest, graph) == store.difference(digest) == ""
             steps = store.path(digest, x, y)
             lengths = {frozenset((c, p)): w for c, p, w, _ in graph.edges()}
             walked = [lengths[frozenset(pair)] for pair in zip(keys(steps), keys(steps)[1:], strict=False)]
             assert steps[-1]["distance"] == pytest.approx(sum(walked))
 
+    def test_paths_in_trees_are_looked_up_and_equal_those_of_the_arrays(
+        self, store: GraphStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rng = np.random.default_rng(5)
+        pairs = [(f"k{c}", f"k{rng.integers(0, c)}") for c in range(1, 80)]
+        pairs += [(f"z{c}", f"z{rng.integers(0, c)}") for c in range(1, 8)]  # another tree
+        graph = LabelGraph.from_edges(pairs, weights=rng.uniform(0.1, 3.0, len(pairs)))
+        digest = load(store, graph, "trees")
+        monkeypatch.setattr(store, "read_back", None)
+        for a, b in [*rng.integers(0, graph.n_labels, (20, 2)).tolist(), (0, 0), (0, 80)]:
+            found = store.path(digest, graph.keys[a], graph.keys[b])
+            expected = shortest_path(graph, a, b)
+            assert [row["idx"] for row in found] == [i for i, _ in expected]
+            assert [row["distance"] for row in found] == pytest.approx([d for _, d in expected])
+            for row in found:
+                assert {**store.label(digest, row["key"]), "distance": row["distance"]} == row
+
     # ---- Cypher ------------------------------------------------------------------------------------
+
+    def test_the_clock_of_the_engine_is_told(self, store: GraphStore) -> None:
+        before = time.time()
+        told = store.run_named("clock").rows[0][0] / 1000
+        assert before - 0.001 <= told <= time.time()
 
     def test_named_queries_demand_their_parameters(self, store: GraphStore, pets: str) -> None:
         assert store.run_named("count_labels", version=pets).dicts() == [{"labels": PETS.n_labels}]
@@ -531,8 +556,7 @@ class TestBothTogether:
             "label": {"uid": uids[2]},
             "labels": {"uids": uids},
             "children": {"uid": uids[0]},
-            "parents_of": {"uids": uids},
-            "ancestors": {"uid": uids[3]},
+            "count_roots": {"version": graph.digest},
             "search": {"version": graph.digest, "text": "1", "folded": "1", "limit": 30},
             "results": {"version": graph.digest},
             "results_of_version": {"version": graph.digest},
@@ -542,8 +566,12 @@ class TestBothTogether:
             here, there = (store.run_named(name, **params) for store in stores)
             assert here == there, name
             assert here.rows, name
-        for name in ("all_labels", "all_edges"):
-            here, there = (sorted(store.run_named(name, version=graph.digest).rows) for store in stores)
+        for ask in (
+            lambda store: sorted(store._parents_of(uids), key=lambda row: (row["below"], row["idx"])),
+            lambda store: store.difference(graph.digest, graph),
+            lambda store: store.read_back(graph.digest).digest,
+        ):
+            here, there = (ask(store) for store in stores)
             assert here == there
 
     def test_no_query_names_what_the_schema_lacks(

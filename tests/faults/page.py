@@ -27,6 +27,8 @@ TESTS = {
     "F12": "Neo4j killed -9 again and again during imports, by job and at once, and while a result is shown; "
     "a reader sees the old version or the new one whole",
     "F14": "poison: a unit that crashes, exhausts memory or never ends, among a hundred good ones",
+    "F15": "PostgreSQL read-only for 2 s with every session ended, as in a failover, in the middle of units "
+    "that outlast their lease; no unit is claimed a second time",
     "live": "real Redis, PostgreSQL and Neo4j, two nodes of two children: children, nodes, Redis and Neo4j "
     "killed -9 while distances, a locus and a summary are computed and shown",
 }

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import errno
+import os
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 
 from adapter.cache import _redis_at, through_cache
+from labelgrove.cli.following import result_of
 from ontology import LabelGraph
 from ontology.artifacts import ArtifactStore, LocalStore, open_store
 from ontology.errors import ArtifactError, ServiceError
@@ -331,3 +333,41 @@ def test_flips_in_the_caches_are_found_and_fetched_again(count, tmp_path, redis_
             found += 1
     assert found == count
     keep_flips(count, "in the local and the Redis cache, found and fetched again", begin)
+
+
+# ---- names ---------------------------------------------------------------------------------------------
+
+
+class FullIndex(LocalStore):
+    """A store with room for every artifact and for no document of the index."""
+
+    full = True
+
+    def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
+        if self.full and path.parts[0] == "index":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        super()._write(path, chunks)
+
+
+def test_who_waits_for_a_name_that_cannot_be_given_is_told_and_it_is_given_later(
+    fresh, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr(client, "_NAMING_S", 1.5)
+    home = Path(shutil.copytree(fresh, tmp_path / "home"))
+    with Workspace.open(settings_in(home)) as workspace:
+        store = FullIndex(home / "artifacts")
+        workspace.artifacts = store  # type: ignore[misc] - in the place of the one it would open
+        built = client.build_bundle_job(workspace, "garden", "first", ["oak", "moss"])
+        for name in ("first", "second"):  # the second asks for a job that is done
+            job = client.build_bundle_job(workspace, "garden", name, ["oak", "moss"])
+            assert (job.id, job.state, job.finished, job.error) == (built.id, State.DONE, False, None)
+            assert REMEDIES[errno.ENOSPC] in str(job.delayed)
+            with pytest.raises(ServiceError, match=r"no name yet: .*free some space.*grove jobs watch"):
+                result_of(job)
+        told = [record for record in caplog.records if "is not yet published" in record.getMessage()]
+        assert 1 <= len(told) <= 4  # not once a sweep
+        store.full = False
+        job = client.wait(workspace, built.id)
+        assert (job.finished, job.delayed) == (True, None)
+        assert result_of(job) == built.result_sha256
+        assert workspace.artifacts.read_index("garden")["bundles"].keys() == {"first", "second"}

@@ -186,7 +186,7 @@ def test_the_commands(used, tmp_path, monkeypatch):
     assert back["rows"] == made["rows"]
     assert "2 of job" in run("restore", str(tmp_path / "x"), home=tmp_path / "new", code=1).stderr
     assert "holds no backup" in run("restore", str(tmp_path), home=tmp_path / "n", code=4).stderr
-    assert "is no backup" in run("backup", str(tmp_path), code=1).stderr
+    assert "is not a backup" in run("backup", str(tmp_path), code=1).stderr
 
 
 # ---- folder --------------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ def test_every_damaged_file_is_refused_by_name(folder, tmp_path, harm: Callable[
 @pytest.mark.parametrize("document", ["", "[]", "{}", '{"sha256": 1}', "[" * 100_000, '{"tables": 7}'])
 def test_nonsense_is_no_manifest(folder, document):
     (folder / "backup.json").write_text(document)
-    with pytest.raises(ArtifactError, match=r"backup\.json: is no manifest"):
+    with pytest.raises(ArtifactError, match=r"backup\.json: is not a manifest"):
         read_manifest(folder)
 
 
@@ -368,7 +368,7 @@ def rewritten(folder: Path, table: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("table", "text", "error", "said"),
     [
-        ("job", "not json\n", ArtifactError, r"job\.jsonl:1: is no JSON"),
+        ("job", "not json\n", ArtifactError, r"job\.jsonl:1: is not JSON"),
         ("job", "5\n", ArtifactError, r"job\.jsonl:1: is a int"),
         ("job", '{"id": {"a": 1}}\n', InputError, "does not take a row"),
         ("job", '{"id": 1e400, "state": "gone"}\n', InputError, "does not take a row"),
@@ -418,7 +418,7 @@ def test_an_older_backup_is_upgraded_and_a_newer_one_refused(database, tmp_path,
     url = request.getfixturevalue("postgres_url") if database == "postgresql" else None
     target = settings_in(tmp_path / "new", url)
     write_old_backup(tmp_path / "newer", "9999")
-    with pytest.raises(MigrationError, match=r"'9999'.*upgrade with pip"):
+    with pytest.raises(MigrationError, match=r"'9999'.*upgrade with: pip"):
         restore(target, tmp_path / "newer")
     write_old_backup(tmp_path / "older", "0001")
     restore(target, tmp_path / "older")

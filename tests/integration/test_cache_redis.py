@@ -122,6 +122,17 @@ def test_an_entry_of_another_type_is_a_miss_and_is_replaced(store, tmp_path, cac
     assert len(warnings_in(caplog)) == 1
 
 
+def test_an_entry_longer_than_any_of_ours_is_not_read_whole(store, tmp_path, cache_url, raw, monkeypatch):
+    monkeypatch.setattr(cache, "_LARGEST_ENTRY", 1 << 16)
+    digest = store.put_bytes(CONTENT)
+    raw.set(key(digest), b"x" * (8 << 20))
+    before = raw.info("stats")["total_net_output_bytes"]
+    cached = through_cache(store, settings_at(tmp_path / "machine", cache_url))
+    assert cached.read_bytes(digest) == CONTENT
+    assert raw.info("stats")["total_net_output_bytes"] - before < 1 << 20
+    assert raw.strlen(key(digest)) < len(CONTENT)
+
+
 def test_a_large_artifact_is_not_kept_in_redis(store, tmp_path, cache_url, raw, monkeypatch):
     monkeypatch.setattr(cache, "VALUE_CAP", len(CONTENT))
     fits, large = store.put_bytes(CONTENT), store.put_bytes(CONTENT + b"!")
@@ -196,7 +207,7 @@ def test_eight_processes_at_once_download_it_once(store, tmp_path, cache_url, ra
     ended = [(*pull.communicate(timeout=120), pull.returncode) for pull in pulls]
     assert ended == [(f"{digest}\n", "", 0)] * 8
     assert store.readings() == [digest]
-    assert raw.info("commandstats")["cmdstat_get"]["calls"] == 1
+    assert raw.info("commandstats")["cmdstat_getrange"]["calls"] == 1
     assert raw.keys() == [key(digest).encode()]
 
 

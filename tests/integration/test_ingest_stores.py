@@ -26,12 +26,14 @@ from ontology.errors import (
     LeaseLostError,
     NotFoundError,
     ServiceError,
+    ShrinkError,
 )
 from ontology.ingest import (
     STEPS,
     delete_ontology,
     empty_graph,
     export_ontology,
+    make_current,
     register,
     restore_graph,
     snapshot_graph,
@@ -39,6 +41,7 @@ from ontology.ingest import (
 )
 from ontology.lease import holding
 from ontology.settings import Settings
+from ontology.snapshots import put_snapshot
 from ontology.workspace import Workspace
 from tests.conftest import ONE_PROCESS
 
@@ -59,6 +62,7 @@ class Result:
     graph: LabelGraph | None
     definitions: dict[str, str] = field(default_factory=dict)
     report: object = field(default_factory=lambda: type("Report", (), {"source": "trees.tsv"})())
+    reading: None = None
 
 
 class Stop(Exception):
@@ -147,11 +151,36 @@ def test_the_same_again_makes_no_version_and_mends_what_is_missing(workspace: Wo
 
 
 def test_versions_stand_side_by_side_and_an_older_one_can_return(workspace: Workspace) -> None:
-    for graph, created in ((OLD, True), (NEW, True), (OLD, False)):
-        assert register(workspace, "trees", graph).created is created
+    for graph, created, replaced in (
+        (OLD, True, None),
+        (NEW, True, OLD.digest),
+        (OLD, False, NEW.digest),
+        (OLD, False, None),
+    ):
+        result = register(workspace, "trees", graph)
+        assert (result.created, result.replaced) == (created, replaced)
         assert_serves(workspace, graph)
     assert {v.digest for v in workspace.catalog.versions()} == {OLD.digest, NEW.digest}
     assert workspace.label_graph("trees", NEW.digest[:8]).digest == NEW.digest
+
+
+def test_less_than_half_of_the_labels_is_asked_for(workspace: Workspace) -> None:
+    register(workspace, "trees", GRID)  # nine labels
+    small = LabelGraph.from_edges([("a", "b")], labels=["c", "d"])
+    half = LabelGraph.from_edges([("a", "b")], labels=["c", "d", "e"])
+    for ask in (
+        lambda: register(workspace, "trees", small),
+        lambda: make_current(workspace, "trees", put_snapshot(workspace, small, {}, None)),
+    ):
+        with pytest.raises(ShrinkError, match=r"'trees' has 9 labels, and would have 4.*--shrink"):
+            ask()
+        assert_serves(workspace, GRID)
+        assert [v.digest for v in workspace.catalog.versions()] == [GRID.digest]
+    assert register(workspace, "other", small).created
+    assert register(workspace, "trees", half).replaced == GRID.digest
+    register(workspace, "trees", GRID)
+    assert register(workspace, "trees", small, shrink=True).replaced == GRID.digest
+    assert_serves(workspace, small)
 
 
 def test_two_names_share_a_version_until_the_last_one_goes(workspace: Workspace) -> None:
@@ -512,8 +541,8 @@ def test_export_as_tsv_reads_back(embedded: Workspace, tmp_path: Path, graph: La
 @pytest.mark.parametrize(
     ("graph", "said"),
     [
-        (LabelGraph.from_edges([("a\tb", "c")]), "tab"),
-        (LabelGraph.from_edges([("a", "c")], labels=["alone"]), "1 labels have no edge"),
+        (LabelGraph.from_edges([("a\nb", "c")]), "line end"),
+        (GRID, "layout 'grid:3,3'"),
     ],
 )
 def test_what_tsv_cannot_hold_is_refused(embedded: Workspace, graph: LabelGraph, said: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +18,22 @@ import pytest
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
+from labelgrove.cli.quickstart import Steps
 from labelgrove.quickstart import digits, render, run, wordnet
+from labelgrove.quickstart.extract import animals_of
+from labelgrove.quickstart.wordnet import EXTRACT
 from ontology.geometry import metric_space
 from ontology.labelgraph import LabelGraph
+from ontology.readers import read
 from ontology.settings import Settings
 from ontology.workspace import Workspace
 
 pytestmark = pytest.mark.xdist_group("quickstart")  # one run of it serves all
+
+
+def _path_with_grove() -> str:
+    """Return a PATH on which the command of this environment comes first."""
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +131,28 @@ class TestAnimals:
             map(list, enumerate(np.bincount(animals.depth).tolist()))
         )
 
+    def test_the_extract_is_what_its_script_makes_of_wordnet(self, wordnet_dir):
+        packed = animals_of(wordnet_dir)
+        assert packed == animals_of(wordnet_dir / "data.noun")
+        assert packed[:10] == b"\x1f\x8b\x08\x00" + b"\0" * 4 + b"\x02\xff"  # no name, no date, no system
+        assert gzip.decompress(EXTRACT.read_bytes()) == gzip.decompress(packed)
+
+    def test_the_extract_holds_the_animals_of_wordnet(self, wordnet_dir):
+        whole, extract = read(wordnet_dir), read(EXTRACT)
+        animals = wordnet.subtree(whole.graph)
+        assert extract.graph.digest == animals.digest
+        assert extract.definitions == {key: whole.definitions[key] for key in animals.keys}
+        words = wordnet.synset_words(wordnet_dir / "data.noun")
+        assert wordnet.synset_words(EXTRACT) == {key: words[key] for key in animals.keys}
+        assert EXTRACT.stat().st_size < 1_000_000
+
+    def test_the_license_of_wordnet_stands_in_the_extract_and_beside_it(self):
+        lines = gzip.decompress(EXTRACT.read_bytes()).decode().splitlines()
+        license_lines = [re.sub(r"^  \d+ ?", "", line) for line in lines if line.startswith("  ")]
+        beside = EXTRACT.with_name("LICENSE.WordNet").read_text(encoding="utf-8").splitlines()
+        assert license_lines == beside[2:]
+        assert any("Copyright 2006 by Princeton University" in line for line in license_lines)
+
     def test_animals_are_found_in_every_release_by_name(self):
         nouns = LabelGraph.from_edges(
             [("n2", "n1"), ("n3", "n2"), ("n4", "n1")], names={"n2": "animal", "n4": "plant"}
@@ -174,7 +208,7 @@ class TestWhole:
         assert str(result.report) in text
 
     def test_the_lines_for_a_model_of_ones_own_run_as_they_are_shown(self, result, settings):
-        shown = render(result).rpartition("used like this:\n")[2]
+        shown = render(result).partition("used like this:\n")[2].partition("\n\nYour own")[0]
         code = textwrap.dedent(shown)
         assert len(code.splitlines()) <= 10
         done = subprocess.run(
@@ -193,23 +227,52 @@ class TestWhole:
         best = "{},{}".format(*min(variance, key=variance.__getitem__))
         assert done.stdout.startswith(f"['{best}'] answer '{best}': variance")
 
-    def test_a_second_run_changes_no_number_and_no_version(self, result, settings, tmp_path):
-        again = run(tmp_path, settings=settings, wordnet=None)
+    def test_the_last_lines_lead_from_labels_and_a_model_of_ones_own_to_a_page(self, result, tmp_path):
+        shown = render(result).rpartition("Your own model, on your own labels:\n")[2]
+        assert len(shown.splitlines()) == 3
+        (tmp_path / "my-labels.csv").write_text("parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n")
+        (tmp_path / "my-classes.txt").write_text("oak\nelm\nmoss\n")
+        (tmp_path / "truth.txt").write_text("tree\nmoss\n" * 30)
+        np.save(tmp_path / "outputs.npy", np.array([[0.5, 0.4, 0.1], [0.1, 0.1, 0.8]] * 30))
+        subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", shown],
+            check=True,
+            cwd=tmp_path,
+            env={**os.environ, "GROVE_HOME": str(tmp_path / "home"), "PATH": _path_with_grove()},
+        )
+        assert "<html" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+    def test_a_second_run_without_wordnet_installed_changes_no_number_and_no_version(
+        self, result, settings, tmp_path, monkeypatch
+    ):
+        monkeypatch.setattr(import_module("labelgrove.quickstart.run"), "find_wordnet", lambda: None)
+        again = run(tmp_path, settings=settings)
         assert again.digits == result.digits
-        assert [(r.digest, r.created) for r in again.registered] == [(result.registered[0].digest, False)]
-        for name in ("grid.png", "simplex.png"):
+        assert again.animals == result.animals
+        first = {r.name: r.digest for r in result.registered}
+        assert [(r.name, r.created) for r in again.registered] == [
+            ("quickstart-digits", False),
+            ("quickstart-animals", False),
+        ]
+        assert all(first[r.name] == r.digest for r in again.registered)
+        assert again.answers[1] == result.answers[1]
+        graph = read(EXTRACT).graph
+        widest = int(np.bincount(graph.edge_parent).argmax())
+        assert again.answers[0].rows[0][1] == graph.names[widest] == "percoid fish"
+        assert "apt-get install wordnet-base" in render(again)
+        assert "apt-get" not in render(result)
+        for name in ("grid.png", "simplex.png", "errors.png"):
             assert (tmp_path / name).read_bytes() == (result.report.parent / name).read_bytes()
 
-    def test_without_wordnet_it_says_what_to_install(self, tmp_path):
+    def test_the_second_part_can_be_left_out(self, result, tmp_path):
         left_out = run(tmp_path / "out", wordnet=None)
+        assert left_out.digits == result.digits
         assert left_out.animals is None
         assert left_out.answers == ()
-        assert "apt-get install wordnet-base" in render(left_out)
         assert json.loads(left_out.report.read_text(encoding="utf-8"))["animals"] is None
+        assert "WordNet" not in render(left_out)
 
-    @pytest.mark.parametrize(
-        ("package", "extra"), [("sklearn", "labelgrove[demo]"), ("matplotlib", "labelgrove[plots]")]
-    )
+    @pytest.mark.parametrize(("package", "extra"), [("sklearn", "[demo]"), ("matplotlib", "[plots]")])
     def test_a_missing_package_is_named_with_the_command_that_installs_it(
         self, package, extra, tmp_path: Path
     ):
@@ -225,3 +288,15 @@ class TestWhole:
         )
         done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
         assert extra in done.stdout
+
+
+def test_a_step_that_goes_on_is_never_silent(capsys):
+    """A line for each step, and dots while nothing else is said."""
+    said = ""
+    with Steps(patience_s=0.001) as progress:
+        progress("reading")
+        while not said.endswith("..."):
+            said += capsys.readouterr().err
+        progress("drawing")
+    said += capsys.readouterr().err
+    assert re.fullmatch(r"\[ +\d\.\d s\] reading \.{3,}\n\[ +\d\.\d s\] drawing \.*\n", said)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from matplotlib.image import imread
 
 from labelgrove.report import to_html
 from tests.conftest import unavailable
@@ -16,10 +17,15 @@ pytestmark = pytest.mark.browser
 REPORTS = {
     "evaluation": lambda: evaluation(calibrated=True),
     "many-branches": lambda: evaluation(n_kinds=30, n_observed=12, n=900),
+    "calibrate-first": lambda: evaluation(temperature=8.0, n_observed=12, calibrated=True),
+    "nothing-observed": lambda: evaluation(calibrated=True, unobserved=True),
     "experiment": experiment,
     "overview": overview,
 }
-WIDTHS = (360, 800, 1400)
+WIDTHS = (360, 390, 800, 1400)
+SMALLEST = 10
+"""Pixels that text has to be high, in pictures as well."""
+
 SCHEMES = {"dark": "rgb(19, 22, 21)", "light": "rgb(246, 247, 245)"}
 """The ground of the page in each scheme, in the order of the browser's setting."""
 
@@ -37,6 +43,26 @@ addEventListener('load', () => {
     }
   }
   document.querySelectorAll('details').forEach(d => d.open = true);
+  const texts = [...document.querySelectorAll('svg[role=img] text')].map(text => {
+    const svg = text.ownerSVGElement, scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    return scale * parseFloat(getComputedStyle(text).fontSize);
+  });
+  const words = [...document.querySelectorAll('p, li, td, th, dt, dd, figcaption, summary, code')].map(e =>
+    parseFloat(getComputedStyle(e).fontSize));
+  const boxes = [...document.querySelectorAll('.scroll, pre')];
+  const scrolling = boxes.filter(e => e.scrollWidth > e.clientWidth + 1);
+  const cue = e => {
+    const style = getComputedStyle(e), seen = style.backgroundAttachment.split(', ');
+    const ground = getComputedStyle(e.querySelector('td, code')).backgroundColor;
+    return seen[0] === 'local' && seen[2] === 'scroll' && style.backgroundImage.split('gradient').length === 5
+      && ground === 'rgba(0, 0, 0, 0)';
+  };
+  const held = scrolling.filter(e => e.querySelector('tbody')).every(e => {
+    e.scrollLeft = 1e4;
+    const first = e.querySelector('tbody th').getBoundingClientRect(), box = e.getBoundingClientRect();
+    e.scrollLeft = 0;
+    return Math.abs(first.left - box.left) < 2;
+  });
   const wide = [...document.querySelectorAll('main *')].filter(e =>
     !e.closest('.scroll *, pre *, svg *, caption') && e.getBoundingClientRect().right > innerWidth + 1);
   parent.postMessage({
@@ -45,6 +71,8 @@ addEventListener('load', () => {
     ground: getComputedStyle(document.body).backgroundColor, pictures: drawn.length,
     silent: drawn.filter(s => !said(s, 'aria-labelledby') || said(s, 'aria-describedby').length < 30).length,
     unseen: drawn.filter(s => s.getBoundingClientRect().height < 40).length,
+    smallest: Math.min(...texts, ...words), scrolling: scrolling.length,
+    silently: scrolling.filter(e => !cue(e)).length, held: held,
     outside: outside, wide: wide.map(e => e.tagName + ' ' + e.className), ran: window.ran || 0
   }, '*');
 });
@@ -128,6 +156,41 @@ def test_a_page_fits_says_what_its_pictures_show_and_runs_nothing(measured, page
     assert found["pictures"] == pages[name].count("<figure")
     assert (found["silent"], found["unseen"], found["outside"]) == (0, 0, [])
     assert found["ran"] == 0
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", REPORTS)
+def test_text_can_be_read_and_tables_show_that_they_scroll(measured, name, width):
+    """A shade at the end where there is more to see, and the first column stays."""
+    for scheme in SCHEMES:
+        found = measured[scheme, name, width]
+        assert found["smallest"] >= SMALLEST
+        assert found["silently"] == 0
+        assert found["held"]
+    if width < 400 and name != "overview":
+        assert measured["light", name, width]["scrolling"] > 0
+
+
+def test_the_shade_of_a_table_that_scrolls_can_be_seen(browse, pages, tmp_path):
+    """The columns of pixels at its right end are darker than the card, in the light scheme, or lighter."""
+    (tmp_path / "page.html").write_text(pages["evaluation"], encoding="utf-8")
+    for i, scheme in enumerate(SCHEMES):
+        frame, picture = tmp_path / f"{scheme}.html", tmp_path / f"{scheme}.png"
+        frame.write_text(
+            '<body style="margin: 0"><iframe src="page.html" width="390" height="1600" style="border: 0">',
+            encoding="utf-8",
+        )
+        browse(
+            frame,
+            f"--screenshot={picture}",
+            "--window-size=500,1600",
+            f"--blink-settings=preferredColorScheme={i}",
+        )
+        pixels = imread(picture)[:, :390, :3].mean(axis=2)
+        card = {"dark": 32 / 255 * 0.95, "light": 1.0}[scheme]
+        within = [row for row in pixels if abs(row[300] - card) < 0.02 and abs(row[340] - card) < 0.02]
+        shaded = [row for row in within if abs(row[371] - card) > 0.08]
+        assert len(shaded) > 40, scheme
 
 
 def test_pages_as_they_are_written_show_without_a_word_and_print(browse, pages, tmp_path):

@@ -22,6 +22,8 @@ from tests.services import (
     ServiceStartError,
     wait_until,
 )
+from tests.services import neo4j_server as neo4j_module
+from tests.services.neo4j_server import fetch_jars, pinned_version
 from tests.services.postgres_server import _connect, create_database, drop_database
 from tests.services.process import find_program, free_port
 
@@ -75,6 +77,39 @@ def test_neo4j_says_why_it_cannot_start() -> None:
         server.start()
     server.close()
     assert not server.home.exists()
+
+
+@pytest.fixture
+def new_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache with the jars and no archive of classes; every start of the recording server is told to us."""
+    (tmp_path / "labelgrove-neo4j").mkdir()
+    (tmp_path / "labelgrove-neo4j" / pinned_version()).symlink_to(fetch_jars())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "labelgrove-neo4j"
+
+
+@pytest.mark.parametrize(("command", "reason"), [("exit 3", "status 3"), ("sleep 60", "waited 0.5 s")])
+def test_neo4j_does_without_classes_that_cannot_be_recorded_in_time(
+    new_machine: Path,
+    command: str,
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture,
+) -> None:
+    monkeypatch.setattr(neo4j_module._Recorder, "_command", lambda self: ["/bin/sh", "-c", command])
+    monkeypatch.setattr(neo4j_module._Recorder, "start_deadline_s", 0.5)
+    server = Neo4jServer()
+    try:
+        server._prepare()
+        said = capfd.readouterr().err
+        assert "recording the classes" in said
+        assert reason in said
+        assert "it starts without" in said
+        assert not any("-XX:SharedArchiveFile" in option for option in server._jvm_options)
+        assert server._class_sharing(next(new_machine.glob("*.failed")).stem.rpartition("-")[2]) == []
+        assert "recording" not in capfd.readouterr().err  # not again today
+    finally:
+        server.close()
 
 
 def test_redis_keeps_appended_data_over_sigkill(redis_server: RedisServer) -> None:

@@ -7,7 +7,6 @@ import bz2
 import dataclasses
 import json
 import pickle
-import re
 import subprocess
 import sys
 import uuid
@@ -19,7 +18,7 @@ import redis
 
 from ontology import LabelGraph
 from ontology.database import create_engine, upgrade
-from ontology.errors import InputError, MigrationError, ServiceError, SettingsError
+from ontology.errors import InputError, MigrationError, SettingsError
 from ontology.workspace import Workspace
 from tests.integration.celery_worker import ROOT, CeleryWorker, environment
 from tests.integration.workers_support import PARTS, add_version, notes, registered, settings_in
@@ -275,30 +274,6 @@ def test_a_broker_that_may_drop_messages_is_refused(tmp_path):
     assert "noeviction" in done.stderr
     assert "Traceback" not in done.stderr
     assert server.password not in done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    ("key", "kept"),
-    [
-        (QUEUE, "list"),
-        (f"{QUEUE}\x06\x163", "list"),
-        ("labelgrove:lp", "list"),
-        ("labelgrove:unacked", "hash"),
-        ("labelgrove:unacked_index", "zset"),
-        (f"labelgrove:_kombu.binding.{DEFAULT_QUEUE}", "set"),
-    ],
-)
-def test_what_is_no_queue_under_a_name_of_ours_is_refused_with_the_remedy(settings, key, kept):
-    with redis.Redis.from_url(settings.broker_url) as broker:
-        broker.set(key, "somebody else's")
-        refusal = re.escape(f"key {key!r} is a string, not a {kept}; something else writes to this Redis")
-        with pytest.raises(SettingsError, match=f"{refusal}.*GROVE_BROKER_URL.*DEL"):
-            run_worker(settings)
-        if key == QUEUE:
-            with make_app(settings) as app, pytest.raises(ServiceError, match=r"WRONGTYPE.*grove doctor"):
-                sender(app)("f" * 64, DEFAULT_QUEUE)
-        broker.delete(key)
-    check_broker(settings.broker_url)
 
 
 def test_a_database_without_schema_is_refused(settings, postgres_url):

@@ -115,6 +115,22 @@ def _gated_execute(work: Work) -> Product:
 GATED = JobKind("gated", 1, dict, lambda parameters: [Step(parameters)], _gated_execute)
 
 
+# ---- sleeping: a unit that listens to nobody --------------------------------------------------------------
+
+
+def _sleeping_execute(work: Work) -> Product:
+    """Note its process and wait for the file `go` in a single part, as compiled code works."""
+    folder = Path(work.parameters["folder"])
+    note(folder / "started", f"{os.getpid()}")
+    pause = threading.Event()
+    while not (folder / "go").exists():
+        pause.wait(0.02)
+    return Product({"value": np.zeros(1, dtype=np.uint8)}, {"format": "sleeping"})
+
+
+SLEEPING = JobKind("sleeping", 1, dict, lambda parameters: [Step(parameters)], _sleeping_execute)
+
+
 # ---- scripted: a unit that ends as told ------------------------------------------------------------------
 
 

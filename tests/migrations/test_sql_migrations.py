@@ -125,7 +125,7 @@ def test_a_newer_schema_is_refused_with_the_remedy(engine: Engine) -> None:
     with writing(engine) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     for ask in (check_schema, upgrade):
-        with pytest.raises(MigrationError, match=r"'9999'.*newer.*pip install -U"):
+        with pytest.raises(MigrationError, match=r"'9999'.*newer.*pip install --upgrade"):
             ask(engine)
 
 

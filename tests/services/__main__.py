@@ -18,6 +18,7 @@ from tests.services import (
     ServiceError,
     ServiceMissingError,
 )
+from tests.services.process import announce
 
 _SERVERS: dict[str, type[ServerProcess]] = {
     "neo4j": Neo4jServer,
@@ -54,6 +55,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _serve(name: str, *, url_only: bool) -> int:
+    announce(f"{name}: starting")
     with _SERVERS[name]() as server, contextlib.suppress(KeyboardInterrupt):
         print(server.url if url_only else f"{name} {server.version} at {server.url}", flush=True)
         threading.Event().wait()
@@ -64,6 +66,7 @@ def _run(command: list[str]) -> int:
     environment = dict(os.environ)
     with contextlib.ExitStack() as stack:
         for name, kind in _SERVERS.items():
+            announce(f"{name}: starting")
             try:
                 server = stack.enter_context(kind())
             except ServiceMissingError as error:

@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +16,10 @@ from xml.etree import ElementTree
 
 from tests.services.process import (
     ServerProcess,
+    ServiceError,
     ServiceMissingError,
     ServiceStartError,
+    announce,
     find_program,
     free_port,
     run_tool,
@@ -47,6 +50,9 @@ _JVM_OPTIONS = (
 # Compiling for long runs costs a start more than it gains in a test.
 _QUICK_START = "-XX:TieredStopAtLevel=1"
 
+_UNTRIED_S = 86_400.0
+"""Seconds for which classes that could not be recorded are not tried again."""
+
 _SETTINGS = {
     "server.memory.pagecache.size": "256m",
     "db.tx_log.preallocate": "false",
@@ -72,7 +78,11 @@ def _cache() -> Path:
 def _taking_turns(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            announce("neo4j: another session prepares the same; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
@@ -92,6 +102,9 @@ def fetch_jars() -> Path:
     with _taking_turns(cache / "fetch.lock"):
         if jars.is_dir():
             return jars
+        announce(
+            f"neo4j: fetching version {jars.name} from Maven Central, about 120 MB, once on this machine"
+        )
         partial = Path(tempfile.mkdtemp(prefix=f".{jars.name}-", dir=cache))
         try:
             run_tool(
@@ -226,20 +239,20 @@ class Neo4jServer(ServerProcess):
     def _class_sharing(self, java_version: str) -> list[str]:
         """Return the option that maps the classes a server loads, recorded once by one that ran and ended.
 
-        That halves the work of a start. An archive of another JVM is not used, with a line in the log; a JVM
-        that records none does without.
+        That halves the work of a start. An archive of another JVM is not used, with a line in the log. A JVM
+        that records none, or not in time, does without, and is not asked again for a day.
         """
         archive = self._jars.with_name(f"{self._jars.name}-java-{java_version}.jsa")
         with _taking_turns(archive.with_suffix(".lock")):
-            if not archive.exists():
-                partial = archive.with_suffix(".partial")
-                partial.unlink(missing_ok=True)
-                with _Recorder(partial) as server:
-                    server.stop()
-                if not partial.exists():
-                    return []
-                partial.rename(archive)
-        return [f"-XX:SharedArchiveFile={archive}"]
+            failed = archive.with_suffix(".failed")
+            if not archive.exists() and not _is_younger(failed, _UNTRIED_S):
+                announce("neo4j: recording the classes it loads, once on this machine, to start faster later")
+                if _recorded(archive):
+                    failed.unlink(missing_ok=True)
+                else:
+                    failed.touch()
+                    announce("neo4j: that did not work, or not in time; it starts without")
+        return [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
 
     def _command(self) -> list[str]:
         return [
@@ -264,12 +277,36 @@ class Neo4jServer(ServerProcess):
 class _Recorder(Neo4jServer):
     """A server that writes the classes it has loaded to a file as it ends."""
 
+    start_deadline_s = stop_deadline_s = 90.0
+
     def __init__(self, path: Path) -> None:
         super().__init__(auth=False)
         self._path = path
 
     def _class_sharing(self, java_version: str) -> list[str]:
         return [f"-XX:ArchiveClassesAtExit={self._path}"]
+
+
+def _recorded(archive: Path) -> bool:
+    """Whether a server that is run for it leaves an archive of its classes."""
+    partial = archive.with_suffix(".partial")
+    partial.unlink(missing_ok=True)
+    try:
+        with _Recorder(partial) as server:
+            server.stop()
+    except ServiceMissingError:
+        raise
+    except ServiceError as error:
+        announce(f"neo4j: {str(error).partition(chr(10))[0]}")
+        partial.unlink(missing_ok=True)
+    if not partial.exists():
+        return False
+    partial.rename(archive)
+    return True
+
+
+def _is_younger(path: Path, seconds: float) -> bool:
+    return path.exists() and time.time() - path.stat().st_mtime < seconds
 
 
 def _require_java(java: Path) -> str:

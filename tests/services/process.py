@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
@@ -23,6 +24,7 @@ __all__ = [
     "ServiceError",
     "ServiceMissingError",
     "ServiceStartError",
+    "announce",
     "find_program",
     "free_port",
     "run_tool",
@@ -43,6 +45,11 @@ class ServiceMissingError(ServiceError):
 
 class ServiceStartError(ServiceError):
     """A server died while starting or did not answer in time; the message ends with its log."""
+
+
+def announce(what: str) -> None:
+    """Say on stderr what takes its time, so that nobody takes it for hung."""
+    print(what, file=sys.stderr, flush=True)
 
 
 def wait_until(

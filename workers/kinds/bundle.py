@@ -94,7 +94,9 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
     is_tree = metric == "tree" or (metric == "auto" and n_edges == n_labels - 1)
     if is_tree and parameters.get("form") != "block":
         return Estimate(1, n_bytes + 16 * n_labels, 1, (n_labels + n_edges) * OPENING_SECONDS)
-    return Estimate(1, n_bytes + 8 * n_labels * parameters["n_observed"], 1)  # sizes tell no diameter's time
+    n_distances = n_labels * parameters["n_observed"]
+    least_bytes = n_distances if parameters.get("labels", "all") == "all" else 0
+    return Estimate(1, n_bytes + 8 * n_distances, 1, least_bytes=least_bytes)  # sizes tell no diameter's time
 
 
 BUNDLE = JobKind(

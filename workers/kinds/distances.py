@@ -113,7 +113,8 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
     seconds = (n_labels + n_edges) * (n * _SECONDS_PER_STEP + units * OPENING_SECONDS)
     width = 8 if parameters["dtype"] == "exact" else 4  # bytes of a distance at most
     n_bytes = n_labels * n * width * written + 8 * (n_labels + n) + HEADER_BYTES * units
-    return Estimate(units, n_bytes, 1, seconds)
+    n_rows = n_labels if parameters["labels"] == "all" else 1  # of some labels, how many is not said
+    return Estimate(units, n_bytes, 1, seconds, least_bytes=n_rows * n * written)
 
 
 DISTANCES = JobKind(

@@ -28,7 +28,7 @@ _SECONDS_PER_ROW, _SECONDS_PER_OUTPUT = 1e-5, 5e-7
 _BYTES, _BYTES_PER_BRANCH = 65_536, 6_000  # of the document
 
 _EMITS = ("probabilities", "log_probabilities", "logits")
-_LOOKED_UP = ("bundle", "array")
+_LOOKED_UP = ("bundle", "array", "id_column")
 
 _PARAMETERS = (
     *SPACE,
@@ -47,6 +47,7 @@ _PARAMETERS = (
     Parameter("model", "any text: the name under which evaluations of a model are found", text=True),
     Parameter("outputs", "a file of the model's outputs, or its URL", file=True),
     Parameter("array", "which array of a file with several; or null", None, text=True),
+    Parameter("id_column", "which column of a file names its rows; or null", None, text=True),
     Parameter("truth", "a file with a label key for each row, or its URL", file=True),
     Parameter(
         "train_truth", "the same of the training samples, for the constant answer; or null", None, file=True
@@ -57,7 +58,12 @@ _PARAMETERS = (
     Parameter(
         "hierarchy", "true or false: on a graph, read ancestors and branches along first parents", False
     ),
-    Parameter("branch_level", "a whole number from 0: level of the branches; 1: children of the root", 1),
+    Parameter(
+        "branch_level",
+        "a whole number from 0: level of the branches; 1: children of the root; or null: the first at which "
+        "no branch holds more than half of the samples",
+        None,
+    ),
     Parameter("top", "a whole number from 1: the k of top-k accuracy", 5),
     Parameter("level", "a decimal number between 0 and 1: of the intervals", "0.95"),
     Parameter("resamples", "a whole number from 1: draws of the bootstrap", 1000),
@@ -76,7 +82,8 @@ def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
     found.text("model")
     found.choice("emits", _EMITS)
     found.flag("hierarchy")
-    for name, least in (("n_samples", 1), ("branch_level", 0), ("top", 1), ("resamples", 1), ("seed", 0)):
+    found.whole("branch_level", 0, optional=True)
+    for name, least in (("n_samples", 1), ("top", 1), ("resamples", 1), ("seed", 0)):
         found.whole(name, least)
     for name, most in (("temperature", float("inf")), ("level", 1)):
         found.decimal(name)
@@ -92,14 +99,14 @@ def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     if "snapshot" in given:  # a complete request names digests alone
         return dict(given)
     asked = dict(given)
-    name, array = (_name(asked, parameter) for parameter in _LOOKED_UP)
+    name, array, id_column = (_name(asked, parameter) for parameter in _LOOKED_UP)
     for parameter in _LOOKED_UP:
         asked.pop(parameter, None)
     classes: Sequence[str] | None = None
     if name is not None:
         asked, classes = _as_bundle(workspace, asked, name)
     if asked.get("outputs") is not None:
-        outputs = _stored(workspace.artifacts, asked, array)
+        outputs = _stored(workspace.artifacts, asked, array, id_column)
         observed = _columns(outputs, asked, _observed(workspace.artifacts, asked), classes)
         asked |= {"outputs": outputs.sha256, "n_samples": outputs.n_samples, "observed": observed}
     for truth in ("truth", "train_truth"):
@@ -113,10 +120,12 @@ def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def _stored(artifacts: ArtifactStore, asked: Mapping[str, Any], array: str | None) -> StoredOutputs:
+def _stored(
+    artifacts: ArtifactStore, asked: Mapping[str, Any], array: str | None, id_column: str | None
+) -> StoredOutputs:
     if is_digest(asked["outputs"]):
         return stored_outputs(artifacts, asked["outputs"])[0]
-    return put_outputs(artifacts, _location(asked, "outputs"), array)
+    return put_outputs(artifacts, _location(asked, "outputs"), array, id_column)
 
 
 def _labelled(artifacts: ArtifactStore, asked: Mapping[str, Any], truth: str) -> tuple[str, int]:
@@ -146,10 +155,10 @@ def _columns(
 ) -> Sequence[str]:
     """Return the labels of the columns, out of request, header or bundle."""
     header = outputs.columns
-    if given is not None and header is not None:
+    if given is not None and header is not None and list(given) != list(header):
         raise InputError(
             f"evaluation: the header of {asked['outputs']!r} names the columns ({', '.join(header[:3])}, "
-            "...), and observed does too; leave observed out"
+            "...), and observed names others, or in another order; leave observed out"
         )
     named = next((list(labels) for labels in (given, header, classes) if labels is not None), None)
     if named is None:
@@ -306,7 +315,7 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
 
 EVALUATION = JobKind(
     name="evaluation",
-    version=1,
+    version=2,
     normalise=_normalise,
     plan=_plan,
     execute=_execute,

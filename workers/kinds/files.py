@@ -71,7 +71,9 @@ def local_file(location: str) -> Iterator[Path]:
         yield copy
 
 
-def put_outputs(artifacts: ArtifactStore, location: str, array: str | None = None) -> StoredOutputs:
+def put_outputs(
+    artifacts: ArtifactStore, location: str, array: str | None = None, id_column: str | None = None
+) -> StoredOutputs:
     """Publish the outputs of a model.
 
     Parameters
@@ -82,6 +84,8 @@ def put_outputs(artifacts: ArtifactStore, location: str, array: str | None = Non
         room again among the temporary files.
     array : str, optional
         Which array of a file with several.
+    id_column : str, optional
+        Which column names the rows and is left out.
 
     Raises
     ------
@@ -91,7 +95,7 @@ def put_outputs(artifacts: ArtifactStore, location: str, array: str | None = Non
     from adapter.outputfiles import OutputFile
 
     with local_file(location) as path:
-        file = OutputFile(path, array=array)
+        file = OutputFile(path, array=array, id_column=id_column)
         with _in_one_piece(file) as rows:
             digest = artifacts.put_arrays({"outputs": rows}, {"format": OUTPUTS_FORMAT})
         return StoredOutputs(digest, len(rows), rows.shape[1], file.columns)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ontology.artifacts import check_name
-from ontology.errors import ArtifactError, ConflictError, InputError, TransientError
+from ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, TransientError
+from ontology.labelgraph import LabelGraph
 from workers.kinds.inputs import read_graph
 from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
 from workers.kinds.parameters import CONTENT, Parameter, Parameters
 
 if TYPE_CHECKING:
-    from ontology.labelgraph import LabelGraph
     from ontology.workspace import Workspace
     from workers.states import Publication
 
@@ -27,6 +27,7 @@ _SECONDS_PER_ROW = 5e-5  # of a label or an edge, written to a server
 _PARAMETERS = (
     *CONTENT,
     Parameter("definitions", "the artifact of its definitions, or null", None),
+    Parameter("shrink", "true: also if it has less than half of the labels that the name has then", False),
     Parameter("shares", f"a whole number from 1 to {_MOST_SHARES}: units, by size beside an ontology", 1),
 )
 
@@ -36,6 +37,7 @@ def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
     found.digests("ontology", "snapshot")
     found.digests("definitions", optional=True)
     found.whole("shares", 1, _MOST_SHARES)
+    found.flag("shrink")
     return found
 
 
@@ -49,7 +51,7 @@ def _fit(given: Mapping[str, Any], graph: LabelGraph, counts: Mapping[str, int])
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
     """One share after the other: edges need their labels, and two writers of a version would block another.
 
-    Definitions are no business of the graph, so jobs that differ in them alone share every unit.
+    Definitions do not concern the graph, so jobs that differ in them alone share every unit.
     """
     shares = parameters["shares"]
     content = {name: parameters[name] for name in ("ontology", "snapshot", "shares")}
@@ -73,11 +75,24 @@ def _execute(work: Work) -> Product:
 def _complete_target(
     workspace: Workspace, parameters: Mapping[str, Any], target: Mapping[str, str]
 ) -> dict[str, str]:
-    del workspace, parameters
+    """Check the name, and that it would not shrink: at once, before anything is done for it."""
+    from ontology.ingest import check_size
+
+    name = _named(target)
+    if not parameters["shrink"] and workspace.catalog.current(name) is not None:
+        try:
+            graph = LabelGraph.from_arrays(*workspace.artifacts.open_arrays(parameters["snapshot"]))
+        except (ArtifactError, NotFoundError):  # its units say so
+            return dict(target)
+        check_size(workspace, name, graph.n_labels)
+    return dict(target)
+
+
+def _named(target: Mapping[str, str]) -> str:
+    """Return the name that the result is to have."""
     if set(target) != {"ontology"}:
         raise InputError(f"ingest: the target is {dict(target)!r}; give ontology, a name, and nothing else")
-    check_name(target["ontology"])
-    return dict(target)
+    return check_name(target["ontology"])
 
 
 def _publish(workspace: Workspace, publication: Publication) -> None:
@@ -89,7 +104,7 @@ def _publish(workspace: Workspace, publication: Publication) -> None:
     from workers.showing import reshow
 
     wanted = publication.parameters
-    name = _complete_target(workspace, wanted, publication.target)["ontology"]
+    name = _named(publication.target)
     snapshot = open_snapshot(workspace, wanted["snapshot"], wanted["definitions"])
     if snapshot.graph.digest != wanted["ontology"]:
         raise ArtifactError(f"snapshot {wanted['snapshot']}: holds ontology {snapshot.graph.digest}")
@@ -97,7 +112,8 @@ def _publish(workspace: Workspace, publication: Publication) -> None:
         Ledger(workspace.engine).recompute(publication.job_id)
         raise TransientError(f"version {snapshot.graph.digest[:12]} left the graph; it is loaded again")
     try:
-        make_current(workspace, name, snapshot)
+        # a job that was recorded before there was the parameter lacks it
+        make_current(workspace, name, snapshot, shrink=bool(wanted.get("shrink")))
     except ConflictError as error:  # whoever holds the name ends some time, and the wish stands
         raise TransientError(f"{error}; {name} follows later") from error
     reshow(workspace, Ledger(workspace.engine))  # results of a version that comes back
@@ -136,7 +152,8 @@ INGEST = JobKind(
 """A version loaded into the graph, and made current: `ontology.ingest.register` as a job.
 
 Parameters: ``ontology`` (its digest), ``snapshot`` and ``definitions`` (artifacts; the latter may be null),
-and ``shares``, how many units load it, one after the other. A publication's target is ``{"ontology": name}``;
+``shrink``, whether it may have less than half of the labels that the name has, and ``shares``, how many units
+load it, one after the other. A publication's target is ``{"ontology": name}``;
 until its job is done the name answers with what it answered before. Results are receipts: what was loaded is
 in the graph. `workers.client.submit_ingest` stores what was read and asks for the job.
 """

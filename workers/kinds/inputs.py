@@ -98,4 +98,4 @@ def _read_json(artifacts: ArtifactStore, digest: str, expected: str) -> Any:
     try:
         return json.loads(artifacts.read_bytes(digest))
     except ValueError as error:
-        raise ArtifactError(f"artifact {digest}: is no JSON ({error}); expected {expected}") from error
+        raise ArtifactError(f"artifact {digest}: is not JSON ({error}); expected {expected}") from error

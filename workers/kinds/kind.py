@@ -95,12 +95,15 @@ class Estimate:
     seconds : float or None
         On one core, to an order of magnitude, where edges are all 1 long (distances over other lengths take
         some fifty times as long); None where sizes alone do not tell.
+    least_bytes : int
+        At least so many bytes of artifacts: a store without room for them makes the job impossible.
     """
 
     units: int
     n_bytes: int
     graph_rows: int
     seconds: float | None = None
+    least_bytes: int = 0
 
 
 @dataclass(frozen=True)

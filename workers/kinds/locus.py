@@ -120,6 +120,7 @@ def _execute(work: Work) -> Product:
 
 def _reached_by_pairs(work: Work, space: MetricSpace, points: NDArray[np.int64]) -> PairHulls:
     """Take the pairs of one part, or all."""
+    from ontology.geometry.loci.general import is_tolerant
     from ontology.geometry.loci.pairs import hull_members, joined_hulls, shares_of_pairs
 
     rows = shares_of_pairs(len(points), work.parameters["parts"])[work.parameters.get("part", 0)]
@@ -129,7 +130,8 @@ def _reached_by_pairs(work: Work, space: MetricSpace, points: NDArray[np.int64])
     def shares() -> Iterator[PairHulls]:
         for start in range(rows.start, max(rows.stop, rows.start + 1), _ROWS):
             work.check()
-            yield hull_members(distances, range(start, min(start + _ROWS, rows.stop)))
+            some = range(start, min(start + _ROWS, rows.stop))
+            yield hull_members(distances, some, tolerant=is_tolerant(space))
 
     return joined_hulls(shares())
 
@@ -175,6 +177,7 @@ def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: in
     of them make a unit.
     """
     from ontology.geometry import general_locus
+    from ontology.geometry.loci.general import is_tolerant
 
     n, block, parts = space.n_labels, work.parameters["block"], work.parameters["parts"]
     starts = range(0, n, block)
@@ -186,7 +189,8 @@ def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: in
     decided = []
     for i in range(part * len(starts) // parts, (part + 1) * len(starts) // parts):
         work.check()
-        decided.append(general_locus(distances, np.arange(starts[i], min(starts[i] + block, n))))
+        some = np.arange(starts[i], min(starts[i] + block, n))
+        decided.append(general_locus(distances, some, tolerant=is_tolerant(space)))
     return _joined(space, points, decided)
 
 
@@ -262,7 +266,7 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
 
 LOCUS = JobKind(
     name="locus",
-    version=2,
+    version=3,
     normalise=_normalise,
     plan=_plan,
     execute=_execute,

@@ -47,7 +47,7 @@ class Parameter:
     filled : bool
         Whether it follows from what is asked for beside an ontology, so that people leave it out.
     text : bool
-        Whether it is text whatever it reads as: a name of ``50`` is no number.
+        Whether it is text whatever it reads as: a name of ``50`` is not a number.
     file : bool
         Whether it is a file, by its path or URL: what it holds becomes an artifact when the job is asked for.
     amounts : bool

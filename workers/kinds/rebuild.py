@@ -1,4 +1,4 @@
-"""The kind `rebuild-graph`: the graph made anew from the snapshots."""
+"""The kind `rebuild-graph`: the graph made again from the snapshots."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ REBUILD = JobKind(
     estimate=_estimate,
     parameters=_PARAMETERS,
 )
-"""The graph made anew from the snapshots, and results of jobs in it again.
+"""The graph made again from the snapshots, and results of jobs in it again.
 
 Two units, `ontology.ingest.empty_graph` and `ontology.ingest.restore_graph`: one that restores and is cut
 short goes on with the batches that are left. The one parameter, ``request``, is any text: the same text is

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from labelgrove.experiments.claims.inputs import OnLabelledGlosses
+from labelgrove.experiments.claims.inputs import LABELLED_FILES, ON_ALL_GLOSSES, OnGlosses
 from labelgrove.experiments.contrast import Contrast, judge, mean
 from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import rule_errors
+from labelgrove.experiments.sources.files import Files
+from labelgrove.experiments.sources.glosses import glosses
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.experiments.training import fit_predict
 from ontology.geometry import locus, sample_observed, select_classes
 
 __all__ = ["EXPERIMENT", "ActiveError", "Settings"]
+
+_GIVEN = "your own"
+"""What features of files are called."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +35,29 @@ class Settings:
     n_labels: int = 0
 
 
-class ActiveError(OnLabelledGlosses[Settings]):
-    """From the same labels, those chosen actively and those drawn at random are added and trained on."""
+class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labelled]]"]):
+    """From the same labels, those chosen actively and those drawn at random are added and trained on.
+
+    The data are samples by seed for each kind of features.
+    """
 
     name: ClassVar[str] = "active-error"
     claim: ClassVar[str] = (
         "Classes chosen actively make the error of the Fréchet mean smaller than classes chosen at random"
     )
     source: ClassVar[str] = "ImageNet, 500 random classes and 50 more, 10 trials"
+    inputs: ClassVar[str] = (
+        "WordNet glosses of 1,575 synsets, tree of 2,268; masked, without the words that name synsets, and "
+        f"named, with them. {ON_ALL_GLOSSES}"
+    )
+    own_files: ClassVar[tuple[tuple[str, ...], ...]] = LABELLED_FILES
     command: ClassVar[str] = (
         "grove experiment active-error --hierarchy imagenet-wordnet.txt --answers leaves \\\n"
         "  --embeddings simclr-train.npy --labels train.txt \\\n"
         "  --test-embeddings simclr-val.npy --test-labels val.txt \\\n"
         "  --set n_start=500 --set seeds=0,1,2,3,4,5,6,7,8,9 --set models=one-vs-rest"
     )
+    version: ClassVar[int] = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
@@ -63,9 +77,28 @@ class ActiveError(OnLabelledGlosses[Settings]):
         """Return one unit for each seed."""
         return [{"seed": seed} for seed in settings.seeds]
 
-    def measure(self, data: Callable[[int], Labelled], settings: Settings, unit: Record) -> Record:
-        """Return locus and errors after each round, chosen actively and at random."""
-        labelled = data(unit["seed"])
+    def prepare(self, settings: Settings, files: Files | None) -> Mapping[str, Callable[[int], Labelled]]:
+        """Read and embed the glosses, masked and named, or open the user's files."""
+        if files is not None:
+            space = files.space()
+            return {_GIVEN: lambda seed: files.labelled(space, seed)}
+
+        def samples(named: bool) -> Callable[[int], Labelled]:
+            source = glosses(settings.n_dimensions, settings.n_labels, named=named)
+            return lambda seed: source.labelled(seed, n_test=settings.n_test)
+
+        return {"masked": samples(False), "named": samples(True)}
+
+    def measure(
+        self, data: Mapping[str, Callable[[int], Labelled]], settings: Settings, unit: Record
+    ) -> Record:
+        """Return locus and errors after each round, chosen actively and at random, for all features."""
+        found = {
+            name: self._measured(samples(unit["seed"]), settings, unit) for name, samples in data.items()
+        }
+        return {**found, "checked_rows": sum(f["checked_rows"] for f in found.values())}
+
+    def _measured(self, labelled: Labelled, settings: Settings, unit: Record) -> dict[str, Any]:
         space, candidates = labelled.space, list(labelled.trainable.keys)
         start = sample_observed(labelled.trainable, settings.n_start, seed=unit["seed"])
         methods: tuple[Any, ...] = ("active", "uniform")
@@ -89,22 +122,30 @@ class ActiveError(OnLabelledGlosses[Settings]):
         return {**out, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare the errors of Loki, and of argmax, for each model and round."""
-        found = [result for _, result in results]
+        """Compare the errors of Loki, and of argmax, for all features, each model and round."""
+        by_features = {
+            name: [result[name] for _, result in results] for name in results[0][1] if name != "checked_rows"
+        }
+        cases = [
+            (name, model, n, found)
+            for name, found in by_features.items()
+            for model in settings.models
+            for n in settings.rounds
+        ]
 
         def compared(rule: str) -> list[Contrast]:
             return [
                 Contrast(
-                    f"{model}, {n} more",
+                    f"{'' if name == _GIVEN else f'{name}, '}{model}, {n} more",
                     tuple(f[f"uniform {n}"][model][rule] for f in found),
                     tuple(f[f"active {n}"][model][rule] for f in found),
                 )
-                for model in settings.models
-                for n in settings.rounds
+                for name, model, n, found in cases
             ]
 
         rows = [
             (
+                name,
                 model,
                 n,
                 *(mean([f[f"{m} {n}"]["locus"] for f in found]) for m in ("active", "uniform")),
@@ -114,13 +155,12 @@ class ActiveError(OnLabelledGlosses[Settings]):
                     for m in ("active", "uniform")
                 ),
             )
-            for model in settings.models
-            for n in settings.rounds
+            for name, model, n, found in cases
         ]
         heads = [f"{w}, {m}" for w in ("locus", "Loki", "argmax") for m in ("active", "random")]
         panels = tuple(
             Panel(
-                model,
+                model if name == _GIVEN else f"{model}, {name} glosses",
                 "labels added",
                 "E[d²] of Loki",
                 tuple(
@@ -128,21 +168,28 @@ class ActiveError(OnLabelledGlosses[Settings]):
                     for m, shown in (("active", "active"), ("uniform", "random"))
                 ),
             )
+            for name, found in by_features.items()
             for model in settings.models
         )
         names: dict[str, Any] = {"before": "random", "after": "active"}
+        found = judge(self.claim, compared("loki"), **names)
+        here = "" if _GIVEN in by_features else ", TF-IDF vectors here"
         return Summary(
             findings=(
-                judge(self.claim, compared("loki"), **names),
+                replace(found, because=f"{found.because}; it depends on the features{here}"),
                 judge("The same for argmax", compared("argmax"), **names),
             ),
             tables=(
                 Table(
-                    "E[d²] and labels in the locus, mean over seeds.", ("model", "added", *heads), tuple(rows)
+                    "E[d²] and labels in the locus, mean over seeds.",
+                    ("features", "model", "added", *heads),
+                    tuple(rows),
                 ),
             ),
             panels=panels,
             notes=(
+                "It depends on the features and on the model: read the settings one by one. Others, such as "
+                "those of a sentence-embedding model, may decide otherwise; give yours with --embeddings.",
                 "The locus that drives the choice is that of the space of answers; with inner labels among "
                 "them it is the tree's, and picks are restricted to labels that have samples.",
             ),

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from labelgrove.experiments.claims.inputs import OnGlosses
 from labelgrove.experiments.claims.rules import grouped
 from labelgrove.experiments.contrast import Contrast, judge, mean
-from labelgrove.experiments.experiment import Experiment, Panel, Record, Summary, Table, band
+from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.glosses import noun_tree
 from ontology.geometry import MetricSpace, metric_space, sample_observed, select_classes
@@ -37,13 +38,15 @@ class Settings:
     large_seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
 
 
-class ActiveLocus(Experiment[Settings, "MetricSpace | None"]):
+class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
     """Random trees of 100 labels, and the tree of all nouns of WordNet."""
 
     name: ClassVar[str] = "active-locus"
     claim: ClassVar[str] = "Choosing the next class actively makes a larger locus than choosing it at random"
     source: ClassVar[str] = "synthetic trees, N = 100, K = 3, 10 trials"
-    inputs: ClassVar[str] = "random trees of 100 labels; the tree of WordNet's 82,115 nouns"
+    inputs: ClassVar[str] = (
+        "random trees of 100 labels; the tree of WordNet's 82,115 nouns, one for all seeds"
+    )
     own_files: ClassVar[tuple[tuple[str, ...], ...]] = (("hierarchy",),)
 
     def settings(self, *, quick: bool = False) -> Settings:

@@ -27,7 +27,7 @@ class Settings:
 
     sizes: tuple[int, ...] = (100, 250, 500)
     betas: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
-    seeds: tuple[int, ...] = (0, 1, 2)
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     held_out: float = 0.2
     n_test: int = 1500
     n_dimensions: int = 300

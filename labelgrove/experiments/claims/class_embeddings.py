@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from labelgrove.experiments.claims.inputs import with_test_files
+from labelgrove.experiments.claims.inputs import ON_ALL_GLOSSES, OnGlosses, with_test_files
 from labelgrove.experiments.claims.rules import grouped, rule_findings, rule_panel, rule_table
-from labelgrove.experiments.experiment import Experiment, Record, Summary
+from labelgrove.experiments.experiment import Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.glosses import glosses
@@ -31,7 +31,7 @@ class Settings:
     n_labels: int = 0
 
 
-class ClassEmbeddings(Experiment[Settings, "Callable[[int], Labelled]"]):
+class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labelled]"]):
     """Euclidean distances between the classes' own texts; 5-NN on the documents' vectors."""
 
     name: ClassVar[str] = "class-embeddings"
@@ -40,7 +40,9 @@ class ClassEmbeddings(Experiment[Settings, "Callable[[int], Labelled]"]):
         "on documents of all classes"
     )
     source: ClassVar[str] = "PubMed, 9,419 classes, SimCSE class vectors, K = 100, 250, 500"
-    inputs: ClassVar[str] = "WordNet glosses; 1,575 synsets by the vectors of their own words and gloss"
+    inputs: ClassVar[str] = (
+        f"WordNet glosses; 1,575 synsets by the vectors of their own words and gloss. {ON_ALL_GLOSSES}"
+    )
     own_files: ClassVar[tuple[tuple[str, ...], ...]] = with_test_files(
         "class-embeddings", "classes", "embeddings", "labels"
     )
@@ -48,6 +50,7 @@ class ClassEmbeddings(Experiment[Settings, "Callable[[int], Labelled]"]):
         "grove experiment class-embeddings --class-embeddings simcse-classes.npy --classes classes.txt \\\n"
         "  --embeddings documents.npy --labels labels.txt"
     )
+    version: ClassVar[int] = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""

@@ -35,7 +35,8 @@ class DigitsGrid(Experiment[Settings, None]):
         "truth than argmax"
     )
     source: ClassVar[str] = "grid covers; partially observed label spaces"
-    inputs: ClassVar[str] = "scikit-learn's digits, pasted at 81 positions"
+    inputs: ClassVar[str] = "scikit-learn's digits, pasted at 81 positions. All seeds share 1,797 images"
+    version: ClassVar[int] = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""

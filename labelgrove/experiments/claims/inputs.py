@@ -7,11 +7,25 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from labelgrove.experiments.experiment import Experiment, Record
 from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import Glosses, glosses
+from labelgrove.experiments.sources.glosses import Glosses, glosses, wordnet_digest
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.experiments.sources.zeroshot import ZeroShot, zero_shot
 
-__all__ = ["FEW_CLASSES", "LABELLED_FILES", "OnLabelledGlosses", "OnZeroShotGlosses", "with_test_files"]
+__all__ = [
+    "FEW_CLASSES",
+    "LABELLED_FILES",
+    "ON_ALL_GLOSSES",
+    "OnGlosses",
+    "OnLabelledGlosses",
+    "OnZeroShotGlosses",
+    "with_test_files",
+]
+
+ON_ALL_GLOSSES = (
+    "TF-IDF on 300 singular vectors; vocabulary and vectors are fitted on all glosses, those of test "
+    "documents among them. All seeds share this one corpus"
+)
+"""What must be said of every claim that is tested on glosses."""
 
 FEW_CLASSES: Mapping[str, Any] = {"n_classes": 20, "n_test": 200, "n_dimensions": 40, "n_labels": 80}
 """The quick settings of every claim about zero-shot probabilities."""
@@ -45,14 +59,24 @@ class _ZeroShotSettings(_GlossSettings, Protocol):
     def n_classes(self) -> int: ...
 
 
-S = TypeVar("S", bound=_GlossSettings)
+S = TypeVar("S")
+D = TypeVar("D")
+G = TypeVar("G", bound=_GlossSettings)
 Z = TypeVar("Z", bound=_ZeroShotSettings)
 
 
-class OnZeroShotGlosses(Experiment[Z, "Glosses | Files"]):
+class OnGlosses(Experiment[S, D]):
+    """A claim that is tested on WordNet where no files are given."""
+
+    def installed_data(self, files: Files | None) -> Mapping[str, str]:
+        """Return the digest of WordNet's nouns."""
+        return wordnet_digest() if files is None else {}
+
+
+class OnZeroShotGlosses(OnGlosses[Z, "Glosses | Files"]):
     """A claim about zero-shot probabilities, tested seed by seed."""
 
-    inputs: ClassVar[str] = "100 WordNet synsets a seed, glosses against class texts (TF-IDF, 300 dimensions)"
+    inputs: ClassVar[str] = f"100 WordNet synsets a seed, glosses against class texts. {ON_ALL_GLOSSES}"
     own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
         ("probs", "columns", "truth", "hierarchy"),
         ("probs", "columns", "truth", "class-embeddings", "classes"),
@@ -74,13 +98,13 @@ class OnZeroShotGlosses(Experiment[Z, "Glosses | Files"]):
         )
 
 
-class OnLabelledGlosses(Experiment[S, "Callable[[int], Labelled]"]):
+class OnLabelledGlosses(OnGlosses[G, "Callable[[int], Labelled]"]):
     """A claim about models that are trained on samples of observed labels; the data are samples by seed."""
 
-    inputs: ClassVar[str] = "WordNet glosses (TF-IDF on 300 singular vectors), tree of 2,268 synsets"
+    inputs: ClassVar[str] = f"WordNet glosses of 1,575 synsets, tree of 2,268. {ON_ALL_GLOSSES}"
     own_files: ClassVar[tuple[tuple[str, ...], ...]] = LABELLED_FILES
 
-    def prepare(self, settings: S, files: Files | None) -> Callable[[int], Labelled]:
+    def prepare(self, settings: G, files: Files | None) -> Callable[[int], Labelled]:
         """Read and embed the glosses, or open the user's files."""
         if files is not None:
             space = files.space()

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from labelgrove.experiments.claims.inputs import LABELLED_FILES
+from labelgrove.experiments.claims.inputs import LABELLED_FILES, ON_ALL_GLOSSES, OnGlosses
 from labelgrove.experiments.claims.rules import grouped, rule_findings, rule_panel, rule_table
-from labelgrove.experiments.experiment import Experiment, Record, Summary
+from labelgrove.experiments.experiment import Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.glosses import glosses
@@ -29,7 +29,7 @@ class Settings:
 
     samplings: tuple[str, ...] = ("uniform", "gibbs")
     sizes: tuple[int, ...] = (25, 100, 250, 500)
-    seeds: tuple[int, ...] = (0, 1, 2)
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     models: tuple[str, ...] = ("logistic", "5-nn")
     theta: float = 0.5
     n_test: int = 3000
@@ -47,7 +47,7 @@ class Data:
     trainable: MetricSpace | None = None
 
 
-class PartiallyObserved(Experiment[Settings, Data]):
+class PartiallyObserved(OnGlosses[Settings, Data]):
     """Observed labels are drawn uniformly and from the Gibbs law about the centre, over K and seeds."""
 
     name: ClassVar[str] = "partially-observed"
@@ -56,7 +56,7 @@ class PartiallyObserved(Experiment[Settings, Data]):
         "K, under uniform and under Gibbs sampling"
     )
     source: ClassVar[str] = "ImageNet with SimCLR features, one-vs-rest, WordNet tree; K from 10 to 1,000"
-    inputs: ClassVar[str] = "WordNet glosses (TF-IDF on 300 singular vectors) of 1,575 synsets, tree of 2,268"
+    inputs: ClassVar[str] = f"WordNet glosses of 1,575 synsets, tree of 2,268. {ON_ALL_GLOSSES}"
     own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
         *LABELLED_FILES,
         ("hierarchy", "probs", "columns", "truth"),
@@ -67,6 +67,7 @@ class PartiallyObserved(Experiment[Settings, Data]):
         "  --test-embeddings simclr-val.npy --test-labels val.txt \\\n"
         "  --set sizes=10,25,50,100,250,500,750,1000 --set models=one-vs-rest"
     )
+    version: ClassVar[int] = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""

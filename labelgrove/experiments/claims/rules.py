@@ -56,6 +56,7 @@ def contrasts(heads: Sequence[str], trials: Trials, before: str, after: str = "l
             ", ".join(f"{head} {cell}" if head else str(cell) for head, cell in zip(heads, key, strict=True)),
             tuple(r["rules"][before]["squared"] for r in found),
             tuple(r["rules"][after]["squared"] for r in found),
+            testable=not all(r["one_answer"] for r in found),
         )
         for key, found in trials.items()
     ]

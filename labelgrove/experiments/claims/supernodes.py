@@ -51,12 +51,16 @@ class Supernodes(Experiment[Settings, Categories]):
         "On a huge category graph summarised to supernodes, the Fréchet mean improves on 5-NN for every K"
     )
     source: ClassVar[str] = "LSHTC, 325,056 classes to 10,000 supernodes, K = 50 to 300; 1.65 to 0.40"
-    inputs: ClassVar[str] = "generated in the shape of LSHTC: 20,000 categories with hubs, 12,000 documents"
+    inputs: ClassVar[str] = (
+        "generated in the shape of LSHTC: 20,000 categories with hubs, 12,000 documents. All seeds share "
+        "this one corpus"
+    )
     own_files: ClassVar[tuple[tuple[str, ...], ...]] = (("hierarchy", "embeddings", "labels"),)
     command: ClassVar[str] = (
         "grove experiment supernodes --hierarchy hierarchy.txt --embeddings documents.npz \\\n"
         "  --labels labels.txt --set target=10000 --set n_test=0 --set sizes=50,100,150,200,250,300"
     )
+    version: ClassVar[int] = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""

@@ -43,6 +43,7 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
         "  --class-embeddings clip-text.npy --classes classes.txt --hierarchy cifar100.txt \\\n"
         "  --answers leaves --set temperatures=1"
     )
+    version: ClassVar[int] = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""

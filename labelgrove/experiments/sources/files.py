@@ -125,7 +125,7 @@ class Files:
         InputError
             For counts that differ.
         UnknownLabelError
-            For columns or truths that are no labels of `space`; the first are named.
+            For columns or truths that are not labels of `space`; the first are named.
         """
         path = _needed("probs", self.probs)
         values, header = read_outputs(path)
@@ -214,6 +214,6 @@ def _refuse_unknown(name: str, keys: list[str], space: MetricSpace) -> None:
     if rows:
         shown = first_few([f"line {i + 1} {keys[i]!r}" for i in rows])
         raise UnknownLabelError(
-            f"--{name}: {len(rows)} of {len(keys)} keys are no allowed labels: {shown}; name labels as the "
+            f"--{name}: {len(rows)} of {len(keys)} keys are not allowed labels: {shown}; name labels as the "
             "hierarchy does, or allow more with --answers all"
         )

@@ -7,6 +7,7 @@ A label is a noun synset with eight leaf children or more; its documents are the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,12 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.digests import sha256_of
 from labelgrove.experiments.sources.labelled import Labelled, spread
 from ontology.errors import NotFoundError
 from ontology.geometry import EuclideanSpace, MetricSpace, metric_space
 from ontology.labelgraph import LabelGraph
+from ontology.readers import find_wordnet, read
+from ontology.readers.wordnet import data_file
 
-__all__ = ["Glosses", "glosses", "noun_tree"]
+__all__ = ["Glosses", "glosses", "noun_tree", "wordnet_digest"]
 
 _FEWEST_CHILDREN = 8
 _MOST_DOCUMENTS = 20
@@ -76,8 +80,7 @@ class Glosses:
         )
 
 
-@lru_cache(maxsize=2)
-def glosses(n_dimensions: int = 300, n_labels: int = 0) -> Glosses:
+def glosses(n_dimensions: int = 300, n_labels: int = 0, *, named: bool = False) -> Glosses:
     """Read WordNet's nouns, choose labels and documents, and embed both.
 
     Parameters
@@ -86,6 +89,8 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0) -> Glosses:
         Of the vectors.
     n_labels : int, default=0
         The labels with most documents, as many as this (ties by canonical order); 0: all.
+    named : bool, default=False
+        Whether a document holds the child's own words before its gloss, and nothing is taken out of it.
 
     Raises
     ------
@@ -94,11 +99,39 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0) -> Glosses:
 
     Notes
     -----
-    Vectors are made from all glosses, labels unseen, as a pretrained text model's would be: 12 s for all.
+    Vocabulary and vectors are fitted on all glosses, those of test documents among them, and on no label, as
+    a pretrained text model's would be: 12 s for all.
     """
+    path = _noun_file()
+    return _glosses(path, sha256_of(path), n_dimensions, n_labels, named)
+
+
+def noun_tree() -> MetricSpace:
+    """Return the tree of first hypernyms of all noun synsets."""
+    path = _noun_file()
+    return metric_space(_nouns(path, sha256_of(path))[0], "tree")
+
+
+def wordnet_digest() -> Mapping[str, str]:
+    """Return the sha256 of the file that all glosses and nouns are read from, under what it is called."""
+    return {"WordNet's data.noun": sha256_of(_noun_file())}
+
+
+def _noun_file() -> Path:
+    folder: Path | None = find_wordnet()
+    if folder is None:
+        raise NotFoundError(
+            "WordNet is not installed: apt-get install wordnet-base, or set WNHOME to its folder"
+        )
+    return data_file(folder, "noun")
+
+
+@lru_cache(maxsize=3)
+def _glosses(path: Path, sha256: str, n_dimensions: int, n_labels: int, named: bool) -> Glosses:
+    """Read and embed once for all units; another content at the same path is other glosses."""
     from labelgrove.quickstart.wordnet import masked_texts
 
-    nouns, definitions, words = _nouns()
+    nouns, definitions, words = _nouns(path, sha256)
     parent = nouns.primary_parent
     leaf = np.ones(nouns.n_labels, dtype=bool)
     leaf[parent[parent >= 0]] = False
@@ -111,8 +144,12 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0) -> Glosses:
     graph = nouns.subgraph(nouns.keys.take(_with_ancestors(parent, chosen)))
     keys, above = nouns.keys.take(children), nouns.keys.take(parent[children])
     both = {child: (*words[child], *words[label]) for child, label in zip(keys, above, strict=True)}
-    documents = masked_texts(keys, definitions, both)
-    classes = [f"{', '.join(words[key])}: {definitions.get(key, '')}" for key in graph.keys]
+
+    def described(key: str) -> str:
+        return f"{', '.join(words[key])}: {definitions.get(key, '')}"
+
+    documents = tuple(map(described, keys)) if named else masked_texts(keys, definitions, both)
+    classes = tuple(map(described, graph.keys))
     vectors = _embedded([*documents, *classes], len(documents), n_dimensions)
     return Glosses(
         graph=graph,
@@ -123,26 +160,14 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0) -> Glosses:
     )
 
 
-def noun_tree() -> MetricSpace:
-    """Return the tree of first hypernyms of all noun synsets."""
-    return metric_space(_nouns()[0], "tree")
-
-
 @lru_cache(maxsize=1)
-def _nouns() -> tuple[LabelGraph, dict[str, str], dict[str, tuple[str, ...]]]:
+def _nouns(path: Path, sha256: str) -> tuple[LabelGraph, dict[str, str], dict[str, tuple[str, ...]]]:
     from labelgrove.quickstart.wordnet import synset_words
-    from ontology.readers import find_wordnet, read
-    from ontology.readers.wordnet import data_file
 
-    folder: Path | None = find_wordnet()
-    if folder is None:
-        raise NotFoundError(
-            "WordNet is not installed: apt-get install wordnet-base, or set WNHOME to its folder"
-        )
-    source = read(data_file(folder, "noun"), format="wordnet")
+    source = read(path, format="wordnet")
     if source.graph is None:
-        raise NotFoundError(f"{folder}: its nouns hold no hierarchy")
-    return source.graph, source.definitions, synset_words(data_file(folder, "noun"))
+        raise NotFoundError(f"{path}: holds no hierarchy")
+    return source.graph, source.definitions, synset_words(path)
 
 
 def _with_ancestors(parent: NDArray[np.int32], labels: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from labelgrove.report.svg import Drawing, Scale, element, short
 __all__ = ["draw_branches"]
 
 _ROOT, _LEFT, _RIGHT, _TOP, _ROW = 12.0, 62.0, 392.0, 4.0, 40.0
+_NAME = 20.0  # of the height of a row, for its name
 _LETTERS = 25
 _THICKEST = 11.0
 
@@ -21,7 +22,9 @@ def draw_branches(picture: Branches) -> Drawing:
     drawing = Drawing(400, bottom + 42)
     saved = [before - after for _, _, before, after in picture.rows]
     x = Scale.over([*saved, 0.0], _LEFT, _RIGHT)
-    drawing.below(x, _TOP, bottom, f"E[d²] of {picture.before} minus {picture.after}")
+    rows = [_TOP + _ROW * i for i in range(len(picture.rows))]
+    strips = [(y + _NAME, y + _ROW) for y in rows]
+    drawing.below(x, strips, bottom, f"E[d²] of {picture.before} minus {picture.after}")
     middle = (_TOP + bottom) / 2
     total = max(sum(n for _, n, _, _ in picture.rows), 1)
     for i, (name, n, _, _) in enumerate(picture.rows):

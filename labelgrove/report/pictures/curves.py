@@ -8,7 +8,7 @@ from labelgrove.report.svg import Drawing, Element, Scale, element, points, seri
 __all__ = ["draw_panel", "marker"]
 
 _LEFT, _RIGHT, _BOTTOM = 52.0, 388.0, 216.0
-_MARK_ROW = 15.0
+_MARK_ROW = 17.0
 _MOST_MARKERS = 13
 _N_DASHES = 5
 

@@ -47,7 +47,7 @@ def draw_histogram(picture: Histogram) -> Drawing:
                     y=base - height,
                     width=0.88 * step,
                     height=height,
-                    class_=f"bar {series}",
+                    class_=f"{'outline' if name in picture.oracles else 'bar'} {series}",
                 )
         drawing.line(_LEFT, base, _RIGHT, base, "axis")
     whole = all(edge.is_integer() for edge in picture.edges)

@@ -18,7 +18,7 @@ _CORNERS = (
 )
 _HUES = ((86, 180, 233), (230, 159, 0), (0, 158, 115))
 _SMALLEST_NAMED = 0.012
-_LETTERS = 22
+_LETTERS = 19
 
 
 def draw_regions(picture: Regions) -> Drawing:
@@ -31,7 +31,7 @@ def draw_regions(picture: Regions) -> Drawing:
     for region in picture.regions:
         name = short(region.name, 14)
         x, y = _place(_centre(region))
-        half = 3.3 * len(name)
+        half = 3.9 * len(name)
         ends = [_place(weights)[0] for weights in region.corners]
         wide = 2 * half <= max(ends) - min(ends)
         free = all(abs(x - a) > half + b or abs(y - c) > 13 for a, c, b in taken)

@@ -21,13 +21,16 @@ from numpy.typing import NDArray
 
 from ontology.geometry.covers.checks import (
     Cover,
+    covers,
     is_identifying_cover,
     is_locus_cover,
     is_nontrivial,
 )
 from ontology.geometry.covers.phylogenetic import phylogenetic_cover
-from ontology.geometry.covers.required import EXACT_LABELS, MustObserve, degree_one, must_observe
+from ontology.geometry.covers.required import EXACT_LABELS, MustObserve, degree_one, far_hanging, must_observe
 from ontology.geometry.covers.search import search_cover, small_cover
+from ontology.geometry.loci.general import is_tolerant
+from ontology.geometry.loci.shortedges import hull_decides
 from ontology.geometry.observed import allowed_points
 from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
 
@@ -61,13 +64,15 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
     cover : Cover
         In canonical order. Exact:
 
-        * on a tree with every label allowed: the vertices of degree one. A root with a single child is one
-          of them; a label without children is one in any case;
+        * on a tree with every label allowed, none of whose edges is so short that the tie rule blurs it
+          (below 4e-12 of the diameter, to identify 1e-6): the vertices of degree one. A root with a single
+          child is one of them; a label without children is one in any case;
         * on a complete graph: all labels;
         * wherever all labels stand on shortest paths between two of them, as on grids of any dimension
           between opposite corners: these two. Identifying: on a path its ends, on a grid of two dimensions
-          the four corners. On a grid of k > 2 dimensions all corners identify, and 2 k of them do already: k
-          pairs of opposite ones; whether fewer would is not known, and small grids are searched;
+          the four corners. On a grid of k > 2 dimensions all corners identify, and k + 1 of them do already:
+          one, and the opposites of those k that lie next to it along the sides; whether fewer would is not
+          known, and small grids are searched;
         * wherever `small_cover` is exact.
 
         Elsewhere what `small_cover` finds.
@@ -75,8 +80,8 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
     Raises
     ------
     SpaceError
-        If a label is not a point, if two labels at distance 0 are to be identified, or if no closed form
-        applies and the space is too large for the search.
+        If a label is not a point, if labels are to be identified that no weights tell apart (in one place,
+        for instance), or if no closed form applies and the space is too large for the search.
 
     Examples
     --------
@@ -92,11 +97,23 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
         return Cover.of(space, points, len(points))
     if isinstance(space, TreeSpace) and space.allowed is None:
         ends = degree_one(space)
-        return Cover.of(space, ends, len(ends))
+        if hull_decides(space) and (not identifying or covers(space, ends, identifying=True)):
+            return Cover.of(space, ends, len(ends))
+        if len(points) > EXACT_LABELS and not identifying:
+            return Cover.of(space, ends, max(2, len(far_hanging(space))))
+        return search_cover(space, identifying=identifying)
     closed = _opposite_ends(space, points, identifying)
+    if closed is not None and is_tolerant(space) is not False:
+        # sums that rounding makes equal prove nothing
+        chosen = space.point_index(closed.keys)
+        closed = closed if covers(space, chosen, identifying=identifying) else None
     if closed is None or (closed.gap and len(points) <= EXACT_LABELS):
         found = search_cover(space, identifying=identifying)
-        return found if closed is None or len(found) < len(closed) else closed
+        if closed is None:
+            return found
+        smaller = found if len(found) < len(closed) else closed
+        least = max(found.lower_bound, closed.lower_bound)
+        return Cover.of(space, space.point_index(smaller.keys), least)
     return closed
 
 
@@ -117,11 +134,41 @@ def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: b
             if pair is None:
                 return None
             pairs.append(pair)
-        if len(np.unique([pair.measured for pair in pairs], axis=1).T) < len(points):
+        if len(pairs) > 3 and _is_box(space, points, pairs):
+            ends = np.sort([pairs[0].end, *(pair.other for pair in pairs[1:])])
+            return Cover.of(space, points[ends], 2)
+        if _tell_apart(pairs[:-1], len(points)):  # most often the last side adds nothing
+            pairs = pairs[:-1]
+        elif not _tell_apart(pairs, len(points)):
             return None
     ends = np.unique([(pair.end, pair.other) for pair in pairs])
     least = sum(_is_dominated(space, points, int(end)) for end in ends) if identifying else 0
     return Cover.of(space, points[ends], max(2, least))
+
+
+def _tell_apart(pairs: list[_Pair], n_labels: int) -> bool:
+    """Return whether no two labels are at the same distances from all pairs."""
+    return bool(pairs) and len(np.unique([pair.measured for pair in pairs], axis=1).T) == n_labels
+
+
+def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -> bool:
+    """Return whether labels stand in a box of k > 2 sides, whose corners the pairs are, measured along it.
+
+    The first pair are a corner and its opposite; the others begin at what lies next to that corner along a
+    side, and end at its opposite. Let x be the distances of a label from the first corner along the sides.
+    The distance from a corner c is affine in x, with a slope of 1 along each side, up or down. For the first
+    corner all slopes are 1, for the opposite of the j-th next one the j-th is 1 and all others are -1. So
+    ``k - 2`` times the slopes of the first and once those of each other add up to nothing, and they span all
+    directions. With weights of these numbers over the distances from a label y, the gradient of F is 0 at y,
+    and F, a sum of squares of affine functions that span, is strictly convex: y is the only best one.
+    """
+    first, others = pairs[0].measured, pairs[1:]
+    sides = np.array([first[pair.end] for pair in others])
+    x = (first[:, None] + sides - np.column_stack([pair.measured for pair in others])) / 2
+    if len(np.unique(x, axis=0)) < len(x) or (x.sum(axis=1) != first).any():
+        return False
+    from_opposites = space.distances(cols=points[[pair.other for pair in others]])
+    return bool((from_opposites == (sides - x).sum(axis=1)[:, None] - sides + 2 * x).all())
 
 
 @dataclass(frozen=True)
@@ -143,7 +190,7 @@ def _opposite(space: MetricSpace, points: NDArray[np.int64], end: int) -> _Pair 
 
 
 def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np.float64]) -> list[int]:
-    """Return what on a grid are the far ends of all sides but one at the corner measured from.
+    """Return what on a grid are the far ends of all sides at the corner measured from.
 
     The next labels lead along the sides: a side is what is nearer to one of them and to none of the others.
     """
@@ -152,7 +199,7 @@ def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np
     if len(near) > _MOST_AXES:
         return []
     nearer = space.distances(cols=points[near]) < measured[:, None]
-    sides = [np.flatnonzero(nearer[:, i] & (nearer.sum(axis=1) == 1)) for i in range(len(near) - 1)]
+    sides = [np.flatnonzero(nearer[:, i] & (nearer.sum(axis=1) == 1)) for i in range(len(near))]
     return [int(side[measured[side].argmax()]) for side in sides if len(side)]
 
 

@@ -75,7 +75,9 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
         else:
             low = middle + 1
         middle = (low + high) // 2
-    return Cover.of(space, labels[rows[: path_ends[low]]], max(len(required), 2))
+    # one label alone reaches what is at distance 0 from it, and the last in order is nearest to all others
+    alone = not space.distances(cols=labels[rows[-1:]]).any()
+    return Cover.of(space, labels[rows[: path_ends[low]]], max(len(required), 1 if alone else 2))
 
 
 def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -17,17 +17,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ontology.geometry.loci.general import is_tolerant
+from ontology.geometry.loci.shortedges import hull_decides, least_difference
 from ontology.geometry.observed import allowed_points
 from ontology.geometry.spaces import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace
 from ontology.geometry.status import Status
 from ontology.geometry.ties import TIE_RELATIVE
+from ontology.geometry.wholenumbers import is_short
 
-__all__ = ["EXACT_LABELS", "MustObserve", "degree_one", "far_hanging", "must_observe", "required_rows"]
+__all__ = [
+    "EXACT_LABELS",
+    "MustObserve",
+    "Reaching",
+    "degree_one",
+    "far_hanging",
+    "must_observe",
+    "required_rows",
+]
 
 EXACT_LABELS = 2_000
 """Most labels whose distances are all compared with each other."""
 
 _NEAREST = 16
+_FADING = 1e-3  # the share of rivals found later in a mixture with those found before
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,8 @@ def must_observe(space: MetricSpace) -> MustObserve:
     found : MustObserve
         Exact on complete graphs and on trees with every label allowed, of any size, and on other spaces up to
         `EXACT_LABELS` labels. Beyond that, as a lower bound: on trees the labels that hang farther from
-        where the others are than another label does, and on other spaces none.
+        where the others are than another label does, and on other spaces none. Trees with an edge that the
+        tie rule blurs (below 4e-12 of the diameter) count among the other spaces.
 
     Raises
     ------
@@ -86,11 +99,12 @@ def must_observe(space: MetricSpace) -> MustObserve:
     status: Status = "exact"
     if isinstance(space, CompleteSpace):
         found = points
-    elif isinstance(space, TreeSpace) and space.allowed is None:
+    elif isinstance(space, TreeSpace) and space.allowed is None and hull_decides(space):
         found = degree_one(space)
     elif space.n_labels <= EXACT_LABELS:
         between = not isinstance(space, MatrixSpace)
-        found = points[required_rows(space.distances(cols=points), between=between)]
+        distances = space.distances(cols=points)
+        found = points[required_rows(distances, between=between, tolerant=is_tolerant(space))]
     else:
         found, status = far_hanging(space) if isinstance(space, TreeSpace) else points[:0], "lower_bound"
     return MustObserve(space.points.take(found), status)
@@ -103,7 +117,9 @@ def degree_one(space: TreeSpace) -> NDArray[np.int64]:
     return np.flatnonzero(degree <= 1)
 
 
-def required_rows(distances: NDArray[Any], *, between: bool, identifying: bool = False) -> NDArray[np.int64]:
+def required_rows(
+    distances: NDArray[Any], *, between: bool, identifying: bool = False, tolerant: bool | None = None
+) -> NDArray[np.int64]:
     """Return the labels that every (identifying) locus cover contains, ascending.
 
     Parameters
@@ -114,14 +130,17 @@ def required_rows(distances: NDArray[Any], *, between: bool, identifying: bool =
         Whether the triangle inequality is known to hold, so that a label between two others is reached.
     identifying : bool, default=False
         Whether labels must be uniquely reachable.
+    tolerant : bool, optional
+        As for `ontology.geometry.loci.general.general_locus`.
     """
     n = len(distances)
     if n == 1:
         return np.zeros(1, dtype=np.int64)
+    within = Reaching(distances, identifying, tolerant)
     required = np.zeros(n, dtype=bool)
     open_: dict[int, NDArray[np.int64]] = {}
     for y in range(n):
-        counting = _counting(distances, y, between and not identifying, identifying)
+        counting = within.counting(y, between and not identifying)
         if counting is not None:
             required[y] = not len(counting)
             if len(counting):
@@ -129,40 +148,85 @@ def required_rows(distances: NDArray[Any], *, between: bool, identifying: bool =
     if required.any() and open_:
         # what the required ones reach without the others, the others do not take away
         known = np.flatnonzero(required)
-        for y in reached_rows(distances, known, np.array(list(open_)), identifying).tolist():
+        for y in within.reached(known, np.array(list(open_))).tolist():
             del open_[y]
     for y, counting in open_.items():
-        required[y] = not _is_reached(distances, y, counting, identifying)
+        required[y] = not within.is_reached(y, counting)
     return np.flatnonzero(required)
 
 
-def reached_rows(
-    distances: NDArray[Any], observed: NDArray[np.int64], rows: NDArray[np.int64], identifying: bool
-) -> NDArray[np.int64]:
-    """Return those of `rows` that weights over the columns `observed` reach (uniquely); exact, ascending."""
-    from ontology.geometry.loci.general import general_locus
+class Reaching:
+    """Which rows of a square matrix of distances weights over some of its columns reach.
 
-    found = general_locus(distances[:, observed], rows)
-    return found.unique_index if identifying else found.index
+    Parameters
+    ----------
+    distances : ndarray of shape (n_labels, n_labels)
+        Of the allowed labels to each other.
+    identifying : bool
+        Whether labels must be uniquely reachable.
+    tolerant : bool or None
+        As for `ontology.geometry.loci.general.general_locus`.
 
+    Attributes
+    ----------
+    identifying : bool
+    """
 
-def _counting(distances: NDArray[Any], y: int, between: bool, identifying: bool) -> NDArray[np.int64] | None:
-    """Return the other labels that may carry weight where y is best; None where y is known to be reached."""
-    own = distances[y]
-    others = np.delete(np.arange(len(own)), y)
-    others = others[np.argsort(own[others], kind="stable")]
-    if between and _is_between(distances, own, others[:_NEAREST]):
-        return None
-    counting = others
-    while len(counting):
-        rivals = _no_farther(distances, own, others, counting)
-        if identifying and len(rivals):
-            return counting[:0]
-        closer = (distances[np.ix_(rivals, counting)] * (1 + TIE_RELATIVE) < own[counting]).any(axis=0)
-        if not closer.any():
-            break
-        counting = counting[~closer]
-    return np.sort(counting)
+    def __init__(self, distances: NDArray[Any], identifying: bool, tolerant: bool | None) -> None:
+        self._distances, self.identifying, self._tolerant = distances, identifying, tolerant
+        self._by_tie_rule = not is_short(distances) if tolerant is None else tolerant
+
+    def reached(self, observed: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of `rows` that weights over the columns `observed` reach; exact, ascending."""
+        return self._reached(self._distances[:, observed], rows)
+
+    def _reached(self, distances: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        from ontology.geometry.loci.general import general_locus
+
+        found = general_locus(distances, rows, tolerant=self._tolerant)
+        return found.unique_index if self.identifying else found.index
+
+    def counting(self, y: int, between: bool) -> NDArray[np.int64] | None:
+        """Return the other labels that may carry weight where y is best; None where y is known reached."""
+        distances, own = self._distances, self._distances[y]
+        others = np.delete(np.arange(len(own)), y)
+        others = others[np.argsort(own[others], kind="stable")]
+        if between and _is_between(distances, own, others[:_NEAREST]):
+            return None
+        counting = others
+        mixed, share, total = np.zeros(len(own)), 1.0, 0.0
+        while len(counting):
+            rivals = _no_farther(distances, own, others, counting)
+            if self.identifying and len(rivals):
+                return counting[:0]
+            closer = (distances[np.ix_(rivals, counting)] * (1 + TIE_RELATIVE) < own[counting]).any(axis=0)
+            if not closer.any():
+                break
+            counting = counting[~closer]
+            if self._by_tie_rule:
+                mixed += share * np.square(distances[rivals], dtype=np.float64).mean(axis=0)
+                total += share
+                share *= _FADING
+        if self._by_tie_rule and not len(counting):
+            # weights that only make y worse may still leave it tied, unless a mixture is below it everywhere
+            below = mixed * (1 + 4 * TIE_RELATIVE) < total * np.square(own, dtype=np.float64)
+            return counting if below[others].all() else np.sort(others)
+        return np.sort(counting)
+
+    def is_reached(self, y: int, counting: NDArray[np.int64]) -> bool:
+        """Whether weights on `counting` reach y; its nearest rivals alone mostly refute it."""
+        near = np.argsort(self._distances[y], kind="stable")[: 4 * _NEAREST]
+        near = np.append(y, near[near != y])
+        others = np.delete(np.arange(len(self._distances)), y)
+        for columns in (counting, others):
+            # from so near, most far labels look alike
+            seen = np.unique(self._distances[np.ix_(near, columns)], axis=1)
+            found = len(self._reached(seen, np.zeros(1, dtype=np.int64))) > 0
+            if found and len(near) < len(self._distances):
+                found = y in self.reached(columns, np.array([y]))
+            if found or not self._by_tie_rule or len(columns) == len(others):
+                return found
+        return False
 
 
 def _is_between(distances: NDArray[Any], own: NDArray[Any], near: NDArray[np.int64]) -> bool:
@@ -179,16 +243,6 @@ def _no_farther(
     for columns in (counting[:1], counting[:_NEAREST], counting):
         rivals = rivals[(distances[np.ix_(rivals, columns)] <= own[columns]).all(axis=1)]
     return rivals
-
-
-def _is_reached(distances: NDArray[Any], y: int, counting: NDArray[np.int64], identifying: bool) -> bool:
-    """Whether weights on `counting` reach y; its nearest rivals alone mostly refute it."""
-    near = np.argsort(distances[y], kind="stable")[: 4 * _NEAREST]
-    near = np.append(y, near[near != y])
-    seen = np.unique(distances[np.ix_(near, counting)], axis=1)  # from so near, most far labels look alike
-    if not len(reached_rows(seen, np.arange(seen.shape[1]), np.zeros(1, dtype=np.int64), identifying)):
-        return False
-    return len(near) == len(distances) or y in reached_rows(distances, counting, np.array([y]), identifying)
 
 
 def far_hanging(space: TreeSpace) -> NDArray[np.int64]:
@@ -215,5 +269,5 @@ def far_hanging(space: TreeSpace) -> NDArray[np.int64]:
 
     labels = np.flatnonzero(is_allowed & alone)
     x = np.array(foot)[labels]
-    far = np.array(nearest)[x] * (1 + TIE_RELATIVE) < tree.depth_at(labels) - tree.depth_at(x)
+    far = np.array(nearest)[x] + least_difference(space) < tree.below(x, labels)
     return np.sort(tree.points(labels[far]))

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ontology.errors import SpaceError
 from ontology.geometry.covers.checks import Cover
-from ontology.geometry.covers.required import EXACT_LABELS, reached_rows, required_rows
+from ontology.geometry.covers.required import EXACT_LABELS, Reaching, required_rows
+from ontology.geometry.loci.general import is_tolerant
 from ontology.geometry.observed import allowed_points
 from ontology.geometry.spaces import MatrixSpace, MetricSpace
 from ontology.geometry.ties import TIE_RELATIVE
@@ -75,19 +76,21 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
             "allow fewer labels, or measure on the tree of primary parents (metric='tree')"
         )
     distances = space.distances(cols=points)
-    same = np.argwhere(np.triu(distances == 0, 1))
-    if identifying and len(same):
-        first, second = space.keys.take(same[0])
-        raise SpaceError(
-            f"no set identifies every label: {first!r} and {second!r} are at distance 0, and no weights tell "
-            "them apart; keep one of them"
-        )
-    between = not isinstance(space, MatrixSpace)
-    required = required_rows(distances, between=between, identifying=identifying)
-    search = _Search(distances, between and not identifying, identifying)
+    between, tolerant = not isinstance(space, MatrixSpace), is_tolerant(space)
+    search = _Search(distances, between and not identifying, Reaching(distances, identifying, tolerant))
+    if identifying:
+        lost = search.missing(np.arange(n))
+        if len(lost):
+            raise SpaceError(
+                f"no set identifies every label: {len(lost)} of them, {space.keys[int(lost[0])]!r} first, "
+                "tie with another label under all weights, whatever is observed; of labels in one place keep "
+                "one"
+            )
+    required = required_rows(distances, between=between, identifying=identifying, tolerant=tolerant)
     chosen = search.drop(search.grow(required), required)
     more = max(_disjoint_needs(distances, required, identifying), int(len(chosen) > len(required)))
-    least = max(len(required) + more, 1 if len(same) else min(2, n))
+    # one label alone reaches what is at distance 0 from it
+    least = max(len(required) + more, 1 if (distances == 0).all(axis=0).any() else 2)
     chosen, least = search.try_smaller(chosen, required, least)
     return Cover.of(space, points[chosen], least)
 
@@ -121,37 +124,46 @@ def _disjoint_needs(distances: NDArray[Any], required: NDArray[np.int64], identi
 class _Search:
     """Covers as ascending rows of a square matrix of distances."""
 
-    def __init__(self, distances: NDArray[Any], between: bool, identifying: bool) -> None:
-        self._distances, self._between, self._identifying = distances, between, identifying
+    def __init__(self, distances: NDArray[Any], between: bool, reaching: Reaching) -> None:
+        self._distances, self._between, self._reaching = distances, between, reaching
         self._every = np.arange(len(distances))
+        # labels that are reached once they are observed, by all weight on themselves; uniquely only where
+        # nothing else is at distance 0
+        alone = np.count_nonzero(distances == 0, axis=1) == 1
+        self._own = alone if reaching.identifying else np.ones(len(distances), dtype=bool)
 
     def is_cover(self, chosen: NDArray[np.int64]) -> bool:
         """Whether weights over `chosen` reach every label."""
-        return len(self._missing(chosen, np.setdiff1d(self._every, chosen))) == 0
+        return len(self.missing(chosen)) == 0
+
+    def missing(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the labels that no weights over `chosen` reach, ascending."""
+        return self._missing(chosen, np.setdiff1d(self._every, chosen[self._own[chosen]]))
 
     def _missing(self, chosen: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
         if not len(rows):
             return rows
-        return np.setdiff1d(rows, reached_rows(self._distances, chosen, rows, self._identifying))
+        return np.setdiff1d(rows, self._reaching.reached(chosen, rows))
 
     def grow(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return `chosen` with enough labels added to cover."""
         if not len(chosen):
             chosen = np.array([self._distances.max(axis=1).argmax()])
-        missing = self._missing(chosen, np.setdiff1d(self._every, chosen))
+        missing = self.missing(chosen)
         on_path = np.eye(len(self._every), dtype=bool)  # [c, u]: u is c, or between c and a chosen label
         for label in chosen.tolist():
             on_path |= self._between_it_and(label)
         while len(missing):
             gain = np.count_nonzero(on_path[:, missing], axis=1)
-            gain[chosen] = 0
+            gain[chosen] = -1
             best = np.flatnonzero(gain == gain.max())
             label = int(best[self._distances[np.ix_(best, chosen)].min(axis=1).argmax()])
             chosen = np.append(chosen, label)
             if gain[label] > 1:
                 missing = missing[~on_path[label, missing]]
-            missing = missing[missing != label]
-            if gain[label] == 1 or not len(missing):
+            if self._own[label]:
+                missing = missing[missing != label]
+            if gain[label] <= 1 or not len(missing):
                 missing = self._missing(chosen, missing)
             on_path |= self._between_it_and(label)
         return np.sort(chosen)

@@ -3,7 +3,7 @@
 A sweep takes, level by level, the union of what the neighbours of a vertex have seen; a bit that is new at
 level t belongs to a source at distance t. Distances are not written as they come: a vertex collects its new
 bits in one plane for each binary digit of t, and after the last level every row is written once, in order.
-A vertex of degree one that is no source lies on no path between others: such pendant trees are stripped
+A vertex of degree one that is not a source lies on no path between others: such pendant trees are stripped
 before a sweep, and their rows are written as the row of the vertex they hang on plus their height.
 
 512 bits, and 64 distances, are values of LLVM vector types, which LLVM lowers to what the processor has: one
@@ -181,7 +181,7 @@ def _strip(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Strip pendant trees without a vertex of `keep`; O(n + n_edges).
 
-    Returns the adjacency of the m vertices left, numbered anew in the old order, and for each vertex the new
+    Returns the adjacency of the m vertices left, numbered again in the old order, and for each vertex the new
     number of the one it hangs on (its own where it is left) and its height above that one, int32 (n,).
     """
     n = len(begin) - 1

@@ -3,15 +3,15 @@
 A label y is a member when weights on the simplex put no other label's sum below its own. Which labels can be
 is decided on the distinct rows of the matrix, in three steps:
 
-1. A row that another is below on every column is out. A row that another is nowhere above is no rival to
+1. A row that another is below on every column is out. A row that another is nowhere above is not a rival to
    anyone, and is itself best only where all weight is on columns on which the two are equal: its **face**
    (`ontology.geometry.kernels.dominance`).
 2. Random weights name winners.
-3. For what is left, a linear programme finds the weights that put the row as far below its rivals as can be
+3. For what is left, a linear program finds the weights that put the row as far below its rivals as can be
    (`ontology.geometry.loci.marginprogram`).
 
 Floating point only proposes. Every verdict of steps 2 and 3 is a proof in whole numbers
-(`ontology.geometry.loci.certificates`): rounded weights, or rounded multipliers of the programme's dual; a
+(`ontology.geometry.loci.certificates`): rounded weights, or rounded multipliers of the program's dual; a
 row that only ties, or that rounding leaves open, is settled by exact arithmetic
 (`ontology.geometry.loci.exactgame`).
 """
@@ -29,14 +29,14 @@ from numpy.typing import ArrayLike, NDArray
 from ontology.errors import InputError, MissingExtraError, SpaceError
 from ontology.geometry.arguments import given_array, index_array, whole_number
 from ontology.geometry.loci.certificates import Competition, rounded
-from ontology.geometry.loci.exactgame import exact_product, settle
+from ontology.geometry.loci.exactgame import decide, exact_product
 from ontology.geometry.loci.marginprogram import Margin, MarginProgram
 from ontology.geometry.spaces import MetricSpace
 from ontology.geometry.status import Status
 from ontology.geometry.ties import TIE_RELATIVE
 from ontology.geometry.wholenumbers import is_short
 
-__all__ = ["GeneralLocus", "SharedWitnesses", "general_locus", "measured_rows"]
+__all__ = ["GeneralLocus", "SharedWitnesses", "general_locus", "is_tolerant", "measured_rows"]
 
 Weights = tuple[int, ...]
 
@@ -47,7 +47,7 @@ _SAMPLE_SCALE = 1 << 16
 # Two sums that differ by this much, relatively, differ after any rounding and beyond the tie rule.
 _LIFT = 1.0 + 1e-11
 _NEARLY = 1.0 - 1e-9
-_UNPROVED = "the proof of an exactly solved programme fails its check; please report the distances"
+_UNPROVED = "the proof of an exactly solved program fails its check; please report the distances"
 
 
 class SharedWitnesses(Sequence[Weights]):
@@ -108,7 +108,11 @@ class GeneralLocus:
 
 
 def general_locus(
-    distances: NDArray[Any], candidates: ArrayLike | None = None, *, seed: int = 0
+    distances: NDArray[Any],
+    candidates: ArrayLike | None = None,
+    *,
+    seed: int = 0,
+    tolerant: bool | None = None,
 ) -> GeneralLocus:
     """Decide which rows of a matrix of distances some weights over its columns make best.
 
@@ -120,6 +124,9 @@ def general_locus(
         Rows to decide on; all by default. All rows compete in any case.
     seed : int, default=0
         Seed of the random weights. They change what is proved how, never a verdict.
+    tolerant : bool, optional
+        Whether sums tie by the tie rule: for some distances of a space, what `is_tolerant` says of it. By
+        default where `distances` are not short numbers.
 
     Returns
     -------
@@ -139,7 +146,7 @@ def general_locus(
     last bit, and sums tie by the tie rule of `ontology.geometry.ties`, so that the members are what scoring
     can answer with.
 
-    O(n_rows * n_observed) to find the distinct rows; then one linear programme of n_observed + 1 variables
+    O(n_rows * n_observed) to find the distinct rows; then one linear program of n_observed + 1 variables
     for each row that could be best and that random weights do not reach.
 
     Examples
@@ -155,7 +162,9 @@ def general_locus(
     matrix = _checked(distances)
     wanted = _wanted(candidates, len(matrix))
     first, group, size = _distinct(matrix)
-    decision = _Decision(matrix[first], np.bincount(group[wanted], minlength=len(first)) > 0, size == 1, seed)
+    asked = np.bincount(group[wanted], minlength=len(first)) > 0
+    tolerant = not is_short(matrix) if tolerant is None else tolerant
+    decision = _Decision(matrix[first], asked, size == 1, seed, tolerant)
     rows = wanted[decision.member[group[wanted]]]
     place = np.cumsum(decision.member) - 1
     return GeneralLocus(
@@ -167,6 +176,11 @@ def general_locus(
         tolerance=decision.tolerance,
         proofs=decision.proofs,
     )
+
+
+def is_tolerant(space: MetricSpace) -> bool | None:
+    """Return what `general_locus` takes as `tolerant` for any distances of a space."""
+    return None if space.is_short is None else not space.is_short
 
 
 def measured_rows(
@@ -230,7 +244,7 @@ def _reduced(
     try:
         from ontology.geometry.kernels.dominance import RIVAL, TIED_ONLY, dominance, tying_faces
     except ImportError:
-        raise MissingExtraError.of("numba", "service", "the locus of a general space") from None
+        raise MissingExtraError.of("numba", "science", "the locus of a general space") from None
     state = dominance(rows, lifted)
     rivals, tied_only = np.flatnonzero(state == RIVAL), np.flatnonzero((state == TIED_ONLY) & wanted)
     faces = tying_faces(rows[tied_only], lifted[rivals])
@@ -245,13 +259,17 @@ class _Decision:
     """
 
     def __init__(
-        self, rows: NDArray[Any], wanted: NDArray[np.bool_], single: NDArray[np.bool_], seed: int
+        self,
+        rows: NDArray[Any],
+        wanted: NDArray[np.bool_],
+        single: NDArray[np.bool_],
+        seed: int,
+        tolerant: bool,
     ) -> None:
         self.member = np.zeros(len(rows), dtype=bool)
         self.unique = np.zeros(len(rows), dtype=bool)
         self.witness: dict[int, Weights] = {}
         self.proofs = dict.fromkeys(("dominance", "sampled weights", "weights", "multipliers", "exact"), 0)
-        tolerant = not is_short(rows)
         self.tolerance = TIE_RELATIVE if tolerant else 0.0
         self._single = single
         rows = rows.astype(np.float64) if tolerant else rows
@@ -329,7 +347,7 @@ class _Decision:
         first_rows = np.searchsorted(others, margin.rivals)
         first_columns = np.flatnonzero(margin.weights[columns] > 0)
         payoff = competition.payoff(at, columns, others)
-        found = settle(payoff, first_rows, first_columns)
+        found = decide(payoff, first_rows, first_columns)
         carried = np.flatnonzero(found.multipliers)
         if found.sign < 0:
             proved = competition.is_beaten(at, columns, others[carried], found.multipliers[carried])
@@ -341,7 +359,7 @@ class _Decision:
             if at < self._n_rivals:
                 if competition.tolerant:
                     payoff = competition.payoff(at, columns, others, alone=True)
-                    found = settle(payoff, first_rows, first_columns)
+                    found = decide(payoff, first_rows, first_columns)
                     carried = np.flatnonzero(found.multipliers)
                 alone = found.sign > 0
                 if alone:

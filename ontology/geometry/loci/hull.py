@@ -4,14 +4,16 @@ The hull is every vertex on a path between two observed labels, those included. 
 from every observed label than the hull vertex its path arrives at, so no weights reach it. A vertex inside is
 either observed, and then all weight on it makes it the only best one, or it lies between two observed labels
 at distances p and q: with the weights q and p the Fréchet variance falls towards it from both sides, and by
-strict convexity it is the only best one again. So on these trees every member is uniquely reachable.
+strict convexity it is the only best one again. So on these trees every member is uniquely reachable. What the
+tie rule changes about it where edges are very short stands in `ontology.geometry.loci.shortedges`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 from typing import overload
 
 import numpy as np
@@ -72,14 +74,22 @@ class HullWitnesses(Sequence[tuple[int, ...]]):
         Canonical indices of the observed labels, in the order of the weights.
     members : ndarray of shape (n_members,), dtype=int64
         Canonical index of each member of the hull, in the order of the witnesses.
+    known : mapping of int to tuple of int, optional
+        Witnesses found otherwise, by canonical index: of members outside the hull, or in place of the hull's.
 
     Notes
     -----
     One witness costs a walk along the path between its two labels, and O(n_observed) for the answer itself.
     """
 
-    def __init__(self, tree: RootedTree, points: NDArray[np.int64], members: NDArray[np.int64]) -> None:
-        self._tree, self._points, self._members = tree, points, members
+    def __init__(
+        self,
+        tree: RootedTree,
+        points: NDArray[np.int64],
+        members: NDArray[np.int64],
+        known: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
+    ) -> None:
+        self._tree, self._points, self._members, self._known = tree, points, members, known
 
     @cached_property
     def _ways_up(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -107,8 +117,11 @@ class HullWitnesses(Sequence[tuple[int, ...]]):
     def __getitem__(self, i: int | slice) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
         if isinstance(i, slice):
             return tuple(self[j] for j in range(*i.indices(len(self))))
+        member = int(self._members[i])
+        if member in self._known:
+            return self._known[member]
         weights = [0] * len(self._points)
-        vertex = self._tree.positions(int(self._members[i]))
+        vertex = self._tree.positions(member)
         below, other = self._two_sides(vertex)
         if int(self._ascending[below]) == vertex:
             weights[self._column[below]] = 1

@@ -4,7 +4,8 @@ The locus of observed labels l_1, ..., l_K is the set of allowed labels y that m
 ``sum_i w_i d(y, l_i)^2`` for some non-negative weights that are not all zero. A member is *uniquely
 reachable* where some weights make it the only minimiser. What each kind of space calls for:
 
-* a tree with every label allowed: the hull of the observed labels (`ontology.geometry.loci.hull`);
+* a tree with every label allowed: the hull of the observed labels (`ontology.geometry.loci.hull`), and what
+  the tie rule changes about it where edges are very short (`ontology.geometry.loci.shortedges`);
 * a tree with some labels allowed, its leaves for instance: `ontology.geometry.loci.restricted`;
 * a complete graph: the observed labels, see `locus_index`;
 * anything else: the exact general algorithm over a matrix of distances (`ontology.geometry.loci.general`).
@@ -26,8 +27,9 @@ from ontology.geometry.loci.hull import HullWitnesses, hull
 from ontology.geometry.observed import observed_points
 from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
 from ontology.geometry.status import Status
+from ontology.geometry.ties import TIE_RELATIVE
 
-__all__ = ["Locus", "PairWitnesses", "locus", "locus_index"]
+__all__ = ["Locus", "PairWitnesses", "hull_locus", "locus", "locus_index"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +53,9 @@ class Locus:
         that make it a best label, and the only one where it is uniquely reachable. Made on use where that is
         cheap.
     tolerance : float
-        0 where equal means equal. Where distances have been rounded, labels tie within this relative
-        difference of the Fréchet variance, as they do in scoring (`ontology.geometry.ties.TIE_RELATIVE`).
+        0 where equal means equal, or where the tie rule changes nothing. Where distances have been rounded,
+        labels tie within this relative difference of the Fréchet variance, as they do in scoring
+        (`ontology.geometry.ties.TIE_RELATIVE`).
     """
 
     space: MetricSpace = field(repr=False)
@@ -170,8 +173,7 @@ def locus(space: MetricSpace, observed: Iterable[str]) -> Locus:
     Returns
     -------
     found : Locus
-        Exact on every space; on a tree with every label allowed for the edge lengths as they are stored,
-        elsewhere, where distances have been rounded, within the `tolerance` that it states.
+        Exact on every space; where distances have been rounded, within the `tolerance` that it states.
 
     Raises
     ------
@@ -182,7 +184,8 @@ def locus(space: MetricSpace, observed: Iterable[str]) -> Locus:
 
     Notes
     -----
-    O(n_points) on a tree with every label allowed; no keys are made before they are asked for.
+    O(n_points) on a tree with every label allowed and no edges below 1e-6 of the largest distance between
+    observed labels; no keys are made before they are asked for.
 
     Examples
     --------
@@ -205,7 +208,7 @@ def locus_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
     carries weight, that is, where some observed label is not allowed, and then every allowed label does.
     """
     if isinstance(space, TreeSpace) and space.allowed is None:
-        return _hull_locus(space, points)
+        return _tree_locus(space, points)
     if isinstance(space, CompleteSpace):
         return _complete_locus(space, points)
     if isinstance(space, TreeSpace):
@@ -213,20 +216,36 @@ def locus_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
         found = restricted_tree_locus(space, points)
     else:
-        from ontology.geometry.loci.general import general_locus, measured_rows
+        from ontology.geometry.loci.general import general_locus, is_tolerant, measured_rows
 
-        found = general_locus(measured_rows(space, points))
+        found = general_locus(measured_rows(space, points), tolerant=is_tolerant(space))
     return Locus(
         space, points, found.index, found.unique_index, found.status, found.witnesses, found.tolerance
     )
 
 
-def _hull_locus(space: TreeSpace, points: NDArray[np.int64]) -> Locus:
+def hull_locus(space: TreeSpace, points: NDArray[np.int64]) -> Locus:
+    """Return the hull of observed labels, all of it reached uniquely; every label is allowed."""
     tree = space.tree
     index = tree.points(hull(tree, tree.positions(points)))
     if (index[1:] < index[:-1]).any():  # canonical order is a preorder of most trees, and then this one
         index.sort()
     return Locus(space, points, index, index, "exact", HullWitnesses(tree, points, index))
+
+
+def _tree_locus(space: TreeSpace, points: NDArray[np.int64]) -> Locus:
+    reached = hull_locus(space, points)
+    if space.distance_dtype != np.float64:
+        return reached
+    from ontology.geometry.loci.shortedges import blurred
+
+    changed = blurred(space, points, reached.index)
+    if changed is None:
+        return reached
+    index = np.union1d(reached.index, changed.outside)
+    unique = np.setdiff1d(reached.index, changed.not_alone, assume_unique=True)
+    witnesses = HullWitnesses(space.tree, points, index, changed.witness)
+    return Locus(space, points, index, unique, "exact", witnesses, TIE_RELATIVE)
 
 
 def _complete_locus(space: CompleteSpace, points: NDArray[np.int64]) -> Locus:

@@ -1,18 +1,16 @@
-"""MarginProgram: by how much can a label be best? The linear programme behind the general locus, in HiGHS."""
+"""MarginProgram: by how much can a label be best? The linear program behind the general locus, in HiGHS."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import MissingExtraError
+from ontology.geometry.loci.linearsolver import TOLERANCE, new_solver
 
 __all__ = ["Margin", "MarginProgram"]
 
-_TOLERANCE = 1e-10
 _CLEAR = 1e-7
 _CUTS = 4
 
@@ -28,7 +26,7 @@ class Margin:
     rivals : ndarray of int64
         Rivals that keep it from more.
     multipliers : ndarray of float64, same shape
-        The mixture of them that proves it; empty where the programme stopped early, at a clear success.
+        The mixture of them that proves it; empty where the program stopped early, at a clear success.
     """
 
     weights: NDArray[np.float64]
@@ -50,23 +48,10 @@ class MarginProgram:
     """
 
     def __init__(self, rivals: NDArray[np.float64]) -> None:
-        try:
-            import highspy
-        except ImportError:
-            raise MissingExtraError.of("highspy", "service", "the locus of a general space") from None
+        highspy, self._solver = new_solver()
         self._rivals = rivals
         self._infinity = highspy.kHighsInf
         self._optimal = highspy.HighsModelStatus.kOptimal
-        self._solver = cast(Any, highspy).Highs()
-        for option, value in (
-            ("output_flag", False),
-            ("threads", 1),
-            ("presolve", "off"),
-            ("solver", "simplex"),
-            ("primal_feasibility_tolerance", _TOLERANCE),
-            ("dual_feasibility_tolerance", _TOLERANCE),
-        ):
-            self._solver.setOptionValue(option, value)
         n_observed = rivals.shape[1]
         self._columns = np.arange(n_observed + 1, dtype=np.int32)
         for _ in range(n_observed):
@@ -122,11 +107,11 @@ class MarginProgram:
             sums = self._rivals @ weights
             sums[idle] = np.inf
             margin = sums.min() - own @ weights
-            below = np.flatnonzero((sums < level - _TOLERANCE) & (self._constraint < 0))
+            below = np.flatnonzero((sums < level - TOLERANCE) & (self._constraint < 0))
             if margin > _CLEAR or level - own @ weights < -_CLEAR or not len(below):
                 entered = np.flatnonzero((self._constraint >= 0) & ~idle)
                 duals = np.abs(np.array(solution.row_dual))[self._constraint[entered]]
-                carried = duals > _TOLERANCE
+                carried = duals > TOLERANCE
                 return Margin(weights, entered[carried], duals[carried])
             for rival in below[np.argsort(sums[below])[:_CUTS]].tolist():
                 self._enter(rival)

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import MissingExtraError, SpaceError
+from ontology.geometry.loci.general import is_tolerant
 from ontology.geometry.loci.locus import Locus, PairWitnesses, locus_index
+from ontology.geometry.loci.shortedges import hull_decides
 from ontology.geometry.observed import observed_points
 from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
 from ontology.geometry.status import Status
@@ -49,7 +51,8 @@ def pairwise_locus(space: MetricSpace, observed: Iterable[str]) -> Locus:
     -------
     found : Locus
         ``"exact"`` where the union is the whole locus by a theorem: up to two observed labels, a tree with
-        every label allowed, a complete graph; ``"lower_bound"`` elsewhere. A witness has weight on at most
+        every label allowed (and no edge below 4e-12 of its diameter, which the tie rule would blur), a
+        complete graph; ``"lower_bound"`` elsewhere. A witness has weight on at most
         two observed labels; `unique_index` holds what two of them reach uniquely.
 
     Raises
@@ -161,12 +164,13 @@ def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str,
 
 
 def _status(space: MetricSpace, points: NDArray[np.int64]) -> Status:
-    whole_tree = isinstance(space, TreeSpace) and space.allowed is None
+    whole_tree = isinstance(space, TreeSpace) and space.allowed is None and hull_decides(space)
     return "exact" if whole_tree or isinstance(space, CompleteSpace) or len(points) < 3 else "lower_bound"
 
 
 def _pairwise_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
-    return locus_of_hulls(space, points, hull_members(space.distances(cols=points)))
+    distances = space.distances(cols=points)
+    return locus_of_hulls(space, points, hull_members(distances, tolerant=is_tolerant(space)))
 
 
 def locus_of_hulls(space: MetricSpace, points: NDArray[np.int64], hulls: PairHulls) -> Locus:
@@ -209,7 +213,9 @@ class PairHulls(NamedTuple):
     weights: NDArray[Any]
 
 
-def hull_members(distances: NDArray[Any], rows: range | None = None) -> PairHulls:
+def hull_members(
+    distances: NDArray[Any], rows: range | None = None, *, tolerant: bool | None = None
+) -> PairHulls:
     """Return what every two columns of a matrix of distances reach between them.
 
     Parameters
@@ -219,16 +225,18 @@ def hull_members(distances: NDArray[Any], rows: range | None = None) -> PairHull
     rows : range, optional
         Only pairs whose first column is one of these, in steps of 1; with column 0 also what single columns
         reach. All pairs by default. `joined_hulls` puts such shares together.
+    tolerant : bool, optional
+        As for `ontology.geometry.loci.general.general_locus`.
     """
     try:
         from ontology.geometry.kernels import hulls
     except ImportError:
-        raise MissingExtraError.of("numba", "service", "finding what pairs of labels reach") from None
+        raise MissingExtraError.of("numba", "science", "finding what pairs of labels reach") from None
     n_labels, n_observed = distances.shape
     rows = range(n_observed - 1) if rows is None else rows
     member, unique = np.zeros(n_labels, dtype=bool), np.zeros(n_labels, dtype=bool)
     columns = np.zeros((n_labels, 2), dtype=np.int64)
-    whole = _as_small_integers(distances)
+    whole = None if tolerant else _as_small_integers(distances)
     if whole is None:
         floats = np.zeros((n_labels, 2))
         squared = distances.astype(np.float64).T ** 2

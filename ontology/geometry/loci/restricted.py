@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import MissingExtraError
-from ontology.geometry.loci.general import GeneralLocus, general_locus, measured_rows
+from ontology.geometry.loci.general import GeneralLocus, general_locus, is_tolerant, measured_rows
 from ontology.geometry.loci.hull import hull
 from ontology.geometry.spaces import TreeSpace
 
 __all__ = ["nearest_at_hull", "restricted_tree_locus"]
+
+_CLEARLY = 1e-10  # of all that a label and the observed ones can be apart
 
 
 def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: int = 0) -> GeneralLocus:
@@ -50,7 +52,8 @@ def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: 
     ('b', 'd')
     """
     kept = nearest_at_hull(space, points)
-    found = general_locus(measured_rows(space, points, kept), seed=seed)
+    distances = measured_rows(space, points, kept)
+    found = general_locus(distances, seed=seed, tolerant=is_tolerant(space))
     return GeneralLocus(
         index=kept[found.index],
         unique_index=kept[found.unique_index],
@@ -72,18 +75,21 @@ def nearest_at_hull(space: TreeSpace, points: NDArray[np.int64]) -> NDArray[np.i
     Notes
     -----
     O(n_points). Where lengths are not whole numbers a label is left out only for a difference that exceeds
-    any rounding.
+    any rounding and the tie rule.
     """
     try:
         from ontology.geometry.kernels.hanging import hanging_heights, nearest_marked
     except ImportError:
-        raise MissingExtraError.of("numba", "service", "the locus on a tree with restricted labels") from None
+        raise MissingExtraError.of("numba", "science", "the locus on a tree with restricted labels") from None
     tree = space.tree
     allowed = np.arange(len(tree)) if space.allowed is None else space.allowed
     at = tree.positions(allowed)
     marked = np.zeros(len(tree), dtype=bool)
     marked[at] = True
-    foot, height = hanging_heights(tree.parent, tree.length, hull(tree, tree.positions(points)))
-    nearest = nearest_marked(tree.parent, tree.length, marked)
-    slack = 0.0 if tree.dtype != np.float64 else 1e-10 * float(tree.depth.max())
-    return np.flatnonzero(height[at] <= nearest[foot[at]] + slack)
+    inside = hull(tree, tree.positions(points))
+    foot, height = hanging_heights(tree.parent, tree.length, inside)
+    height, nearest = height[at], nearest_marked(tree.parent, tree.length, marked)[foot[at]]
+    if tree.dtype == np.float64:
+        reach = 2 * float(tree.below(inside[0], inside).max())
+        nearest = nearest + _CLEARLY * (reach + nearest)
+    return np.flatnonzero(height <= nearest)

@@ -64,7 +64,7 @@ class Compilation:
             import_module("numba")
         except ImportError:
             if self._wanted:
-                raise MissingExtraError.of("numba", "service", "a compiled search") from None
+                raise MissingExtraError.of("numba", "science", "a compiled search") from None
             self._wanted = False
             return None
         return import_module(self._name)

@@ -1,4 +1,7 @@
-"""The search of `ontology.geometry.scoring.rowtree`, compiled; importing this module loads numba."""
+"""Rows of distances, compiled: the search of `ontology.geometry.scoring.rowtree`, and plain sums over rows.
+
+Importing this module loads numba.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ from numpy.typing import NDArray
 from ontology.geometry.kernels.plainsums import plain_sums
 from ontology.geometry.kernels.rowsearch import find_rows
 from ontology.geometry.scoring.rowtree import MOST_PAIRS, Pairs, RowTree
+from ontology.geometry.scoring.treesearch import Observed
 from ontology.geometry.ties import powers
 
-__all__ = ["find", "totals"]
+__all__ = ["find", "sums_of_positions", "totals"]
 
 _BLOCK_ENTRIES = 1 << 20
 _SPARE_PAIRS = 1 << 16
@@ -65,3 +69,22 @@ def totals(
         plain_sums(weights, powers(tree.rows[distinct], 2), sample[part], which, sums)
         total[part] = sums
     return total
+
+
+def sums_of_positions(
+    observed: Observed,
+    weights: NDArray[Any],
+    sample: NDArray[np.int64],
+    position: NDArray[np.integer],
+    by: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the plain sum of each (sample, position) pair on a tree; `by` brings equal positions together."""
+    step = max(1, _BLOCK_ENTRIES // len(observed.at))
+    for start in range(0, len(by), step):
+        part = by[start : start + step]
+        distinct, which = np.unique(position[part], return_inverse=True)
+        sums = np.empty(len(part))
+        powered = powers(observed.tree.distances(distinct.astype(np.int64), observed.at), 2)
+        plain_sums(weights, powered, sample[part], which, sums)
+        out[part] = sums

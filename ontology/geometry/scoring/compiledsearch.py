@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ontology.geometry.kernels import scoring
 from ontology.geometry.kernels.plainsums import sums_of_groups
+from ontology.geometry.scoring.compiledrows import sums_of_positions
 from ontology.geometry.scoring.hanging import Hanging
 from ontology.geometry.scoring.treesearch import MOST_PAIRS, Observed, Pairs, search_margin
 from ontology.geometry.ties import FrechetResult, refuse_bad_rows
@@ -28,8 +29,8 @@ class _Prepared:
     Attributes
     ----------
     tables : Tables
-    depth : ndarray of shape (n_groups,)
-        Depth of each group in the tree.
+    depth, meet : ndarray of shape (n_groups,)
+        Depth in the tree of each group, and of the vertex where the way from it to the hull turns.
     low, high : ndarray of shape (n_groups,), dtype=int32
         Of the vertex on which it hangs.
     column : ndarray of shape (n_observed,), dtype=uint32
@@ -38,6 +39,7 @@ class _Prepared:
 
     tables: scoring.Tables
     depth: NDArray[np.float64]
+    meet: NDArray[np.float64]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     column: NDArray[np.uint32]
@@ -52,6 +54,7 @@ class _Prepared:
             known = hanging.prepared["compiled"] = cls(
                 _tables(observed, hanging),
                 observed.tree.depth_at(hanging.position),
+                observed.tree.depth_at(hanging.turn),
                 hull.low[on].astype(np.int32),
                 hull.high[on].astype(np.int32),
                 observed.by_preorder.astype(np.uint32),
@@ -96,14 +99,17 @@ class CompiledBatch:
     ) -> NDArray[np.float64]:
         """Return the plain sum of each (sample, group) pair; measures each group's distances once."""
         observed, total = self._observed, np.empty(len(group))
-        known = _Prepared.of(observed, hanging)
+        known, by = _Prepared.of(observed, hanging), np.argsort(group, kind="stable")
+        if observed.tree.n_parts > 1:
+            sums_of_positions(observed, self._rows, sample, hanging.position[group], by, total)
+            return total
         sums_of_groups(
             self._rows,
             sample,
             group,
-            np.argsort(group, kind="stable"),
+            by,
             known.depth,
-            hanging.meet,
+            known.meet,
             known.low,
             known.high,
             observed.label_depth,

@@ -123,7 +123,7 @@ class DenseScorer:
             For weights that break a rule (see `check_weights`).
         InputError
             If `top` is not between 1 and the number of candidates, a candidate is not a label, or a power of
-            a distance is beyond 1e150.
+            a distance is beyond 1e157.
 
         Notes
         -----
@@ -147,7 +147,7 @@ class DenseScorer:
         Raises
         ------
         WeightError, InputError
-            For weights that break a rule, and where a power of a distance is beyond 1e150.
+            For weights that break a rule, and where a power of a distance is beyond 1e157.
 
         Notes
         -----

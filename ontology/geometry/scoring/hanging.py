@@ -1,7 +1,7 @@
 """What hangs where: the hull of observed labels in a tree, and the allowed labels seen from it.
 
 The *hull* is every vertex on a path between two observed labels. An allowed label reaches all observed ones
-through one vertex of the hull, on which it *hangs* at a height. Labels that hang on one vertex at one depth
+through one vertex of the hull, on which it *hangs* at a height. Labels that hang on one vertex at one height
 have the same distances to every observed label, to the last bit: they form a *group*, and a group is scored
 once, however many labels it holds.
 """
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ontology.geometry.exactsums import expansion, rounded
 from ontology.geometry.rootedtree import RootedTree
 from ontology.geometry.scoring.skeleton import Skeleton
 
@@ -83,8 +84,8 @@ class Hanging:
         Distance of a group's labels from the hull.
     position : ndarray of shape (n_groups,), dtype=int32
         Where one of the group's labels stands in the tree.
-    meet : ndarray of shape (n_groups,)
-        Depth in the tree of the vertex where the way from a group's labels to the hull turns downwards.
+    turn : ndarray of shape (n_groups,), dtype=int32
+        Position in the tree of the vertex where the way from that label to the hull turns downwards.
     first : ndarray of shape (n_groups + 1,), dtype=int32
         The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
     label : ndarray of shape (n_labels,), dtype=int32
@@ -99,7 +100,7 @@ class Hanging:
     begin: NDArray[np.int64]
     height: NDArray[np.float64]
     position: NDArray[np.int32]
-    meet: NDArray[np.float64]
+    turn: NDArray[np.int32]
     first: NDArray[np.int32]
     label: NDArray[np.int32]
     nearest: NDArray[np.float64]
@@ -117,24 +118,24 @@ class Hanging:
         -----
         O(n_points + n_labels log n_labels) time.
         """
-        on, meet = _projection(tree, hull)
-        on, meet = on[positions], meet[positions]
-        depth = tree.depth_at(positions)
-        height = (depth - meet) + (tree.depth_at(hull.vertex[on]) - meet)
-        by = np.lexsort((numbers, meet, depth, height, on))
-        on, meet, depth, height = on[by], meet[by], depth[by], height[by]
+        on, turn = _projection(tree, hull)
+        on, turn = on[positions], turn[positions]
+        exact = expansion(tree.way(positions, hull.vertex[on], turn))
+        by = np.lexsort((numbers, *exact[::-1], on))
+        on, exact = on[by], exact[:, by]
         new = np.ones(len(by), dtype=bool)
-        new[1:] = (np.diff(on) != 0) | (np.diff(depth) != 0) | (np.diff(meet) != 0)
+        new[1:] = (np.diff(on) != 0) | (np.diff(exact) != 0).any(axis=0)
         leads = np.flatnonzero(new)
         begin = np.searchsorted(on[leads], np.arange(len(hull.vertex) + 1))
+        height = rounded(exact[:, leads])
         return cls(
             begin,
-            height[leads],
+            height,
             positions[by][leads].astype(np.int32),
-            meet[leads],
+            turn[by][leads].astype(np.int32),
             np.append(leads, len(by)).astype(np.int32),
             numbers[by].astype(np.int32),
-            *_nearest(hull, begin, height[leads]),
+            *_nearest(hull, begin, height),
         )
 
     @property
@@ -143,13 +144,13 @@ class Hanging:
         return np.diff(self.first)
 
 
-def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the vertex of the hull on which each position hangs, and the depth at which its way there turns.
+def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the vertex of the hull on which each position hangs, and the position where its way there turns.
 
     In preorder, what hangs below a vertex of the hull stands behind the child through which it hangs, without
     a vertex of the hull between: the last of these marks before a position is its own.
     """
-    depth, parent, top = tree.depth, tree.parent, int(hull.vertex[0])
+    parent, top = tree.parent, int(hull.vertex[0])
     end = int(tree.end[top])
     on_hull = np.full(len(tree), -1, dtype=np.int64)
     on_hull[hull.vertex] = np.arange(len(hull.vertex))
@@ -157,13 +158,12 @@ def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArra
     last = np.maximum.accumulate(np.where(on[top:end] >= 0, np.arange(top, end), -1))
     on[top:end] = on[last]
     on[:top] = on[end:] = 0
-    meet = depth[hull.vertex[on]]
-    above = depth[parent]
-    # outside, the way turns at the meeting point with vertex 0: the least depth of a parent on the way
-    meet[:top] = np.minimum.accumulate(above[1 : top + 1][::-1])[::-1]
+    turn = hull.vertex[on]
+    # outside, the way turns at the meeting point with vertex 0: the least parent on the way
+    turn[:top] = np.minimum.accumulate(parent[1 : top + 1][::-1])[::-1]
     if end < len(tree):
-        meet[end:] = np.minimum.accumulate(above[top + 1 :])[end - top - 1 :]
-    return on, meet
+        turn[end:] = np.minimum.accumulate(parent[top + 1 :])[end - top - 1 :]
+    return on, turn
 
 
 def _nearest(

@@ -24,7 +24,6 @@ from ontology.geometry.ties import TIE_RELATIVE, FrechetResult
 __all__ = ["HullScorer"]
 
 _STORED_ENTRIES = 1 << 24
-_DISTINCT = 2.0**-40  # of the greatest depth: longer edges keep half their length in every distance
 _SMALLEST_LOG = -230.0  # of a power: 1e-100, which times a weight of 1e-150 is still a normal number
 
 
@@ -86,10 +85,9 @@ class HullScorer(DenseScorer):
         if len(positions) == len(tree):
             return None
         # R is at most the diameter of the hull, twice the greatest depth below its first vertex
-        depth = tree.depth
-        reach = 2 * float((depth[positions] - depth[positions[0]]).max())
-        shortest = float((depth - depth[tree.parent])[1:].min())  # as distances have it
-        if shortest <= _DISTINCT * float(depth.max()) or self.beta * np.log(shortest) < _SMALLEST_LOG:
+        reach = 2 * float(tree.below(positions[0], positions).max())
+        shortest = float(tree.length[1:].min())
+        if self.beta * np.log(shortest) < _SMALLEST_LOG:
             return None
         factor = self.beta * np.log1p(shortest / 2 / reach) if reach else np.inf
         if factor <= 4 * TIE_RELATIVE + 16 * (self.n_observed + 64) * 2.0**-53:

@@ -144,9 +144,10 @@ class Skeleton:
         nodes = np.unique(np.concatenate([nodes, _meeting(tree, nodes)]))
         parent = np.searchsorted(nodes, _meeting(tree, nodes))  # of every node but the first
         n_nodes = len(nodes)
-        top, tree_end, node_depth = int(nodes[0]), tree.end, tree.depth_at(nodes)
+        top, tree_end = int(nodes[0]), tree.end
         length = np.zeros(n_nodes)
-        length[1:] = node_depth[1:] - node_depth[parent]
+        length[1:] = tree.below(nodes[parent], nodes[1:])
+        depth = tree.below(top, nodes)
         by_parent = np.argsort(parent, kind="stable")
 
         n_before = np.zeros(len(tree) + 1, dtype=np.int64)
@@ -163,7 +164,7 @@ class Skeleton:
         hangs_on_node[0] = True
         starts = np.flatnonzero(hangs_on_node)
         return cls(
-            depth=node_depth - node_depth[0],
+            depth=depth,
             length=length,
             low=n_before[nodes],
             high=n_before[tree_end[nodes]],
@@ -172,9 +173,9 @@ class Skeleton:
             chain=chain,
             chain_first=starts[np.searchsorted(starts, chain_last, side="right") - 1],
             chain_last=chain_last,
-            chain_depth=tree.depth_at(chain) - node_depth[0],
-            label_depth=tree.depth_at(labels) - node_depth[0],
-            reach=2 * float((node_depth - node_depth[0]).max()),
+            chain_depth=tree.below(top, chain),
+            label_depth=tree.below(top, labels),
+            reach=2 * float(depth.max()),
         )
 
     def descend(

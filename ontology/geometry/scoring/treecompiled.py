@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ontology.geometry.kernels.plainsums import sums_of_groups
 from ontology.geometry.kernels.treescoring import CLEAR, CROWDED, REFUSED, STRIDE, find_lowest
+from ontology.geometry.scoring.compiledrows import sums_of_positions
 from ontology.geometry.scoring.treebatch import Lowest, tie_slack
 from ontology.geometry.scoring.treesearch import Observed
 from ontology.geometry.ties import FrechetResult
@@ -139,12 +140,17 @@ class CompiledTreeBatch:
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Return the plain sum of each sample at its place."""
         observed, total = self._observed, np.empty(len(place))
+        sample = np.arange(len(place)) if sample is None else sample
+        by = np.argsort(place, kind="stable")
+        if observed.tree.n_parts > 1:
+            sums_of_positions(observed, self._rows, sample, observed.skeleton.chain[place], by, total)
+            return total
         depth = observed.tree.depth_at(observed.skeleton.chain)  # where the ways to all labels turn
         sums_of_groups(
             self._rows,
-            np.arange(len(place)) if sample is None else sample,
+            sample,
             place,
-            np.argsort(place, kind="stable"),
+            by,
             depth,
             depth,
             observed.hull.low.astype(np.int32),

@@ -201,8 +201,8 @@ class TreeScorer:
     @cached_property
     def _nearest(self) -> NDArray[np.float64]:
         """Length of the shortest edge at each vertex of the chain, or less where none is too short."""
-        chain, parent, depth = self._observed.skeleton.chain, self._space.tree.parent, self._space.tree.depth
-        length = depth - depth[parent]  # as distances have it: far from the root, perhaps 0
+        chain, parent = self._observed.skeleton.chain, self._space.tree.parent
+        length = self._space.tree.length
         length[0] = np.inf
         least = float(length.min())
         if least * least > tie_slack(self._observed):

@@ -91,14 +91,19 @@ class Observed:
         return self.tree.depth_at(self.ascending)
 
     @cached_property
-    def gap(self) -> NDArray[np.float64]:
-        """Depth in the tree at which each label and the next in preorder meet; shape (n_observed - 1,)."""
-        gap = self.label_depth[1:].copy()  # a label that stands twice meets itself where it is
+    def turn(self) -> NDArray[np.int64]:
+        """Position where each label and the next in preorder meet; shape (n_observed - 1,)."""
+        turn = self.ascending[1:].copy()  # a label that stands twice meets itself where it is
         apart = np.flatnonzero(np.diff(self.ascending))
         if len(apart):
-            above = self.tree.depth[self.tree.parent[: self.ascending[-1] + 1]]
-            gap[apart] = np.minimum.reduceat(above, self.ascending[apart] + 1)
-        return gap
+            above = self.tree.parent[: self.ascending[-1] + 1]
+            turn[apart] = np.minimum.reduceat(above, self.ascending[apart] + 1)
+        return turn
+
+    @cached_property
+    def gap(self) -> NDArray[np.float64]:
+        """Depth in the tree at which each label and the next in preorder meet; shape (n_observed - 1,)."""
+        return self.tree.depth_at(self.turn)
 
 
 class Batch(Protocol):

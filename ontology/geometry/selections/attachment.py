@@ -14,7 +14,7 @@ nothing is as near on either side, and c itself counts what is nearest to it: O(
 what was observed are the same. As before, it gains nothing from labels in those branches of f that hold
 an allowed label as near as its own: these are closed to it. Since it is not in the locus, some mixture of
 allowed labels has smaller squared distances than its own to all observed labels in open branches; a linear
-programme finds one. Where the mixture is smaller at c too, the class stays outside with c observed. That is
+program finds one. Where the mixture is smaller at c too, the class stays outside with c observed. That is
 one comparison for each candidate, and where the bound of a candidate matters, it gets a mixture of its own.
 """
 
@@ -112,7 +112,7 @@ class AttachmentBounds:
 
     Notes
     -----
-    O(n_points); then for each class at the hull a small linear programme, and O(n_observed) for each
+    O(n_points); then for each class at the hull a small linear program, and O(n_observed) for each
     candidate at worst.
     """
 
@@ -240,5 +240,5 @@ def _kernels() -> Any:
     try:
         from ontology.geometry.kernels import attaching
     except ImportError:
-        raise MissingExtraError.of("numba", "service", "selecting classes on a tree") from None
+        raise MissingExtraError.of("numba", "science", "selecting classes on a tree") from None
     return attaching

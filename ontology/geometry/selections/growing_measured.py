@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.loci.general import general_locus
+from ontology.geometry.loci.general import general_locus, is_tolerant
 from ontology.geometry.loci.locus import locus_index
 from ontology.geometry.loci.restricted import nearest_at_hull
 from ontology.geometry.observed import allowed_points
@@ -137,7 +137,8 @@ class MeasuredLocus:
         if isinstance(self._space, TreeSpace):
             competing = nearest_at_hull(self._space, points)
         outside = np.flatnonzero(~self._held[competing])
-        return competing[general_locus(self._space.distances(competing, points), outside).index]
+        distances = self._space.distances(competing, points)
+        return competing[general_locus(distances, outside, tolerant=is_tolerant(self._space)).index]
 
     def add(self, point: int) -> int:
         """Observe `point`; return the number of labels gained."""

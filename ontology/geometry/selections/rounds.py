@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ontology.geometry.loci.shortedges import hull_decides
 from ontology.geometry.selections.growing import Found, GrowingLocus, Limits, drawn
 from ontology.geometry.selections.growing_hull import GrowingHull
 from ontology.geometry.selections.growing_measured import DistinctLocus, MeasuredLocus
@@ -175,7 +176,7 @@ class SelectionRun:
 def _growing(
     space: MetricSpace, points: NDArray[np.int64], members: NDArray[np.int64] | None = None
 ) -> GrowingLocus:
-    if space.allowed is None and isinstance(space, TreeSpace):
+    if space.allowed is None and isinstance(space, TreeSpace) and hull_decides(space):
         return GrowingHull(space, points)
     if space.allowed is None and isinstance(space, CompleteSpace):
         return DistinctLocus(points)

@@ -126,5 +126,5 @@ def _kernels() -> Any:
     try:
         from ontology.geometry.kernels import longpaths
     except ImportError:
-        raise MissingExtraError.of("numba", "service", "selecting classes on a tree") from None
+        raise MissingExtraError.of("numba", "science", "selecting classes on a tree") from None
     return longpaths

@@ -71,9 +71,11 @@ def supernode_diameters(
     diameters : ndarray of shape (n_supernodes,), dtype=float64
         From a centre c, no two members are farther apart than their two largest distances to c. Centres lie
         among the members and the labels next to two of them, distances run over edges at members: found by
-        two sweeps to the ends of a long path and one from its middle. Exact for stars and where those edges
-        form a path. Supernodes whose members do not hang together so take the same bound from their lowest
-        member, over paths of the fewest edges in the whole graph. Infinite where no path joins the members.
+        two sweeps to the ends of a long path and one from its middle. Where those edges form a tree, a star
+        or a path for instance, the two sweeps find the ends of its longest path: what these are apart over
+        it, which only a way over other labels could shorten. Supernodes whose members do not hang together
+        so take the same bound from their lowest member, over paths of the fewest edges in the whole graph.
+        Infinite where no path joins the members.
 
     Notes
     -----
@@ -99,8 +101,13 @@ def supernode_diameters(
     def farthest(distance: NDArray[np.float64]) -> NDArray[np.int64]:
         return _extreme(np.where(is_member & np.isfinite(distance), distance, -1.0), by_owner, begin)
 
-    first_end = farthest(sweep(starts))
-    from_first = sweep(first_end)
+    from_start = sweep(starts)
+    from_first = sweep(farthest(from_start))
+    is_tree = np.bincount(owner[ends[0]], minlength=n_supernodes) == np.bincount(owner) - 1
+    is_tree[owner[np.isinf(from_start)]] = False
+    longest = np.zeros(n_supernodes)
+    np.maximum.at(longest, assignment, from_first[: len(assignment)])
+    bound[is_tree] = np.minimum(bound, longest)[is_tree]
     from_second = sweep(farthest(from_first))
     sweep(_extreme(-np.maximum(from_first, from_second), by_owner, begin))
     apart = np.flatnonzero(np.isinf(bound))
@@ -171,7 +178,7 @@ def _over_any_labels(
     try:
         from ontology.geometry.kernels.reach import two_farthest
     except ImportError:
-        raise MissingExtraError.of("numba", "service", _PURPOSE) from None
+        raise MissingExtraError.of("numba", "science", _PURPOSE) from None
     ends = np.stack([graph.edge_child, graph.edge_parent])
     both = np.concatenate([ends, ends[::-1]], axis=1)
     matrix = _matrix(graph.n_labels, both, np.concatenate([graph.edge_weight] * 2))
@@ -185,7 +192,7 @@ def _matrix(n: int, ends: NDArray[Any], length: NDArray[np.float64]) -> Any:
     try:
         from scipy.sparse import csr_array
     except ImportError:
-        raise MissingExtraError.of("scipy", "service", _PURPOSE) from None
+        raise MissingExtraError.of("scipy", "science", _PURPOSE) from None
     return csr_array((length, (ends[0], ends[1])), shape=(n, n))
 
 

@@ -37,7 +37,7 @@ def push(summary: Summary, labels: Iterable[str] | Iterable[Iterable[str]]) -> N
     InputError
         If a row is empty, or keys and rows are mixed.
     UnknownLabelError
-        If a key is no label of the source.
+        If a key is not a label of the source.
 
     Examples
     --------

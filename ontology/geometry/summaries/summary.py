@@ -155,7 +155,7 @@ class Summary:
         Raises
         ------
         InputError
-            For a number that is no supernode.
+            For a number that is not a supernode.
         MissingExtraError
             Without scipy.
 
@@ -281,7 +281,7 @@ def _kernels() -> Any:
     try:
         from ontology.geometry.kernels import unionfind
     except ImportError:
-        raise MissingExtraError.of("numba", "service", "summarizing a graph") from None
+        raise MissingExtraError.of("numba", "science", "summarizing a graph") from None
     return unionfind
 
 

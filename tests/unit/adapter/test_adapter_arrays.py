@@ -152,7 +152,7 @@ def test_too_many_numbers_are_refused(monkeypatch):
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "array_api_compat", None)
-    with pytest.raises(MissingExtraError, match=r"'array-api-compat'.*labelgrove\[arrays\]"):
+    with pytest.raises(MissingExtraError, match=r"'array-api-compat'.*\[arrays\]"):
         ArrayAdapter(Adapter.from_graph(TREE, ["oak", "moss"]))
 
 
@@ -160,7 +160,7 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch):
 def test_a_missing_framework_is_named_with_its_extra(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.delitem(sys.modules, f"adapter.{package}", raising=False)
-    with pytest.raises(MissingExtraError, match=rf"'{package}'.*labelgrove\[{package}\]"):
+    with pytest.raises(MissingExtraError, match=rf"'{package}'.*\[{package}\]"):
         importlib.import_module(f"adapter.{package}")
 
 

@@ -5,9 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.binding import bind, find_labels
+from adapter import Adapter, build_bundle
+from adapter.binding import bind, find_labels, make_binding
+from adapter.classes import ClassBinding
+from adapter.evaluation import evaluate
+from adapter.labelnames import describe_labels
 from ontology.errors import BindingError, InputError
+from ontology.geometry import metric_space
 from ontology.keys import Keys
+from ontology.labelgraph import LabelGraph
 
 KEYS = ["n1", "n2", "n3", "n4"]
 NAMES = ["crane", "crane", "tabby cat", "n3"]  # the last label is named like the key of another
@@ -43,6 +49,41 @@ def test_auto_refuses_a_text_that_is_a_key_and_another_name():
         find_labels(["n3"], KEYS, NAMES)
 
 
+def test_labels_of_one_name_are_told_apart_by_what_is_known_of_them():
+    describe = describe_labels(KEYS, NAMES, [-1, 0, 1, 2].__getitem__, ["", "wades", "", ""].__getitem__)
+    with pytest.raises(BindingError) as caught:
+        find_labels(["crane"], KEYS, NAMES, describe=describe)
+    assert str(caught.value).endswith(
+        "column 0 'crane' is ambiguous; give the key of the one you mean:\n"
+        "    'n1' (crane), a root\n    'n2' (crane), below 'n1' (crane): wades"
+    )
+
+
+def test_of_many_labels_of_one_name_a_few_are_shown():
+    with pytest.raises(BindingError, match=r"'k4' \(same\), and 45 more; give the key"):
+        find_labels(["same"], [f"k{i}" for i in range(50)], ["same"] * 50)
+
+
+def test_what_a_bundle_and_a_graph_know_of_their_labels():
+    names = {"n1": "bird", "n2": "crane", "n3": "crane"}
+    graph = LabelGraph.from_edges([("n1", "n0"), ("n2", "n1"), ("n3", "n0")], names=names)
+    tree = build_bundle(graph, ["n2", "n3"])
+    below = r"'n2' \(crane\), below 'n1' \(bird\)\n    'n3' \(crane\), below 'n0'"
+    for tell in (
+        lambda: make_binding(tree, ["crane", "n3"]),
+        lambda: Adapter(tree, ["crane", "n3"]),
+        lambda: ClassBinding(graph, {0: "crane"}).labels(np.array([0])),
+        lambda: ClassBinding(tree, {0: "crane"}).labels(np.array([0])),
+    ):
+        with pytest.raises(BindingError, match=below):
+            tell()
+    with pytest.raises(BindingError, match=r"'n2' \(crane\), 'n3' \(crane\); give"):
+        Adapter(build_bundle(graph, ["n2", "n3"], metric="graph", form="block"), ["crane", "n3"])
+    flat = LabelGraph.from_edges([("x", "y")], names={"x": "same", "y": "same"}, directed=False)
+    with pytest.raises(BindingError, match="ambiguous"):
+        ClassBinding(flat, {0: "same"}).labels(np.array([0]))
+
+
 def test_every_fault_is_listed_in_one_error():
     with pytest.raises(BindingError) as caught:
         bind(["crane", "Tabby_Cat", "n1", "n1", "zzzzzz"], KEYS, NAMES)
@@ -73,6 +114,28 @@ def test_numbers_are_not_turned_into_text():
     with pytest.raises(BindingError, match=r"column 0 is .*0.* of type int.*str\(c\)"):
         bind(np.arange(2), ["0", "1"])
     assert bind(np.array(["1", "0"]), ["0", "1"]).tolist() == [1, 0]
+
+
+NUMBERED = LabelGraph.from_edges([(str(i), "root") for i in range(3)])
+
+
+@pytest.mark.parametrize(
+    ("use", "hint"),
+    [
+        (lambda: ClassBinding(NUMBERED).labels(np.arange(3)), r"y\.astype\(str\).*columns=\{c: str\(c\)"),
+        (lambda: ClassBinding(NUMBERED).labels(np.arange(9)), r"columns=\{class: key"),
+        (lambda: build_bundle(NUMBERED, np.arange(2)), r"'0' is there: pass str\(key\).*int64"),
+        (lambda: metric_space(NUMBERED).index([7]), r"keys are text: pass str\(key\)"),
+        (
+            lambda: evaluate(Adapter.from_graph(NUMBERED, ["0", "1"]), np.eye(2), [0, 1]),
+            r"row 0 is 0 of type int; keys are text.*\[str\(key\) for key in truth\]",
+        ),
+        (lambda: Adapter(build_bundle(NUMBERED, ["0", "1"]), [0, 1]), r"\[str\(c\) for c in classes\]"),
+    ],
+)
+def test_numbers_that_are_keys_once_they_are_text_are_told_so(use, hint):
+    with pytest.raises(InputError, match=hint):
+        use()
 
 
 def test_a_single_text_is_no_list_of_columns():

@@ -238,7 +238,7 @@ def test_a_file_that_breaks_a_rule_is_refused_and_says_why(fault, tmp_path):
 def test_a_loop_among_the_parents_is_refused_when_the_space_is_built():
     arrays, metadata = BUNDLES["tree"]().to_arrays()
     arrays["tree.parent"] = np.array([-1, 2, 1, 1, 0], dtype=np.int32)
-    with pytest.raises(BundleError, match="no tree"):
+    with pytest.raises(BundleError, match="not a tree"):
         Bundle.from_arrays(arrays, metadata).space()
 
 

@@ -153,6 +153,21 @@ def test_by_distance_no_temperature_of_a_fine_grid_is_better(by):
     assert CAVEAT not in fit.notes
 
 
+@pytest.mark.parametrize(
+    ("n", "temperature", "seed"), [(60, 0.3, 0), (150, 0.3, 9), (400, 1.0, 10), (60, 3.0, 8)]
+)
+def test_by_calibration_error_no_temperature_of_a_fine_grid_is_much_better(n, temperature, seed):
+    """The error of few samples has many valleys, each a sample wide."""
+    logits, truth = sampled(n, temperature=temperature, seed=seed)
+    fit = fit_temperature(logits, truth, by="ece")
+    values = []
+    for t in 2.0 ** np.linspace(-7, 7, 2801):
+        P = np.exp(log_softmax(logits / t, axis=1))
+        values.append(expected_calibration_error(P.max(axis=1), P.argmax(axis=1) == truth))
+    assert fit.value <= min(values) * 1.03
+    assert fit.value <= fit.value_before
+
+
 def test_samples_with_an_unobserved_truth_do_not_count_for_the_likelihood():
     logits, truth = sampled(600)
     adapter = Adapter(build_bundle(SPACE, OBSERVED), outputs="logits")
@@ -182,6 +197,15 @@ def test_separable_samples_drive_the_temperature_to_the_bound_and_that_is_said()
 
 
 # ---- vector scaling ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["nll", "ece"])
+@pytest.mark.parametrize(
+    "row", [[0.0, 0.0, 0.0], [7.0, 7.0, 7.0], [0.0, -np.inf, -np.inf]], ids=["zeros", "alike", "sure"]
+)
+def test_where_every_temperature_is_as_good_nothing_changes(row, by):
+    fit = fit_temperature([row] * 60, [0] * 60, by=by)
+    assert (fit.temperature, fit.at_bound, fit.value) == (1.0, False, fit.value_before)
 
 
 def test_vector_scaling_undoes_a_scale_and_a_bias():

@@ -85,7 +85,7 @@ def test_a_given_set_and_a_set_for_each_row_answer_by_the_definition(
             assert each.values[i, 0] == totals[0]
 
 
-@settings(max_examples=30)  # the locus of a tree of leaves takes a few linear programmes
+@settings(max_examples=30)  # the locus of a tree of leaves takes a few linear programs
 @given(problem=problems(), leaves=st.booleans(), data=st.data())
 def test_rules_and_subtrees_mean_what_the_graph_says(problem, leaves, data):
     graph, observed, rows = problem
@@ -178,7 +178,7 @@ def test_what_is_kept_never_exceeds_its_size_with_threads():
         ([[], None], InputError, "candidates of row 0: no label given"),
         (["oak", "nowhere"], UnknownLabelError, "nowhere"),
         (["oak", 3], InputError, "row 0 has the text 'oak' among sets"),
-        ([["oak"]], InputError, "1 sets for 2 rows"),
+        ([["oak"]], InputError, "1 set for 2 rows"),
         ([["oak"], ["nowhere"]], UnknownLabelError, "nowhere"),
         ([["oak"], [["elm"]]], InputError, "row 1: .* one set is"),
         ([["oak"], 5], InputError, "candidates of row 1: 5 given"),
@@ -219,3 +219,12 @@ def test_a_block_has_no_leaves_and_no_subtrees_but_its_own():
         outside.predict([[1]], candidates="observed")
     with pytest.raises(InputError, match="'locus' is of beta 2"):
         Adapter.from_graph(TREE, ["oak"], beta=1).predict([[1]], candidates="locus")
+
+
+def test_a_subtree_that_is_named_by_a_name_is_told_the_key():
+    edges = [("2", "1"), ("3", "1")]
+    graph = LabelGraph.from_edges(edges, names={"1": "food", "2": "fruit", "3": "herb"})
+    adapter = Adapter.from_graph(graph, ["2", "3"])
+    for key, advice in {"fruit": "it is the name of '2'", "friut": "close to it: 'fruit'"}.items():
+        with pytest.raises(UnknownLabelError, match=f"^candidates: subtree of '{key}': .*; {advice}$"):
+            adapter.predict([[1, 0]], candidates=Subtree(key))

@@ -1,6 +1,7 @@
 """Evaluation against a case worked out by hand, and against the definitions on random graphs."""
 
 import json
+import pickle
 import random
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from adapter import Adapter, evaluate, pairdistances, rowblocks
 from adapter import outputs as outputs_module
 from adapter.bundle import build_bundle
+from adapter.calibration import fit_temperature
 from adapter.evaluation import RULES
 from adapter.evaluation import baselines as baselines_module
 from ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
@@ -64,7 +66,8 @@ def sources():
     full = metric_space(HAND).distances()
     return {
         "tree bundle": (tree, {}),
-        "block with its space": (block, {"space": metric_space(HAND, metric="graph")}),
+        "block with its graph": (block, {}),
+        "block with its space": (Adapter(block.bundle), {"space": metric_space(HAND, metric="graph")}),
         "tree space": (metric_space(HAND), {"observed": OBSERVED}),
         "graph space": (metric_space(HAND, metric="graph"), {"observed": OBSERVED}),
         "matrix space": (MatrixSpace(full, HAND.keys), {"observed": OBSERVED}),
@@ -148,9 +151,25 @@ def test_report_as_json_and_as_text():
     assert [line.split()[0] for line in lines[3:9]] == list(RULES)
     assert "constant: 'a', the Fréchet mean of the training labels" in lines
     assert str(result) == result.render()
-    assert repr(result).startswith("Evaluation('no difference shown', n_samples=5, loki=2.6, argmax=")
+    assert repr(result).startswith("Evaluation('too little to tell', n_samples=5, loki=2.6, argmax=")
     with pytest.raises(InputError, match="not among loki"):
         result["best"]
+
+
+@pytest.mark.parametrize("labels", ["all", "leaves", ["d", "b", "c", "r"]])
+def test_an_adapter_of_a_graph_knows_its_space(labels):
+    """On a graph that is no tree: as with the space that it was made of, in evaluation and in calibration."""
+    graph = LabelGraph.from_edges([("a", "r"), ("b", "r"), ("c", "a"), ("d", "a"), ("d", "b")])
+    adapter = Adapter.from_graph(graph, OBSERVED, labels=labels, outputs="logits")
+    assert adapter.space is None
+    truth = ["d", "c", "c", "d"]
+    given = Adapter(adapter.bundle, outputs="logits")
+    space = metric_space(graph, "graph", labels)
+    assert evaluate(adapter, P[:4], truth) == evaluate(given, P[:4], truth, space=space)
+    found = fit_temperature(P[:4], truth, by="squared_distance", adapter=adapter)
+    assert found == fit_temperature(P[:4], truth, by="squared_distance", adapter=given, space=space)
+    with pytest.raises(SpaceError, match="pass the space it was built from"):
+        evaluate(pickle.loads(pickle.dumps(adapter)), P[:4], truth)
 
 
 def test_what_a_smaller_error_was_paid_with_is_said():
@@ -159,12 +178,18 @@ def test_what_a_smaller_error_was_paid_with_is_said():
     adapter = Adapter.from_graph(line, ["a", "e"])
     weights = np.array([[1.0, 0.0], [0.7, 0.3], [0.5, 0.5]] * 20)
     said = evaluate(adapter, weights, ["a", "a", "c"] * 20).render()
-    assert "exact answers become fewer" not in said
-    assert "where the truth is observed E[d²] is larger, 0.5, than that of argmax, 0: the gain " in said
-    assert "33% of samples" in said
+    assert "accuracy falls" not in said
+    assert (
+        "the price, against argmax: where the truth is observed, in 66.7 % of the samples, E[d²] rises from "
+        "0 to 0.5 squared edge-weight units, and the gain is made on the others"
+    ) in said
     said = evaluate(adapter, weights, ["a", "a", "d"] * 20).render()
-    assert "exact answers become fewer: accuracy 0.3333, that of argmax 0.6667;" in said
-    first = evaluate(adapter, np.array([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]] * 20), ["a", "e", "c"] * 20)
+    assert "the price, against argmax: accuracy falls from 66.7 % to 33.3 %, because the mean hedges" in said
+    assert "the price" not in evaluate(adapter, weights, ["a", "a", "b"] * 20).render()
+    shift = np.linspace(0, 0.02, 60)[:, None] * [1, -1]  # no sample is a copy of another
+    first = evaluate(
+        adapter, np.array([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]] * 20) + shift, ["a", "e", "c"] * 20
+    )
     assert first.verdict.answer == "calibrate first"
     assert "--emits log_probabilities --temperature" in first.render()
 
@@ -231,7 +256,7 @@ def test_every_rule_equals_its_definition(seed, n, extra, metric, leaves):
         expected["crm"] = [best(inside, row, 1) for row in rows]
     result = evaluate(space, rows, truth, observed=observed, train_truth=train)
     assert {r.rule for r in result.rules} == expected.keys()
-    assert any("no allowed" in note for note in result.notes) == (len(inside) < len(observed))
+    assert any("not allowed" in note for note in result.notes) == (len(inside) < len(observed))
     for rule, answers in expected.items():
         far = [d[t, y] for t, y in zip(truth, answers, strict=True)]
         assert result[rule].all.mean_squared_distance == pytest.approx(
@@ -271,9 +296,33 @@ def test_one_label_has_no_normalized_error():
 def test_truth_outside_the_allowed_labels_is_named_by_row():
     adapter = Adapter.from_graph(HAND, OBSERVED, labels="leaves")
     with pytest.raises(
-        UnknownLabelError, match=r"2 of 5 rows .*row 0 'a' \(known, but no allowed answer\), row 3 'x'"
+        UnknownLabelError,
+        match=r"2 of 5 rows are outside .*\(known, but no allowed answer\): row 0 'a', row 3 'a'; leave",
     ):
-        evaluate(adapter, P, ["a", "d", "b", "x", "c"])
+        evaluate(adapter, P, ["a", "d", "b", "a", "c"])
+
+
+def test_truth_that_is_unknown_is_told_from_labels_that_are_not_allowed():
+    graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
+    adapter = Adapter.from_graph(graph, ["oak", "elm"], labels="leaves")
+    rows = [[1, 0]] * 4
+    with pytest.raises(UnknownLabelError) as said:
+        evaluate(adapter, rows, ["tree", "elmm", "elmm", "shrub"])
+    assert str(said.value).splitlines() == [
+        "truth: 2 labels cannot be found (by key):",
+        "  row 1 'elmm' is unknown; close to it: 'elm'",
+        "  row 3 'shrub' is unknown; nothing is close to it",
+        "name labels by key, or leave these samples out",
+    ]
+    with pytest.raises(UnknownLabelError, match=r"class indices: \[classes\[i\] for i in truth\]"):
+        evaluate(adapter, rows, ["0", "1", "1", "0"])
+
+
+def test_numbers_for_truths_are_told_what_they_may_be():
+    with pytest.raises(
+        InputError, match=r"class indices: \[classes\[i\] for i in truth\].*str\(key\) for key"
+    ):
+        evaluate(Adapter.from_graph(HAND, OBSERVED), P, [0, 1, 2, 3, 4])
 
 
 @pytest.mark.parametrize(
@@ -308,7 +357,7 @@ def test_arguments_that_do_not_fit_are_refused(call, error, match):
 
 
 def test_a_block_asks_for_its_space():
-    adapter = Adapter.from_graph(HAND, OBSERVED, metric="graph")
+    adapter = Adapter(build_bundle(HAND, OBSERVED, metric="graph"))
     with pytest.raises(SpaceError, match=r"space=metric_space\(graph, metric='graph', labels='all'\)"):
         evaluate(adapter, P, TRUTH)
     narrow = MatrixSpace(metric_space(HAND).distances(None, [2, 3, 4]), HAND.keys, OBSERVED)

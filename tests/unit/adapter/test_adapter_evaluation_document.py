@@ -4,8 +4,9 @@ import doctest
 from pathlib import Path
 
 from adapter import rowblocks
-from adapter.evaluation import RULES, bootstrap, calibrationerror, evaluating, verdict
+from adapter.evaluation import RULES, bootstrap, calibrationerror, evaluating, trial, verdict
 from adapter.outputfiles import FORMATS
+from labelgrove.report.evaluation import _TONES
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "evaluation.md"
 
@@ -21,11 +22,21 @@ def test_the_figures_are_those_of_the_code():
     assert f"Up to {bootstrap._MOST_GROUPS:,} samples" in text
     assert f"at most {evaluating._TRIAL_ROWS:,} samples" in text
     assert f"at most {rowblocks._BLOCK_VALUES:,} numbers" in text
-    assert f"fewer than {verdict._FEWEST} samples" in text
-    times = verdict._TIMES
+    assert f"fewer than {verdict._FEWEST} samples count" in text
+    assert f"fewer than {verdict.FEWEST_DIFFERING} tell" in text
+    times = trial._TIMES
     assert f"{len(times)} temperatures from 1/{1 / times[0]:g} to {times[-1]:g} times" in text
     assert f"takes {calibrationerror.BINS} bins" in text
     assert all(f"| `{rule}` |" in text for rule in RULES)
     assert all(f"`{ending}`" in text for ending in FORMATS)
-    answers = (verdict.USE, verdict.CALIBRATE, verdict.REFUSE, verdict.UNDECIDED)
-    assert all(f"| `{answer}` |" in text for answer in answers)
+    assert all(f"| `{answer}` |" in text for answer in verdict.ANSWERS)
+
+
+def test_every_verdict_is_known_wherever_verdicts_are_read():
+    (line,) = (
+        line
+        for line in (DOCUMENT.parent / "cypher.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("| `verdict` |")
+    )
+    assert all(answer in line for answer in verdict.ANSWERS)
+    assert _TONES.keys() == set(verdict.ANSWERS)

@@ -43,6 +43,7 @@ def test_hierarchical_measures_worked_out_by_hand():
         [[1, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]],
         ["a", "e", "d", "c"],
         observed=["e", "d", "b"],
+        branch_level=1,
     )
     scores = result["argmax"].all
     shared, of_answer, of_truth = 1 + 0 + 2 + 2, 3 + 1 + 2 + 3, 1 + 3 + 2 + 2
@@ -169,6 +170,27 @@ def test_branches_add_up_to_the_whole():
     assert [b.key for b in evaluate(space, P, truth, observed=observed, branch_level=0)["loki"].branches] == [
         "v0"
     ]
+
+
+def test_branches_are_those_at_which_samples_part():
+    """Two long stems: all samples are far up one of them, and part into leaves at level 5."""
+    stem = [(f"a{i}", f"a{i - 1}") for i in range(1, 5)] + [("a0", "r"), ("b", "r")]
+    space = metric_space(LabelGraph.from_edges(stem + [(f"leaf{i}", "a3") for i in range(6)]))
+    truth = [f"leaf{i % 6}" for i in range(60)]
+    P = np.random.default_rng(0).dirichlet(np.ones(2), 61)
+    found = evaluate(space, P, [*truth, "b"], observed=["leaf0", "b"])
+    assert found.branch_level == 5
+    assert [(b.key, b.scores.n) for b in found["loki"].branches] == [
+        *((f"leaf{i}", 10) for i in range(6)),
+        ("b", 1),
+    ]
+    assert "by branch (level 5)" in found.render()
+    assert evaluate(space, P, [*truth, "b"], observed=["leaf0", "b"], branch_level=1).branch_level == 1
+    assert evaluate(space, P[:60], ["leaf1"] * 60, observed=["leaf0", "b"]).branch_level == 1
+    half = evaluate(space, P[:60], ["leaf1"] * 30 + ["b"] * 30, observed=["leaf0", "b"])
+    assert half.branch_level == 1
+    most = evaluate(space, P[:60], ["leaf1"] * 40 + ["a2"] * 20, observed=["leaf0", "b"])
+    assert most.branch_level == 4  # where a2 is a branch of its own
 
 
 def test_a_graph_metric_takes_its_hierarchy_from_a_tree_beside_it():

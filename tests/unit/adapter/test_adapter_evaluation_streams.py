@@ -9,6 +9,7 @@ from adapter import Adapter, SparseOutputs, evaluate
 from adapter.bundle import build_bundle
 from adapter.evaluation import bootstrap as bootstrap_module
 from adapter.evaluation.bootstrap import PairedBootstrap
+from adapter.evaluation.verdict import Verdict
 from ontology.errors import InputError, WeightError
 from ontology.geometry import metric_space
 from ontology.labelgraph import LabelGraph
@@ -102,7 +103,7 @@ def test_intervals_cover_the_mean_as_often_as_they_say(n, monkeypatch):
         bootstrap = PairedBootstrap(n, 1, seed=seed)
         for start in range(0, n, 256):
             bootstrap.add(start, values[start : start + 256, None])
-        (interval,) = bootstrap.intervals(np.ones((1, 1)), 200, 0.9)
+        (interval,) = bootstrap.intervals(np.ones((1, 1)), np.array([[0.0, 12.0]]), 200, 0.9)
         assert interval.mean == pytest.approx(values.mean(), rel=1e-12)
         hit += interval.low <= 2.0 <= interval.high
     assert 210 <= hit <= 240
@@ -114,7 +115,11 @@ def test_pairing_narrows_the_interval_of_a_difference():
     values = np.column_stack([shared, shared + rng.normal(0.1, 1.0, 2000)])
     bootstrap = PairedBootstrap(2000, 2, seed=0)
     bootstrap.add(0, values)
-    own, other, difference = bootstrap.intervals(np.array([[1.0, 0], [0, 1.0], [-1.0, 1.0]]), 1000, 0.95)
+    contrasts, extremes = (
+        np.array([[1.0, 0], [0, 1.0], [-1.0, 1.0]]),
+        np.array([[0, 120], [-5, 120], [-5, 5]]),
+    )
+    own, other, difference = bootstrap.intervals(contrasts, extremes, 1000, 0.95)
     assert difference.mean == pytest.approx((values[:, 1] - values[:, 0]).mean())
     assert difference.high - difference.low < (own.high - own.low) / 5
     normal = 2 * 1.96 * (values[:, 1] - values[:, 0]).std() / np.sqrt(2000)
@@ -153,7 +158,9 @@ def test_use_it_where_it_beats_argmax_and_the_constant():
     assert result.verdict.answer == "use it"
     assert result["argmax"].difference.low > 0
     assert result["constant"].difference.low > 0
-    assert "smaller than that of argmax and of a constant answer" in result.verdict.reason
+    argmax, constant = (result[rule].difference.mean for rule in ("argmax", "constant"))
+    assert f"{argmax:.4g} smaller than that of argmax (interval " in result.verdict.reason
+    assert f"{constant:.4g} smaller than that of a constant answer (interval " in result.verdict.reason
 
 
 @pytest.mark.parametrize("outputs", ["logits", "probabilities"])
@@ -196,7 +203,7 @@ def test_a_gain_by_chance_is_no_reason_to_calibrate():
 
 def test_do_not_use_it_where_no_temperature_mends_it():
     rng = np.random.default_rng(4)
-    truth = ["0,7"] * 500  # one constant answer is always right, and the outputs say nothing
+    truth = ["0,7", *["0,8"] * 499]  # a constant answer is nearly always right, and the outputs say nothing
     result = evaluate(LINE, rng.dirichlet(np.ones(3), 500), truth, observed=ENDS)
     assert result.verdict.answer == "do not use it here"
     assert "a constant answer" in result.verdict.reason
@@ -204,10 +211,12 @@ def test_do_not_use_it_where_no_temperature_mends_it():
 
 
 def test_no_difference_is_called_so():
-    few = evaluate(LINE, [[1, 0, 0]] * 5, ["0,0"] * 5, observed=ENDS)
-    assert few.verdict.answer == "no difference shown"
-    assert "5 samples are too few" in few.verdict.reason
     same = evaluate(LINE, np.eye(3)[[0, 1, 2] * 100], ENDS * 100, observed=ENDS)
     assert same["loki"].all == same["argmax"].all
-    assert same.verdict.answer == "no difference shown"
-    assert "holds 0" in same.verdict.reason
+    assert same.verdict == Verdict("no difference shown", "it answers every sample as argmax does")
+    # between 0,0 and 0,14 the mean answers 0,6: of as much use where the truth is 0,6 as harm where it is 0,0
+    half = evaluate(LINE, [[0.6, 0.0, 0.4]] * 100, ["0,0", "0,6"] * 50, observed=ENDS, train_truth=["0,14"])
+    assert half["argmax"].difference.mean == 0
+    assert half.verdict.answer == "no difference shown"
+    assert half.verdict.reason.startswith("its E[d²] is equal to that of argmax (interval ")
+    assert "which chance alone may give" in half.verdict.reason

@@ -1,13 +1,16 @@
 """Wrong uses of evaluation and calibration: each gives a typed error that says where, what and what next."""
 
+import math
+
 import numpy as np
 import pytest
 
-from adapter import Adapter, SparseOutputs, evaluate
+from adapter import Adapter, SparseOutputs, build_bundle, evaluate
 from adapter.calibration import fit_temperature, fit_vector_scaling
 from adapter.calibration.tradeoff import beta_table, trade_off
 from adapter.evaluation.calibrationerror import Reliability, expected_calibration_error
 from adapter.evaluation.spaces import compare_spaces
+from adapter.evaluation.verdict import no_better_than_chance
 from adapter.outputfiles import OutputFile
 from ontology.errors import (
     BindingError,
@@ -49,11 +52,15 @@ WRONG = {
     "more truths than rows": (lambda: run(P, [*TRUTH, "a"]), InputError, r"4 labels for 3 rows"),
     "no samples": (lambda: run(np.empty((0, 3)), []), InputError, r"at least one"),
     "no truth": (lambda: run(P, []), InputError, r"0 labels for 3 rows"),
-    "truth that is unknown": (lambda: run(P, ["a", "x", "b"]), UnknownLabelError, r"1 of 3 rows.*row 1 'x'"),
+    "truth that is unknown": (
+        lambda: run(P, ["a", "x", "b"]),
+        UnknownLabelError,
+        r"1 label cannot be found .by key.:\n  row 1 'x' is unknown",
+    ),
     "truth that is no answer": (
         lambda: evaluate(model(labels="leaves"), P, TRUTH),
         UnknownLabelError,
-        r"row 0 'a' \(known, but no allowed answer\)",
+        r"1 of 3 rows is outside the 3 allowed labels \(known, but no allowed answer\): row 0 'a'",
     ),
     "no truth at all": (lambda: run(P, None), InputError, r"truth: None given; give the key"),
     "truth as a number": (lambda: run(P, 3), InputError, r"truth: 3 given; give the key"),
@@ -83,7 +90,12 @@ WRONG = {
     "a row that sums to too much": (
         lambda: run(P * [[1], [1], [1e300]]),
         WeightError,
-        r"row 2 sums to 1e\+300",
+        r"row 2 sums to 1e\+300; the weights of a row sum to at most 1e\+150; scale them",
+    ),
+    "a row whose sum is no number": (
+        lambda: run(P * [[1], [1], [0]] + [[0], [0], [1e308]]),
+        WeightError,
+        r"row 2 sums to inf; .*scale them",
     ),
     "a NaN among logits": (
         lambda: evaluate(model(outputs="logits"), cell(np.nan), TRUTH),
@@ -137,7 +149,7 @@ WRONG = {
         r"'x'",
     ),
     "a block without its space": (
-        lambda: evaluate(model(metric="graph"), P, TRUTH),
+        lambda: evaluate(Adapter(model(metric="graph").bundle), P, TRUTH),
         SpaceError,
         r"space=metric_space\(graph",
     ),
@@ -263,4 +275,69 @@ def test_columns_or_rows_in_another_order_are_suspected():
     assert not any("chance" in note for note in run(given, keys).notes)
     for mixed in (given[:, [1, 2, 0]], np.roll(given, 1, axis=1)):
         assert any("in one order?" in note for note in run(mixed, keys).notes)
-    assert not any("chance" in note for note in run(given[:50, [1, 2, 0]], keys[:50]).notes)
+    assert any("of 50 samples" in note for note in run(given[:50, [1, 2, 0]], keys[:50]).notes)
+    assert not any("chance" in note for note in run(given[:4, [1, 2, 0]], keys[:4]).notes)
+
+
+def within(k, n, p):
+    """Return the chance of at most k right answers of n: the binomial distribution itself."""
+    return sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1))
+
+
+@pytest.mark.parametrize("n_observed", [2, 3, 8, 50])
+def test_no_better_than_chance_is_said_where_a_useful_model_is_hardly_ever_as_bad(n_observed):
+    chance, said = 1 / n_observed, 0
+    better = {2: 3 / 4}.get(n_observed, 2 * chance)
+    for n in (1, 3, 10, 27, 100, 400):
+        for k in range(n + 1):
+            sure = Reliability.of([0.9] * n, [True] * k + [False] * (n - k))
+            if no_better_than_chance(sure, n_observed):
+                said += 1
+                assert k / n <= chance
+                assert within(k, n, better) < 0.01
+            else:  # the bound is not far from the distribution
+                assert k / n > chance or within(k, n, better) > 1e-4
+    assert said
+    assert not no_better_than_chance(Reliability.of([], []), n_observed)
+    assert not no_better_than_chance(Reliability.of([1.0] * 500, [False] * 500), 1)
+
+
+def test_a_verdict_against_it_says_to_check_the_columns_where_argmax_only_guesses():
+    truth = np.arange(300) % 3
+    given = np.full((300, 3), 0.1) + 0.7 * np.eye(3)[truth]
+    given += np.random.default_rng(0).uniform(0, 1e-3, given.shape)
+    keys = [OBSERVED[i] for i in truth]
+    swapped = run(given[:, [1, 2, 0]], keys).verdict
+    assert swapped.answer == "do not use it here"
+    assert swapped.reason.endswith("check the order of the columns first (grove: --columns)")
+    assert "--columns" not in run(given, keys).verdict.reason
+
+
+ONE = LabelGraph.from_edges([("a", "r")])
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: run(P, TRUTH[:1]), "truth: 1 label for 3 rows of"),
+        (lambda: run(P[:1], TRUTH), "3 labels for 1 row of"),
+        (lambda: Adapter(build_bundle(TREE, OBSERVED), ["c"]), "1 column cannot be bound to 3 labels"),
+        (
+            lambda: Adapter(build_bundle(metric_space(ONE), ["a"]), ["x", "y"]),
+            "2 columns cannot be bound to 1 label (",
+        ),
+        (lambda: Adapter.from_graph(ONE, ["a", "a"]), "observed: 1 label given more than once"),
+        (lambda: model().predict(P[:1], candidates=[["a"], None]), "2 sets for 1 row;"),
+    ],
+)
+def test_one_of_a_thing_is_not_called_several(call, said):
+    with pytest.raises(GroveError) as refused:
+        call()
+    assert said in str(refused.value)
+
+
+def test_a_report_of_one_sample_does_not_call_it_several():
+    text = str(run(P[:1], TRUTH[2:]))
+    assert text.startswith("1 sample (")
+    assert "over 1 sample with an observed truth" in text
+    assert "1 sample is too few; 30 or more are needed" in text

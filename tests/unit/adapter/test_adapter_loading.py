@@ -19,7 +19,6 @@ import pytest
 
 from adapter import Adapter, Bundle, open_bundle
 from adapter.bundle import build_bundle
-from adapter.bundlechecks import _ascend
 from adapter.stamps import Stamps
 from ontology.artifacts import open_store
 from ontology.errors import (
@@ -467,11 +466,13 @@ def test_entries_ascend_where_their_bytes_do():
             order = rng.integers(len(listed), size=len(listed))
         ordered = [encoded[i] for i in order]
         expected = ordered[0] != b"" and all(a < b for a, b in pairwise(ordered))
-        assert _ascend(Texts.from_strings(listed), order.astype(np.int32)) == expected, ordered
+        table = Texts.from_strings(listed)
+        fault = Keys(table.blob, table.offsets, order.astype(np.int32)).order_fault()
+        assert (fault is None) == expected, ordered
         outcomes.add(expected)
     assert outcomes == {True, False}
     keys = Keys.from_strings(["n" * 100 + str(i) for i in range(50)])
-    assert _ascend(keys, keys.order)
+    assert keys.order_fault() is None
 
 
 # --- two processes ------------------------------------------------------------------------------------------

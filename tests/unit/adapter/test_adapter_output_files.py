@@ -1,5 +1,6 @@
 """Files of outputs: every format gives the same rows in blocks, and every damaged file is refused."""
 
+import csv
 import json
 import os
 
@@ -12,7 +13,7 @@ import pytest
 from adapter import Adapter, evaluate
 from adapter.calibration import fit_temperature
 from adapter.outputfiles import FORMATS, OutputFile
-from ontology.errors import GroveError, InputError, NotFoundError
+from ontology.errors import GroveError, InputError, NotFoundError, WeightError
 from ontology.labelgraph import LabelGraph
 from ontology.safetensors_file import write_safetensors
 
@@ -143,6 +144,85 @@ def test_a_damaged_file_is_refused_and_says_where(name, tmp_path):
 def test_a_file_that_is_not_there_is_not_found(ending, tmp_path):
     with pytest.raises(NotFoundError, match="no such file"):
         OutputFile(tmp_path / f"p{ending}")
+
+
+IDS = ["007", "", "a,b", 'say "x"', "=1", *(f"sample {i}" for i in range(45))]
+
+
+def with_ids(folder, ending, name, place, ids=IDS):
+    path = folder / f"with-ids{ending}"
+    columns = {c: P[:, i].tolist() for i, c in enumerate(COLUMNS)}
+    named = list(columns.items())
+    named.insert(place, (name, ids))
+    if ending == ".parquet":
+        table = pa.Table.from_arrays([pa.array(v) for _, v in named], names=[n for n, _ in named])
+        pq.write_table(table, path, row_group_size=7)
+    else:
+        with path.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([n for n, _ in named])
+            writer.writerows(zip(*(v for _, v in named), strict=True))
+    return path
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_column_may_name_the_samples(ending, place, tmp_path):
+    file = OutputFile(with_ids(tmp_path, ending, "sample", place), id_column="sample")
+    assert (file.columns, file.n_columns, file.id_column) == (COLUMNS, 3, "sample")
+    assert (file.read() == P).all()
+    assert all((np.concatenate(list(file.blocks(size))) == P).all() for size in (1, 7, 1000))
+    assert list(file.ids()) == list(file.ids()) == IDS
+    assert OutputFile(written(tmp_path, ending)).ids() is None
+
+
+@pytest.mark.parametrize("name", ["id", "ID", "", "__index_level_0__"])
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_what_is_called_an_id_names_the_samples_unless_it_is_a_label(ending, name, tmp_path):
+    numbers = list(range(50))
+    path = with_ids(tmp_path, ending, name, 0, numbers)
+    file = OutputFile(path, labels=set(COLUMNS))
+    assert (file.columns, file.id_column) == (COLUMNS, name)
+    assert list(file.ids()) == [str(i) for i in numbers]
+    for label in (OutputFile(path), OutputFile(path, labels={*COLUMNS, name})):
+        assert label.columns == (name, *COLUMNS)
+        assert label.ids() is None
+
+
+def test_of_two_columns_that_could_name_the_samples_the_id_does(tmp_path):
+    (tmp_path / "p.csv").write_text(",id,oak,elm\n0,x,0.5,0.5\n")
+    file = OutputFile(tmp_path / "p.csv", labels={"oak", "elm"})
+    assert (file.id_column, file.columns) == ("id", ("", "oak", "elm"))
+
+
+def test_a_fault_beside_a_column_of_ids_is_named_by_its_own_column(tmp_path):
+    (tmp_path / "p.csv").write_text("oak,id,elm\n1,x,2\n3,y,z\n")
+    with pytest.raises(InputError, match=r"p\.csv:3: column 'elm' holds 'z'"):
+        OutputFile(tmp_path / "p.csv", id_column="id").read()
+    table = pa.table({"oak": [1.0, None], "id": ["x", "y"], "elm": [1.0, 2.0]})
+    pq.write_table(table, tmp_path / "p.parquet")
+    with pytest.raises(InputError, match=r"row 1, column 'oak' is empty"):
+        OutputFile(tmp_path / "p.parquet", id_column="id").read()
+    with pytest.raises(InputError, match=r"column 'id' holds string.*id_column=.*--id-column"):
+        OutputFile(tmp_path / "p.parquet")
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_column_of_ids_that_is_not_there_is_refused(ending, tmp_path):
+    with pytest.raises(InputError, match="id_column"):
+        OutputFile(written(tmp_path, ending), id_column="sample")
+    (tmp_path / "twice.csv").write_text("id,oak,id\n1,2,3\n")
+    with pytest.raises(InputError, match="has 2 columns 'id'"):
+        OutputFile(tmp_path / "twice.csv", id_column="id")
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_file_of_another_width_is_refused_with_its_own_shape(ending, tmp_path):
+    adapter = Adapter.from_graph(GRAPH, ["oak", "elm"])
+    path = written(tmp_path, ending)
+    shape = "3 columns" if ending == ".csv" else r"shape \(50, 3\)"
+    with pytest.raises(WeightError, match=rf"p\{ending}: {shape} given, expected \(n_samples, 2\).*oak, elm"):
+        evaluate(adapter, OutputFile(path), ["oak"] * 50)
 
 
 def test_an_array_is_chosen_by_name(tmp_path):

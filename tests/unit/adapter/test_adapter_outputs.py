@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from adapter import Adapter, SparseOutputs
 from adapter import outputs as outputs_module
 from adapter.bundle import build_bundle
+from labelgrove.sparsefiles import read_scipy
 from ontology.errors import InputError, WeightError
 from ontology.labelgraph import LabelGraph
 
@@ -171,7 +172,7 @@ def test_sparse_outputs_that_break_a_rule_are_refused(indices, values, match):
         Adapter.from_graph(TREE, OBSERVED).predict(SparseOutputs(indices, values))
 
 
-def test_scipy_matrices_that_break_a_rule_are_refused():
+def test_scipy_matrices_that_break_a_rule_are_refused(tmp_path):
     adapter = Adapter.from_graph(TREE, OBSERVED)
     with pytest.raises(WeightError, match=r"shape \(2, 4\) given, expected \(n_samples, 3\)"):
         adapter.predict(scipy.sparse.csr_matrix(np.ones((2, 4))))
@@ -180,8 +181,24 @@ def test_scipy_matrices_that_break_a_rule_are_refused():
     twice = scipy.sparse.csr_matrix(([0.5, 0.5], [1, 1], [0, 2]), shape=(1, 3))
     with pytest.raises(WeightError, match=r"twice.*sum_duplicates"):
         adapter.predict(twice)
+    for form in (twice.tocsc(), twice.tocoo(), scipy.sparse.coo_array(twice), bsr_of(twice)):
+        with pytest.raises(WeightError, match=r"row 0 lists a column twice.*sum_duplicates"):
+            adapter.predict(form)
+    shifted = scipy.sparse.vstack([scipy.sparse.coo_matrix([[1.0, 0, 0]]), twice.tocoo()], format="coo")
+    with pytest.raises(WeightError, match="row 1 lists a column twice"):
+        adapter.predict(shifted)
+    scipy.sparse.save_npz(tmp_path / "twice.npz", twice.tocoo())
+    with pytest.raises(InputError, match="row 0 lists a column twice"):
+        read_scipy(tmp_path / "twice.npz")
     twice.sum_duplicates()
     assert adapter.predict(twice) == ["oak"]
+
+
+def bsr_of(matrix):
+    """The same entries as blocks of one number each."""
+    return scipy.sparse.bsr_matrix(
+        (matrix.data.reshape(-1, 1, 1), matrix.indices, matrix.indptr), matrix.shape
+    )
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,6 @@ def test_the_figures_are_those_of_the_code():
     assert f"chunk is {outputs._CHUNK_VALUES * 8 >> 20} MiB" in text
     assert f"scorers of the {state._SETS_KEPT} sets" in text
     assert f"Lists of up to {batches._FEW} keys" in text
-    assert f"values above {outputs._LARGEST_LOG}" in text
+    assert f"values above {outputs.LARGEST_LOG}" in text
     assert scorer.MAX_VALUES == 1 << 27
     assert "2^27 numbers" in text

@@ -351,10 +351,14 @@ def test_a_fit_that_fails_leaves_the_last_one_in_place():
 
 
 def test_score_refuses_truths_that_the_bundle_does_not_hold():
-    with pytest.raises(UnknownLabelError, match=r"1 labels are not among the 6.*'an oak'"):
+    with pytest.raises(UnknownLabelError, match=r"1 label not among the 6.*'an oak'; name labels by key"):
         fitted().score(P, ["an oak", "moss", "oak", "tree"])
     with pytest.raises(UnknownLabelError, match="by key"):
         fitted().score(P, [0, 1, 2, 3])
+    numbered = LabelGraph.from_edges([(str(i), "root") for i in range(4)])
+    classifier = FrechetClassifier(LogisticRegression(), numbered).fit(np.eye(4), np.arange(4).astype(str))
+    with pytest.raises(UnknownLabelError, match=r"4 labels .*: 0, 1, 2, 3; keys are text.*y\.astype\(str\)"):
+        classifier.score(np.eye(4), np.arange(4))
     assert fitted().score(P, ["tree", "moss", "oak", "fern"]) == 0.75
     assert fitted().score(P, ["tree", "fern", "oak", "fern"], sample_weight=[1, 0, 1, 2]) == 0.5
     assert fitted(None).score(P, ["oak", "moss", "oak", "never seen"]) == 0.75
@@ -500,4 +504,4 @@ except MissingExtraError as error:
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60, check=True
     )
-    assert "pip install 'labelgrove[sklearn]'" in done.stdout
+    assert "[sklearn]" in done.stdout

@@ -27,8 +27,8 @@ def bytes_per_label(adapter: Adapter) -> float:
 @pytest.mark.parametrize(
     ("weighted", "labels", "most", "ranked"),
     # ends 4, parents 4, two depths of 1 or 8, lengths 8; where only leaves are allowed, or several answers
-    # are wanted, labels by where they hang, 4 for each and 40 for each distinct height there
-    [(False, "all", 10, 8), (False, "leaves", 16, 1), (True, "all", 32, 46), (True, "leaves", 60, 1)],
+    # are wanted, labels by where they hang, 4 for each and 44 for each distinct height there
+    [(False, "all", 10, 8), (False, "leaves", 16, 1), (True, "all", 32, 50), (True, "leaves", 62, 1)],
 )
 def test_a_tree_is_held_in_few_bytes_a_label_whether_opened_or_made(tmp_path, weighted, labels, most, ranked):
     rng = np.random.default_rng(1)

@@ -118,7 +118,7 @@ FILES = {
     "parents in a loop": (
         with_content({"tree.parent": np.array([-1, 2, 1, 0, 0], np.int32)}),
         BundleError,
-        "no tree .*remove the cycle",
+        "not a tree .*remove the cycle",
     ),
     "observed outside": (with_content({"observed.indices": np.array([0, 1, 7])}), BundleError, "runs from"),
     "observed twice": (with_content({"observed.indices": np.array([1, 1, 2])}), BundleError, "each once"),

@@ -1,7 +1,6 @@
 """The caches in front of the artifact store: never an error, never other bytes, one download."""
 
 import logging
-import re
 import socket
 import sys
 import threading
@@ -167,6 +166,15 @@ def test_threads_that_want_one_artifact_fetch_it_once(store, home):
     assert store.readings() == [digest]
 
 
+def test_a_system_without_file_locks_fetches_without_taking_turns(store, home, monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    digest = store.put_bytes(CONTENT)
+    cached = through_cache(store, settings_at(home))
+    assert [cached.read_bytes(digest) for _ in range(2)] == [CONTENT] * 2
+    assert copy_of(home, digest).exists()
+    assert warnings_in(caplog) == []
+
+
 def test_a_frozen_process_with_the_turn_does_not_stop_the_others(store, home, monkeypatch):
     monkeypatch.setattr(cache, "_TURN_S", 0.05)
     digest = store.put_bytes(CONTENT)
@@ -217,7 +225,7 @@ def test_a_url_that_redis_does_not_take_names_the_variable(url, store, home):
 @pytest.mark.parametrize("package", ["redis", "pyarrow"])
 def test_without_the_service_extra_the_setting_names_it(package, store, home, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=re.escape("pip install 'labelgrove[service]'")):
+    with pytest.raises(MissingExtraError, match=r"extra 'service'.*pip install"):
         through_cache(store, settings_at(home, "redis://:canary@127.0.0.1:9/0"))
 
 

@@ -152,8 +152,9 @@ def test_experiments_that_train_take_features(samples, tmp_path, name):
     ).document
     assert document["rows_where_argmax_was_verified"] >= 2 * 300
     if name == "active-error":  # rounds need not be in order
-        found = [unit["result"] for unit in document["units"]]
+        found = [unit["result"]["your own"] for unit in document["units"]]
         assert all(f["active 4"]["locus"] > f["active 2"]["locus"] for f in found)
+        assert document["findings"][0]["because"].endswith("; it depends on the features")
     trained = files.labelled(files.space(), 0)
     again = files.labelled(files.space(), 0)
     assert (trained.test_labels == again.test_labels).all()

@@ -120,10 +120,20 @@ def test_files_that_an_experiment_does_not_take_are_refused(workspace, tmp_path)
         client.submit(workspace, "experiment", SMALL | {"probs": str(tmp_path / "no.npy")})
 
 
-def test_a_worker_with_other_packages_says_so(workspace):
-    complete = complete_request(workspace, "experiment", SMALL)
-    complete["environment"] = {**complete["environment"], "numpy": "0.1"}
+GLOSSES = {"experiment": "class-embeddings", "quick": True}
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [(SMALL, "numpy"), (SMALL, "python"), (SMALL, "networkx"), (GLOSSES, "WordNet's data.noun")],
+    ids=["numpy", "python", "networkx", "WordNet"],
+)
+def test_a_worker_with_other_packages_or_data_says_so(workspace, wordnet_dir, asked, part):
+    complete = complete_request(workspace, "experiment", asked)
+    assert complete["environment"][part]
+    complete["environment"] = {**complete["environment"], part: "0.1"}
     job = client.submit(workspace, "experiment", complete)
     assert job.state is State.FAILED
-    assert "'numpy': '0.1'" in job.error
+    assert "'0.1'" in job.error
+    assert part in job.error
     assert find_kind("experiment").queue == "experiments"

@@ -47,6 +47,24 @@ def test_errors_equal_a_plain_recomputation(beta):
         assert rules["argmax"]["squared"] == pytest.approx(argmax.mean())
 
 
+def test_rules_that_all_give_one_answer_are_recognised():
+    """The answers decide, not whether errors are equal."""
+    sure = np.tile([0.05, 0.9, 0.05], (600, 1))
+    truth = tuple(KEYS[i] for i in np.random.default_rng(5).integers(0, 6, 600))
+
+    def one_answer(rows, training=(KEYS[1],), truth=truth):
+        return rule_errors(SPACE, Predicted((KEYS[0], KEYS[1], KEYS[5]), rows, truth, training))["one_answer"]
+
+    assert one_answer(sure)
+    last = np.arange(600)[:, None] == 599
+    assert not one_answer(np.where(last, [0.9, 0.05, 0.05], sure))  # argmax and the mean, in one row
+    assert not one_answer(np.where(last, [0.55, 0.3, 0.15], sure))  # argmax alone
+    assert not one_answer(np.where(last, [0.0, 0.6, 0.4], sure))  # the mean alone
+    assert not one_answer(sure, training=(KEYS[0],))  # the constant
+    between = np.tile([0.8, 0.0, 0.2], (600, 1))  # argmax 0 and the mean 1, as far from all truths
+    assert not one_answer(between, truth=(KEYS[0], KEYS[1]) * 300)
+
+
 def test_temperature_is_that_of_the_softmax():
     logits = np.random.default_rng(1).normal(size=(50, 4))
 

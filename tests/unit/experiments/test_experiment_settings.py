@@ -1,5 +1,7 @@
 """Settings and features that cannot serve: refused with their name, never a run that means nothing."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ pytest.importorskip("sklearn")
 
 from labelgrove.experiments import NAMES, load
 from labelgrove.experiments.running import run
-from labelgrove.experiments.settings import as_texts, changed
+from labelgrove.experiments.settings import as_texts, changed, with_seeds_from
 from labelgrove.experiments.training import train_files
 from ontology.errors import InputError
 
@@ -26,6 +28,17 @@ def test_settings_out_of_range_are_refused(name):
         if field not in ("n_labels", "n_test", "theta") and not field.endswith("seeds"):
             with pytest.raises(InputError, match="give finite numbers above 0"):
                 changed(settings, [f"{field}=0"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_claim_has_five_trials_at_least_and_they_can_be_others(name):
+    settings = load(name).settings()
+    counted = {field: value for field, value in asdict(settings).items() if field.endswith("seeds")}
+    assert counted
+    assert min(map(len, counted.values())) >= 5
+    shifted = asdict(with_seeds_from(settings, 100))
+    for field, value in asdict(settings).items():
+        assert shifted[field] == (tuple(100 + v for v in value) if field in counted else value)
 
 
 @pytest.mark.parametrize("change", ["seeds=1,1", "sizes=4,5,4"])

@@ -78,10 +78,36 @@ def test_the_two_errors_of_the_theorem_part_ways(results):
         assert found["answer"][-1] > 0.9 * found["floor"] > 1
 
 
+def test_active_choice_is_judged_on_two_kinds_of_features_and_says_so(results):
+    document = results["active-error"]
+    finding = document["findings"][0]
+    assert finding["because"].endswith("; it depends on the features, TF-IDF vectors here")
+    kinds = [contrast["setting"].split(", ")[0] for contrast in finding["contrasts"]]
+    assert kinds == ["masked", "named"]
+    for unit in document["units"]:
+        masked, named = (unit["result"][kind]["active 10"] for kind in ("masked", "named"))
+        assert masked["locus"] == named["locus"]
+        assert masked["logistic"] != named["logistic"]
+
+
 def test_one_giant_supernode_is_shown(results):
     shares = {row[0]: row[2] for row in results["supernodes"]["tables"][1]["rows"]}
     published, _, capped = shares.values()
     assert published > 0.5 > 10 * capped
+
+
+def test_settings_in_which_every_rule_gives_one_answer_are_not_testable(results):
+    document = results["supernodes"]
+    for finding in document["findings"][:2]:
+        untold = [c["setting"] for c in finding["contrasts"] if not c["testable"]]
+        assert untold
+        assert not any("capped" in setting for setting in untold)
+        assert f"not testable in {len(untold)}: " in finding["because"]
+    trials = [unit["result"] for unit in document["units"] if not unit["result"]["collapsed"]]
+    for trial in trials:
+        if trial["one_answer"]:
+            errors = {rule: trial["rules"][rule]["squared"] for rule in ("argmax", "loki", "constant")}
+            assert len(set(errors.values())) == 1
 
 
 def test_a_summary_with_nothing_to_train_on_is_told_and_the_others_are_judged(tmp_path):
@@ -221,7 +247,7 @@ def test_names_and_settings_that_are_not_there_are_refused(tmp_path):
     with pytest.raises(NotFoundError, match="holds no result"):
         pages(tmp_path, NAMES)
     (tmp_path / "result.json").write_text("{")
-    with pytest.raises(InputError, match="is no result"):
+    with pytest.raises(InputError, match="is not a result"):
         read_result(tmp_path / "result.json")
     (tmp_path / "taken").write_text("")
     with pytest.raises(InputError, match="name a folder that you may write"):

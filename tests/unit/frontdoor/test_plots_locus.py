@@ -13,6 +13,9 @@ from labelgrove.plots import locus_hierarchy, selection_curves
 from labelgrove.plots.branches import chosen_marks, forest_of
 from ontology.errors import InputError, SpaceError
 from ontology.labelgraph import LabelGraph
+from tests.unit.frontdoor.figure_texts import problems
+
+LONG = "Staphylococcus aureus subsp. aureus of "
 
 
 def hierarchy(n: int, seed: int = 0) -> LabelGraph:
@@ -115,7 +118,7 @@ class TestLocusHierarchy:
         (ax,) = figure.axes
         assert ax.get_ylabel() == "depth (edges from the root)"
         assert [tick.get_text() for tick in ax.get_yticklabels()] == ["0", "1", "2"]
-        assert {text.get_text() for text in ax.texts} == {"A1", "B1"}
+        assert {text.get_text() for text in ax.texts} == {"A1", "B1", "A", "B", "R"}  # observed, reached
 
     def test_kinds_differ_in_more_than_colour(self):
         (ax,) = self.figure().axes
@@ -129,6 +132,38 @@ class TestLocusHierarchy:
         figure = locus_hierarchy(self.GRAPH, [index("a1")], [index("a1")], allowed=allowed)
         assert legend_texts(figure)[-1] == "may not be an answer: 3 labels"
         assert len(collections(figure.axes[0])["no answer"].get_offsets()) == 3
+
+    @pytest.mark.parametrize("name", [str, LONG.__add__], ids=["short", "long"])
+    @pytest.mark.parametrize(
+        ("n", "n_observed", "limit"),
+        [(8, 2, 1000), (60, 8, 1000), (400, 30, 1000), (3000, 40, 20), (5000, 25, 300), (5000, 3, 2000)],
+    )
+    def test_all_texts_are_in_the_picture_and_on_no_mark_or_other_text(self, n, n_observed, limit, name):
+        graph = hierarchy(n, 1)
+        observed = np.random.default_rng(0).choice(n, n_observed, replace=False).tolist()
+        figure = locus_hierarchy(graph, observed, to_root(graph, observed), limit=limit, name=name)
+        assert problems(figure) == []
+        if n_observed <= 25:
+            (drawn,) = (
+                len(c.get_offsets()) for k, c in collections(figure.axes[0]).items() if k == "observed"
+            )
+            assert sum(text.get_fontweight() == "bold" for text in figure.axes[0].texts) == drawn
+
+    def test_reached_labels_are_named_where_there_is_room(self):
+        graph = hierarchy(60, 1)
+        reached = to_root(graph, [12, 51])
+        figure = locus_hierarchy(graph, [12, 51], reached)
+        assert {text.get_text() for text in figure.axes[0].texts} == {graph.keys[i] for i in reached}
+
+    def test_a_name_that_stands_apart_is_joined_to_its_mark(self):
+        graph = LabelGraph.from_edges([(f"{i:02d}", "root") for i in range(60)])
+        observed = list(range(1, 26))  # side by side, closer than their names are long
+        ax = locus_hierarchy(graph, observed, observed, name=LONG.__add__).axes[0]
+        (marks,) = (c.get_offsets() for k, c in collections(ax).items() if k == "observed")
+        leaders = ax.collections[-1].get_segments()
+        assert len(ax.texts) == 25
+        assert len(leaders) > 10
+        assert all((np.abs(marks - leader[0]).max(axis=1) < 1e-9).any() for leader in leaders)
 
     @pytest.mark.parametrize("limit", [1, 7, 60, 400, 2000])
     def test_there_are_never_more_marks_than_the_limit_and_every_label_counts_once(self, limit):

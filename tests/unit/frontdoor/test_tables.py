@@ -19,6 +19,16 @@ def test_a_line_of_text_is_a_key_commas_included(tmp_path):
     assert read_truth(table) == ["0,0", "8"]
 
 
+def test_truths_that_are_numbers_are_told_how_to_become_text(tmp_path):
+    np.save(tmp_path / "truth.npy", np.arange(3))
+    with pytest.raises(
+        InputError, match=r"int64 of shape \(3,\).*\[classes\[i\] for i in truth\].*truth\.astype\(str\)"
+    ):
+        read_truth(tmp_path / "truth.npy")
+    np.save(tmp_path / "truth.npy", np.arange(3).astype(str))
+    assert read_truth(tmp_path / "truth.npy") == ["0", "1", "2"]
+
+
 def test_outputs_come_with_the_names_of_their_columns(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text('"0,0","8,8"\n0.25,0.75\n\n1,0\n')

@@ -13,6 +13,7 @@ import ontology.geometry
 MODULES = [
     *(module.name for module in pkgutil.walk_packages(ontology.geometry.__path__, "ontology.geometry.")),
     "labelgrove.plots.regions",
+    "ontology.components",
     "ontology.randomgraphs",
 ]
 

@@ -265,7 +265,7 @@ print(GraphScorer(distances).score(np.ones((20_000, 2))).n_tied.sum())
 try:
     GraphScorer(distances, compiled=True).score(np.ones((300, 2)))
 except MissingExtraError as error:
-    print("labelgrove[service]" in str(error))
+    print("[science]" in str(error))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["40000", "True"]

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import ontology
 
-FILES = ("__init__.py", "geometry/__init__.py", "geometry/kernels/__init__.py", "geometry/kernels/jit.py")
+FILES = (
+    "__init__.py",
+    "errors.py",
+    "extras.py",
+    "geometry/__init__.py",
+    "geometry/kernels/__init__.py",
+    "geometry/kernels/jit.py",
+)
 INNER = """
 from ontology.geometry.kernels.jit import compiled
 

@@ -346,7 +346,7 @@ def test_games_are_solved_exactly_from_any_start() -> None:
     assert signs == {-1, 0, 1}
 
 
-def test_a_programme_finds_the_margin_of_each_row_in_turn() -> None:
+def test_a_program_finds_the_margin_of_each_row_in_turn() -> None:
     squares = _SPIDER.astype(np.float64) ** 2 / 16
     program = MarginProgram(squares)
     everywhere = np.ones(3, dtype=bool)

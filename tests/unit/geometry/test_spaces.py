@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 
@@ -28,6 +30,14 @@ def test_distances_and_diameter_equal_the_oracle(case: Case) -> None:
     ]
     rows = [*range(case.space.n_labels)][::-2]
     assert case.space.distances(rows, [0]).tolist() == [[table[r][0]] for r in rows]
+
+
+@given(cases())
+def test_a_space_that_has_measured_is_copied_and_pickled(case: Case) -> None:
+    table = case.space.distances()
+    case.space.diameter()
+    for again in (copy.deepcopy(case.space), pickle.loads(pickle.dumps(case.space))):
+        assert (again.distances() == table).all()
 
 
 @given(cases())
@@ -241,7 +251,7 @@ assert g.frechet_mean_set(space, ["a", "c"], [2, 1]) == ("r",)
 try:
     g.GraphSpace(graph).diameter()
 except ImportError as error:
-    assert "pip install 'labelgrove[service]'" in str(error)
+    assert "[science]" in str(error)
 else:
     raise SystemExit("a graph was measured without scipy")
 """

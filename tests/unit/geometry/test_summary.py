@@ -15,6 +15,7 @@ from ontology.geometry.summaries.distortion import supernode_diameters
 from ontology.geometry.summaries.expand import expand
 from ontology.geometry.summaries.summary import DegenerateSummaryWarning, summarize
 from ontology.labelgraph import LabelGraph
+from tests import oracles
 
 METHODS = ("neighbourhood", "node", "capped", "subtree")
 
@@ -407,6 +408,22 @@ def test_members_are_joined_by_labels_next_to_two_of_them():
     graph = LabelGraph.from_edges([(f"{i + 1}", f"{i}") for i in range(4)])
     assignment = np.array([0, 1, 0, 1, 0], dtype=np.int32)
     assert supernode_diameters(graph, assignment, np.array([3, 2])).tolist() == [4, 2]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_diameters_are_exact_where_the_edges_at_members_form_a_tree(seed):
+    draw = np.random.default_rng(seed)
+    n = int(draw.integers(2, 12))
+    shape = ("path", "star", "tree")[seed % 3]
+    parents = [{"path": i - 1, "star": 0, "tree": int(draw.integers(i))}[shape] for i in range(1, n)]
+    pairs = [(f"v{i:02d}", f"v{p:02d}") for i, p in enumerate(parents, start=1)]
+    weights = [1.0, 2.0, 1.0] if seed == 0 else draw.integers(1, 9, n - 1).tolist()
+    if seed == 0:  # from the middle of this path the ends are 3 and 1 away, and the others 2 at most
+        n, pairs = 4, [("v01", "v00"), ("v02", "v01"), ("v03", "v02")]
+    graph = LabelGraph.from_edges(pairs, weights=weights)
+    whole = np.zeros(n, dtype=np.int32)
+    diameter = max(map(max, oracles.graph_distances(graph)))
+    assert supernode_diameters(graph, whole, np.array([n])).tolist() == [diameter]
 
 
 def test_sets_that_hang_together_by_other_sets_are_measured_over_any_labels():

@@ -26,7 +26,7 @@ from locus_cases import (
 )
 
 from ontology.errors import InputError
-from ontology.geometry import MatrixSpace, frechet_mean, metric_space
+from ontology.geometry import MatrixSpace, TreeSpace, frechet_mean, metric_space
 from ontology.geometry.covers.cover import (
     is_identifying_cover,
     is_locus_cover,
@@ -36,6 +36,7 @@ from ontology.geometry.loci.locus import locus
 from ontology.geometry.loci.pairs import is_pairwise_decomposable, pairwise_locus
 from ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
 from ontology.geometry.selections.selection import select_classes, select_next
+from ontology.keys import Keys
 from ontology.labelgraph import LabelGraph
 from tests import oracles
 from tests.oracles_locus import (
@@ -145,6 +146,35 @@ def test_at_most_two_labels_tie_on_a_tree_and_they_are_adjacent() -> None:
     assert most == 2
 
 
+def test_edges_below_a_millionth_of_the_way_tie_more_than_two_labels() -> None:
+    """F is convex along the path 1, 47 times 1e-8, 1, but differs by less than 1e-12 over its middle."""
+    lengths = [1.0, *[1e-8] * 47, 1.0]
+    path = [(f"v{i + 1:02d}", f"v{i:02d}") for i in range(49)]
+    graph = LabelGraph.from_edges(path, weights=lengths)
+    for metric in ("tree", "graph"):
+        assert frechet_mean(metric_space(graph, metric), ["v00", "v49"], [1, 1]).n_tied == 48
+    short = LabelGraph.from_edges(path, weights=[1.0, *[1e-5] * 47, 1.0])
+    for metric in ("tree", "graph"):
+        assert frechet_mean(metric_space(short, metric), ["v00", "v49"], [1, 1]).n_tied == 2
+
+
+def test_whole_numbers_beyond_10_to_the_12_tie_by_the_rule() -> None:
+    """On a path of a million edges the two best sums, whole numbers both, differ by a relative 4e-14."""
+    n = 1_000_001
+    path = TreeSpace.from_arrays(Keys.from_strings(f"{i:07d}" for i in range(n)), np.arange(-1, n - 1))
+    weights = [50, 51]
+    found = frechet_mean(path, ["0000000", "1000000"], weights)
+    sums = [50 * y**2 + 51 * (n - 1 - y) ** 2 for y in range(504_000, 506_000)]
+    best = int(np.argmin(sums))
+    near = sorted(sums)[:3]
+    assert near[0] < near[1] <= near[0] * (1 + Fraction(1, 10**12)) < near[2]
+    assert found.n_tied == 2
+    assert found.value in near[:2]
+    assert abs(int(path.keys[int(found.index)]) - 504_000 - best) <= 1
+    shorter = TreeSpace.from_arrays(Keys.from_strings(f"{i:06d}" for i in range(1000)), np.arange(-1, 999))
+    assert frechet_mean(shorter, ["000000", "000999"], weights).n_tied == 1
+
+
 def test_medians_tie_along_whole_paths() -> None:
     line = metric_space(LabelGraph.grid((1, 5)))
     assert frechet_mean(line, ["0,0", "0,4"], [1, 1], beta=1).n_tied == 5
@@ -239,6 +269,13 @@ def test_leaves_of_one_depth_reach_only_what_is_observed() -> None:
         observed = rng.sample(level, min(len(level), rng.randint(1, 5)))
         found = exact.locus(observed)
         assert found.members == found.unique == tuple(sorted(level.index(o) for o in observed))
+
+
+def test_an_observed_superclass_reaches_all_its_leaves() -> None:
+    pairs = [("a1", "a"), ("a2", "a"), ("b1", "b"), ("b2", "b"), ("a", "root"), ("b", "root")]
+    space = metric_space(LabelGraph.from_edges(pairs), labels="leaves")
+    found = locus(space, ["a", "b1"])
+    assert (found.members, found.unique) == (("a1", "a2", "b1"), ("b1",))
 
 
 def test_the_default_tree_of_cifar_100() -> None:

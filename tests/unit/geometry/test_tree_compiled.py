@@ -309,7 +309,7 @@ print(scorer.score(np.ones((20_000, 2))).n_tied.sum(), scorer.decision())
 try:
     TreeScorer(space, [1, 2], compiled=True).score([1, 1])
 except MissingExtraError as error:
-    print("labelgrove[service]" in str(error))
+    print("[science]" in str(error))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["20000", "None", "True"]

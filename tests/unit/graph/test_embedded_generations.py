@@ -23,6 +23,7 @@ from ontology.errors import (
     GroveError,
     MigrationError,
     QueryFailedError,
+    QueryTimeoutError,
     ServiceError,
     SettingsError,
 )
@@ -346,19 +347,23 @@ def test_the_child_writes_no_file_and_knows_no_password(
     loaded: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GROVE_DATABASE_URL", "postgresql://u:canary@h/d")
+    monkeypatch.setenv("SSL_CERT_FILE", "/certificates of a server's")
     script = tmp_path / "bin"
     script.write_text(f'#!/bin/sh\nenv > {tmp_path}/env\nexec {sys.executable} "$@"\n')
     script.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(script))
     assert loaded.run_user("RETURN 1 AS one").rows == [(1,)]
-    assert "canary" not in (tmp_path / "env").read_text()
+    told = (tmp_path / "env").read_text()
+    assert "canary" not in told
+    assert "SSL_CERT_FILE=/certificates of a server's" in told
     monkeypatch.undo()
     stolen = tmp_path / "stolen.csv"
     statement = f"COPY (MATCH (l:Label) RETURN l.key) TO '{stolen}'"
     with loaded.generations.reading() as held:
         assert held is not None
+        place = {"path": str(held[1]), "pool_bytes": 64 << 20}
         with pytest.raises(QueryFailedError, match="File too large"):
-            sandbox.run(held[1], statement, {}, timeout_s=10, max_rows=10)
+            sandbox.run(place, statement, {}, timeout_s=10, max_rows=10)
     assert not stolen.exists() or stolen.stat().st_size == 0
 
 
@@ -366,6 +371,21 @@ def test_a_child_that_dies_is_a_typed_error(loaded: EmbeddedStore, monkeypatch: 
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
     with pytest.raises(QueryFailedError, match="status 1"):
         loaded.run_user("RETURN 1")
+
+
+def test_a_child_that_does_not_end_is_killed(
+    loaded: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "bin"
+    script.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 600\n")
+    script.chmod(0o755)
+    loaded.current("plants")
+    monkeypatch.setattr(sys, "executable", str(script))
+    monkeypatch.setattr(sandbox, "_GRACE_S", 0.5)
+    with pytest.raises(QueryTimeoutError, match=r"ran past 0\.5 s"):
+        loaded.run_user("RETURN 1", timeout_s=0.5)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 # ---- opening -------------------------------------------------------------------------------------------

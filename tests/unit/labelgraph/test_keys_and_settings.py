@@ -1,5 +1,9 @@
 """Key tables and settings."""
 
+import re
+from dataclasses import fields
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +12,7 @@ from hypothesis import strategies as st
 from ontology import errors
 from ontology.errors import InputError, SettingsError, UnknownLabelError
 from ontology.keys import Keys, Texts
-from ontology.settings import Settings, masked
+from ontology.settings import Settings, masked, unknown_variables
 
 STRINGS = st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=30)
 
@@ -85,7 +89,7 @@ def test_defaults_need_no_server(tmp_path):
 )
 def test_malformed_settings_name_variable_and_rule(env, message):
     with pytest.raises(SettingsError, match=message) as caught:
-        Settings.from_env({"GROVE_HOME": "/tmp/x"} | env)
+        Settings.from_env({"GROVE_HOME": "/none/x"} | env)
     assert "pw@" not in str(caught.value)
 
 
@@ -106,7 +110,7 @@ def test_a_password_that_moves_the_host_is_refused_and_never_shows(password):
     for name, scheme in (("GRAPH", "bolt"), ("DATABASE", "postgresql+psycopg"), ("BROKER", "redis")):
         url = f"{scheme}://u:{password}@host:1/x"
         with pytest.raises(SettingsError, match=rf"GROVE_{name}_URL.*%40") as caught:
-            Settings.from_env({"GROVE_HOME": "/tmp/x", f"GROVE_{name}_URL": url})
+            Settings.from_env({"GROVE_HOME": "/none/x", f"GROVE_{name}_URL": url})
         assert "nary" not in str(caught.value)
 
 
@@ -135,12 +139,66 @@ def test_homes_that_cannot_be_are_refused_and_unknown_users_are_names(tmp_path, 
         Settings.from_env({"GROVE_HOME": "/tmp/\udcff"})
 
 
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("GROVE_DATABSE_URL", "GROVE_DATABASE_URL"),
+        ("GROVE_DB_URL", "GROVE_DATABASE_URL"),
+        ("GROVE_BROKER", "GROVE_BROKER_URL"),
+        ("grove_home", "GROVE_HOME"),
+        ("GROVE_OFFLIN", "GROVE_OFFLINE"),
+        ("GROVE_METRIC_PORT", "GROVE_METRICS_PORT"),
+        ("GROVE_GRAPH_URL_FIL", "GROVE_GRAPH_URL"),
+        ("GROVE_GRAF_URL_FILE", "GROVE_GRAPH_URL_FILE"),
+    ],
+)
+def test_a_misspelt_setting_is_refused_with_the_nearest_one(name, nearest):
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_env({"GROVE_HOME": "/none/x", name: "canary"})
+    assert f"{name}: did you mean {nearest}? rename it, or take it away: unset {name}" in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
+def test_every_variable_that_is_not_a_setting_is_named_at_once():
+    env = {"GROVE_HOME": "/none/x", "GROVE_OFFLIN": "1", "GROVE_XYZZY": "", "GROVER": "x", "HOME": "/root"}
+    with pytest.raises(SettingsError, match="2 variables are not known") as caught:
+        Settings.from_env(env)
+    assert "GROVE_XYZZY: docs/cli.md lists the settings" in str(caught.value)
+    assert list(unknown_variables(env)) == ["GROVE_OFFLIN", "GROVE_XYZZY"]
+
+
+def test_what_stands_beside_the_settings_is_left_alone():
+    compose = Path(__file__).parents[3] / "docker-compose.yml"
+    asked_for = re.findall(r"\$\{(GROVE_\w+)", compose.read_text(encoding="utf-8"))
+    service = {  # what Kubernetes 1.30 sets for the Services `grove` and `grove-metrics`
+        "GROVE_SERVICE_HOST": "10.0.0.11",
+        "GROVE_SERVICE_PORT": "80",
+        "GROVE_SERVICE_PORT_HTTP": "80",
+        "GROVE_PORT": "tcp://10.0.0.11:80",
+        "GROVE_METRIC_PORT": "tcp://10.0.0.12:80",
+        "GROVE_METRIC_PORT_80_TCP": "tcp://10.0.0.12:80",
+        "GROVE_METRIC_PORT_80_TCP_PROTO": "tcp",
+        "GROVE_METRIC_PORT_80_TCP_PORT": "80",
+        "GROVE_METRIC_PORT_80_TCP_ADDR": "10.0.0.12",
+    }
+    beside = dict.fromkeys(asked_for, "x") | service | {"GROVE_TEST_REDIS_URL": "redis://h"}
+    assert len(asked_for) >= 3
+    assert unknown_variables(beside) == {}
+    set_there = re.findall(r"^ +(GROVE_\w+):", compose.read_text(encoding="utf-8"), flags=re.M)
+    assert len(set_there) >= 8
+    assert unknown_variables(dict.fromkeys(set_there, "x")) == {}
+
+
+def test_every_setting_stands_in_the_manual():
+    page = (Path(__file__).parents[3] / "docs/cli.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(GROVE_\w+)` \|", page, flags=re.M)
+    assert sorted(listed) == sorted(f"GROVE_{field.name.upper()}" for field in fields(Settings))
+
+
 def test_every_error_is_in_the_tree_and_keeps_its_builtin():
-    for name in set(errors.__all__) - {"first_few"}:
+    for name in set(errors.__all__) - {"DEPLOYMENT_FAULTS", "counted", "first_few", "sized"}:
         assert issubclass(getattr(errors, name), errors.GroveError)
     assert issubclass(errors.UnknownLabelError, LookupError)
     assert issubclass(errors.WeightError, ValueError)
     assert issubclass(errors.ServiceError, ConnectionError)
-    assert "pip install 'labelgrove[service]'" in str(
-        errors.MissingExtraError.of("click", "service", "grove")
-    )
+    assert issubclass(errors.MissingExtraError, ImportError)

@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
+
 HEADER = "  1 a licence line starts with two blanks  \n"
 
 
@@ -44,6 +46,16 @@ SOUND: dict[str, bytes] = {
     "outline": b"animal\n  dog\n    rex\n  cat\n",
     "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n'
     b' {"name": "cat"}]}\n',
+    "export": b'{"format": "labelgrove/export/1", "layout": "hierarchy", "labels": [\n'
+    b'{"key": "animal", "name": "Animal"},\n{"key": "dog", "name": "Dog", "definition": "barks"},\n'
+    b'{"key": "cat", "name": "Cat"}], "edges": [\n'
+    b'{"child": "dog", "parent": "animal", "weight": 1.5, "rank": 1},\n'
+    b'{"child": "cat", "parent": "animal"}]}\n',
+}
+EMPTY = {
+    "wordnet": HEADER.encode(),
+    "json": b"[]",
+    "export": b'{"format": "labelgrove/export/1", "labels": [], "edges": []}',
 }
 LABELS = b"Data\n2, 4 1:1 2:3\n3 7:1\n"
 
@@ -97,9 +109,9 @@ def _file_cases() -> list[Case]:
             Case(name, "gzip-truncated", source.count(b"\n") + 1, gzip.compress(source)[:-4]),
             Case(name, "gzip-damaged", source.count(b"\n") + 1, _damaged(source)),
             Case(name, "empty-file", 0, b""),
-            Case(name, "no-records", 0, {"wordnet": HEADER.encode(), "json": b"[]"}.get(name, b"\n\n")),
+            Case(name, "no-records", 0, EMPTY.get(name, b"\n\n")),
         ]
-        if name != "json":
+        if name not in ("json", "export"):
             cases.append(
                 Case(name, "line-too-long", 2, _with_line(source, 2, lambda t: t + b"x" * (1 << 20)))
             )
@@ -112,32 +124,49 @@ def _damaged(source: bytes) -> bytes:
     return bytes(packed)
 
 
-FOREIGN: dict[str, tuple[bytes, str]] = {
-    "zip": (b"PK\x03\x04rest", "zip"),
-    "bzip2": (b"BZh91AY&SY", "bzip2"),
-    "xz": (b"\xfd7zXZ\x00\x00", "xz"),
-    "zstandard": (b"\x28\xb5\x2f\xfd\x00", "zstandard"),
-    "7z": (b"7z\xbc\xaf\x27\x1c\x00", "7z"),
-    "parquet": (b"PAR1\x15\x04", "parquet"),
-    "hdf5": (b"\x89HDF\r\n\x1a\n", "HDF5"),
-    "sqlite": (b"SQLite format 3\x00", "SQLite"),
-    "numpy": (b"\x93NUMPY\x01\x00", "numpy"),
-    "pdf": (b"%PDF-1.7", "PDF"),
-    "utf-16-little": ("a b\n".encode("utf-16"), "UTF-16"),
-    "utf-16-big": (b"\xfe\xff" + "a b\n".encode("utf-16-be"), "UTF-16"),
-    "utf-32-little": ("a b\n".encode("utf-32"), "UTF-32"),
-    "utf-32-big": (b"\x00\x00\xfe\xff" + "a b\n".encode("utf-32-be"), "UTF-32"),
-    "git-lfs": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS"),
-    "doctype": (b"\n<!DOCTYPE HTML><title>404</title>", "HTML"),
-    "html": (b"<HTML><body>404</body>", "HTML"),
-    "xml": (b'<?xml version="1.0"?><a/>', "XML"),
-    "turtle": (b"@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n", "Turtle"),
-    "obo": (b"format-version: 1.4\n", "OBO"),
-}
-
-
 def _foreign_cases() -> list[Case]:
-    return [Case("edges", "foreign-file", 1, content, note=note) for note, (content, _) in FOREIGN.items()]
+    kinds = [Case("edges", "foreign-file", 1, held[0], note=kind) for kind, held in FOREIGN.items()]
+    documents = [
+        Case("json", "foreign-file", 1, json.dumps(held[0]).encode(), note=kind)
+        for kind, held in JSON_DOCUMENTS.items()
+    ]
+    return kinds + documents
+
+
+INVISIBLE = {
+    "override": "c\u202ed",
+    "embedding": "c\u202ad",
+    "isolate": "c\u2066d\u2069",
+    "left-to-right mark": "c\u200e",
+    "Arabic letter mark": "\u0627\u061c",
+    "zero width space": "c\u200bd",
+    "word joiner": "c\u2060d",
+    "invisible plus": "c\u2064",
+    "deprecated control": "c\u206a",
+    "soft hyphen": "c\u00add",
+    "grapheme joiner": "c\u034fd",
+    "Hangul filler": "c\u3164",
+    "half filler": "c\uffa0",
+    "Hangul vowel filler": "\u1160c",
+    "Khmer vowel": "c\u17b4",
+    "Mongolian separator": "c\u180e",
+    "annotation": "c\ufff9d",
+    "object": "c\ufffc",
+    "shorthand": "c\U0001bca0",
+    "musical": "c\U0001d173",
+    "language tag": "c\U000e0001",
+    "tag letter": "c\U000e0061",
+    "joiner in Latin": "c\u200dd",
+    "non-joiner in Latin": "c\u200cd",
+    "joiner first": "\u200d\u0915",
+    "joiner last": "\u0915\u200d",
+    "selector behind a letter": "c\ufe0f",
+    "selector first": "\ufe0fc",
+    "ideographic selector in Latin": "c\U000e0100",
+    "Mongolian selector in Latin": "c\u180b",
+    "flag that does not end": "\U0001f3f4\U000e0067",
+}
+"""Keys with a character that shows nothing, each by a rule of its own."""
 
 
 def _edge_cases() -> list[Case]:
@@ -161,15 +190,39 @@ def _edge_cases() -> list[Case]:
         edges("control-character", 2, "a,b\na,c\x1b[31m\n"),
         edges("control-character", 2, "a,b\na,c\x85d\n", "C1"),
         edges("padded-cell", 2, "a,b\na, c\n"),
+        *(edges("invisible-character", 2, f"a,b\na,{key}\n", note) for note, key in INVISIBLE.items()),
+        edges(
+            "look-alike-keys", 2, "a,b\na,b\u200b\n", "invisible", policies={"invisible-character": "warn"}
+        ),
         edges("look-alike-keys", 2, "a,b\na,B\n", "case"),
         edges("look-alike-keys", 2, "a,caf\u00e9\na,cafe\u0301\n", "Unicode form"),
         edges("look-alike-keys", 2, "a\tred fox\na\tred  fox\n", "blanks"),
-        edges("header", 1, "parent,label,weight\na,b,1\n", "child missing"),
+        edges("header", 1, "parent,colour,weight\na,b,1\n", "child missing"),
+        edges("header", 1, "id,name\n1,animal\n", "no parent"),
+        edges("header", 1, "weight,height,age\n1,2,3\n", "weight in another place"),
         edges("header", 1, "parent,child,parent\na,b,c\n", "parent twice"),
         edges("header", 1, "one,two,three,four\na,b,c,d\n", "four unknown words", header=True),
         edges("header", 1, "onlyone\na\n", "one column", header=True, delimiter="comma"),
         edges("repeated-header", 3, "parent,child\na,b\nparent,child\na,c\n"),
         edges("extra-column", 1, "parent,child,colour\na,b,red\n"),
+        edges("extra-column", 1, "source,target,name\na,b,B\n", "the name of which end"),
+        edges("several-relations", 3, "parent,child,relation\na,b,is_a\na,c,part_of\na,d,is_a\n"),
+        edges("other-relation", 2, "parent,child,relation\na,b,part_of\na,c,is_a\n", relation="is_a"),
+        edges("parent-without-record", 3, "id,parent_id\n1,\n2,one\n"),
+        edges("decimal-parent", 3, "id,parent_id\n1,\n2,1.0\n", "of ids"),
+        edges("decimal-parent", 3, "child,parent\n2,1\n3,2.0\n", "of children"),
+        *(
+            edges("placeholder-parent", 2, f"key,parent\na,{text}\nb,a\n", text)
+            for text in ("nan", "None", "null", "NA", "N/A", "<NA>")
+        ),
+        edges("conflicting-texts", 3, "key,parent,name\na,,A\na,,B\n", "names"),
+        edges("conflicting-texts", 4, "key,parent,definition\nr,,x\na,r,y\na,r,z\n", "definitions"),
+        edges("missing-name", 3, "key,parent,name\na,,A\nb,a,\n"),
+        edges("empty-key", 2, "key,parent\n,a\nb,\n", "key"),
+        edges("direction-header", 1, "key,parent\na,\nb,a\n", "records", direction="parent-child"),
+        edges("direction-header", 1, "key,neighbor\na,b\n", "neighbors", direction="parent-child"),
+        edges("mixed-delimiters", 2, "a;b\na,c\na;d\n", "comma among semicolons"),
+        edges("weight-not-a-number", 2, "a,b,1\na,c,0;5\na,d,2\n", "semicolon"),
         edges("weight-not-a-number", 2, "a,b,1\na,c,heavy\na,d,2\n"),
         edges("weight-not-a-number", 2, "a,b,1\na,c,1_0\na,d,2\n", "underscore"),
         edges("weight-not-a-number", 2, "a,b,1\na,c,\uff11\na,d,2\n", "wide digit"),
@@ -181,6 +234,8 @@ def _edge_cases() -> list[Case]:
         edges("weight-not-positive", 2, "a,b,1\na,c,0\na,d,2\n", "zero"),
         edges("weight-not-positive", 2, "a,b,1\na,c,-2\na,d,2\n", "negative"),
         edges("weight-not-positive", 2, "a,b,1\na,c,1e-999\na,d,2\n", "underflow"),
+        edges("weight-out-of-range", 2, "a,b,1\na,c,1e76\na,d,2\n", "too large"),
+        edges("weight-out-of-range", 2, "a,b,1\na,c,9e-76\na,d,2\n", "too small"),
         edges("rank", 2, "parent,child,rank\na,b,first\na,c,1\n", "word"),
         edges("rank", 2, "parent,child,rank\na,b,-1\na,c,1\n", "negative"),
         edges("rank", 2, "parent,child,rank\na,b,2147483648\na,c,1\n", "too large"),
@@ -275,7 +330,8 @@ def _category_cases() -> list[Case]:
         lines("not-an-integer", 2, b"1 2\n1 -3\n", "negative"),
         lines("not-an-integer", 2, "1 2\n1 \u0663\n".encode(), "Arabic digit"),
         lines("leading-zeros", 2, b"1 2\n1 007\n"),
-        lines("key-too-long", 2, b"1 2\n1 " + b"9" * 4001 + b"\n"),
+        lines("not-an-integer", 2, b"1 2\n1 " + b"9" * 26 + b"\n", "26 digits"),
+        lines("not-an-integer", 2, b"1 2\n1 9223372036854775808\n", "65 bits"),
         lines("self-loop", 2, b"1 2\n2 2\n"),
         lines("duplicate-edge", 2, b"1 2\n1 2\n"),
         lines("cycle", 3, b"1 2\n2 3\n3 2\n"),
@@ -382,7 +438,10 @@ def _json_cases() -> list[Case]:
         text("json-node", 2, '[\n{"name": "a", "children": [\n"b"]}]', "string"),
         text("json-node", 2, '[\n{"name": "a", "children": [\n7]}]', "number"),
         text("json-node", 2, '[\n{"name": "a", "children": [\n[[{"name": "b"}]]]}]', "array"),
-        text("json-node", 1, '"a"', "no object at all"),
+        tree("json-node", '{"size": 3}', "neither name nor id"),
+        tree("extra-column", '{"name": "b", "size": 3}'),
+        tree("conflicting-texts", '{"name": "b", "id": "x"}, {"name": "c", "id": "x"}'),
+        tree("invisible-character", '{"name": "b\\u202e"}'),
         tree("json-children", '{"name": "b", "children": {"name": "c"}}', "object"),
         tree("json-children", '{"name": "b", "children": "c"}', "string"),
         tree("json-name", '{"name": 7}'),
@@ -406,6 +465,64 @@ def _json_cases() -> list[Case]:
     ]
 
 
+def _export_cases() -> list[Case]:
+    labels = '{"key": "a", "name": "A"},\n{"key": "b", "name": "B"}'
+    edges = '{"child": "b", "parent": "a", "weight": 1.0, "rank": 0}'
+
+    def case(
+        code: str, line: int, note: str = "", labels: str = labels, edges: str = edges, **more: Any
+    ) -> Case:
+        head = '{"format": "labelgrove/export/1", ' + more.pop("head", '"layout": "hierarchy"')
+        text = f'{head}, "labels": [\n{labels}\n], "edges": [\n{edges}\n]}}'
+        return Case("export", code, line, text.encode(), more, note=note)
+
+    return [
+        case("digest-differs", 1, head='"layout": "hierarchy", "digest": "' + "ab" * 32 + '"'),
+        case("digest-differs", 1, "grid", head='"layout": "grid:3,3", "digest": "' + "ab" * 32 + '"'),
+        case("json-name", 1, "layout", head='"layout": 7'),
+        case("json-name", 2, "key", labels='{"key": 7}'),
+        case("json-name", 2, "name", labels='{"key": "a", "name": 7}'),
+        case("json-node", 1, "label", labels='"a", {"key": "b"}'),
+        case("json-node", 1, "edge", edges="7"),
+        Case(
+            "export",
+            "json-children",
+            1,
+            b'{"format": "labelgrove/export/1", "labels": {}, "edges": []}',
+            note="labels",
+        ),
+        case("empty-key", 3, "label", labels='{"key": "a"},\n{"key": ""}'),
+        case("empty-key", 5, "edge", edges='{"child": "b"}'),
+        case("duplicate-id", 3, labels='{"key": "a"},\n{"key": "a"}'),
+        case("conflicting-texts", 3, labels='{"key": "a", "name": "A"},\n{"key": "a", "name": "B"}'),
+        case("parent-without-record", 5, edges='{"child": "b", "parent": "c"}'),
+        case("weight-not-a-number", 5, edges='{"child": "b", "parent": "a", "weight": "1"}'),
+        case("weight-not-positive", 5, edges='{"child": "b", "parent": "a", "weight": 0}'),
+        case("weight-not-finite", 5, edges='{"child": "b", "parent": "a", "weight": 1e999}'),
+        case("rank", 5, "fraction", edges='{"child": "b", "parent": "a", "rank": 0.5}'),
+        case("rank", 5, "too large", edges='{"child": "b", "parent": "a", "rank": 2147483648}'),
+        case("rank", 5, "too small", edges='{"child": "b", "parent": "a", "rank": -2147483649}'),
+        case("roots", 3, edges="", policies={"roots": "error"}),
+        case(
+            "control-character",
+            2,
+            labels='{"key": "a\\u0007"}',
+            edges="",
+            policies={"control-character": "error"},
+        ),
+        case(
+            "invisible-character",
+            2,
+            labels='{"key": "a\\u202e"}',
+            edges="",
+            policies={"invisible-character": "error"},
+        ),
+        case("self-loop", 5, edges='{"child": "b", "parent": "b"}'),
+        case("cycle", 5, edges='{"child": "b", "parent": "a"}, {"child": "a", "parent": "b"}'),
+        case("json-syntax", 6, edges="{"),
+    ]
+
+
 CASES: list[Case] = [
     *_file_cases(),
     *_foreign_cases(),
@@ -415,6 +532,7 @@ CASES: list[Case] = [
     *_superclass_cases(),
     *_outline_cases(),
     *_json_cases(),
+    *_export_cases(),
 ]
 
 

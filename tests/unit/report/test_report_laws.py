@@ -19,7 +19,7 @@ from labelgrove.report.regions import regions_of
 from ontology.errors import InputError
 from ontology.geometry import CompleteSpace, metric_space
 from ontology.labelgraph import LabelGraph
-from tests.report_samples import HOSTILE, SAMPLES, evaluation, experiment_document, overview
+from tests.report_samples import HOSTILE, SAMPLES, experiment_document, overview
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "col", "wbr"}
 LOADING = {
@@ -203,7 +203,7 @@ def test_the_verdict_stands_first_in_one_sentence(reports, pages):
         assert words[at + 1] == report.sentence
         assert report.sentence.endswith(".")
         assert to_markdown(report).splitlines()[0].startswith("# ")
-    tones = {evaluation(n=10).tone, reports["calibrate first"].tone, reports["evaluation"].tone}
+    tones = {reports["too few"].tone, reports["calibrate first"].tone, reports["evaluation"].tone}
     assert tones == {"open", "mixed", "good"}
 
 
@@ -218,17 +218,21 @@ def test_a_short_text_leaves_out_what_is_folded(reports):
 
 def test_the_overview_counts_verdicts_and_leads_to_each_page():
     report = overview()
-    assert report.answer == "2 hold, 1 holds in part, 1 does not hold, 1 reverses"
+    assert report.answer == "2 hold, 1 holds in part, 1 does not hold, 1 reverses, 1 not testable"
     links = [a["href"] for a in Page(to_html(report)).all("a")]
-    assert links == [f"made-up-{i}/result.html" for i in range(5)]
+    assert links == [f"made-up-{i}/result.html" for i in range(6)]
     lines = to_markdown(report).splitlines()
     (first,) = (i for i, line in enumerate(lines) if "[made-up-0](made-up-0/result.html)" in line)
     assert lines[first - 1] == "| --- | --- | --- | ---: |"  # words to the left, seconds to the right
-    assert len(json.loads(to_json(report))) == 5
+    assert len(json.loads(to_json(report))) == 6
     assert "--quick" not in to_html(report)
     quick = experiment_document() | {"command": "grove experiment made-up --quick"}
     said = to_markdown(overview_report([quick, experiment_document()], [1.0, 1.0], lambda d: "page.html"))
     assert "1 of 2 ran with --quick" in said
+    assert "Written by grove experiment all, which" in said
+    shifted = experiment_document() | {"command": "grove experiment made-up --seeds-from 20"}
+    said = to_markdown(overview_report([shifted, shifted], [1.0, 1.0], lambda d: "page.html"))
+    assert "Written by grove experiment all --seeds-from 20, which" in said
 
 
 def test_a_command_cannot_close_its_own_block(reports):

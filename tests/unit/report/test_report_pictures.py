@@ -135,7 +135,8 @@ def test_a_difference_is_filled_only_where_its_interval_leaves_out_zero():
     sides = [e.get("class").split()[1] for e in draw(picture).root.iter("g")]
     assert sides == ["better", "worse", "untold", "better"]
     assert len(parts(picture, "line", "whisker")) == 3
-    (zero,) = parts(picture, "line", "zero")
+    zero, *others = parts(picture, "line", "zero")
+    assert {e.get("x1") for e in others} == {zero.get("x1")}  # one line, in pieces
     centre = [numbers(e, "cx")[0] for e in draw(picture).root.iter("circle")]
     assert centre[0] > numbers(zero, "x1")[0]
     assert [said for _, said, _ in draw(picture).legend] == ["saves", "costs", "the interval holds zero"]
@@ -256,3 +257,23 @@ def test_every_colour_that_is_used_is_defined_in_both_schemes():
     assert used <= set(LIGHT)
     assert set(DARK) == set(LIGHT)
     assert LIGHT["page"] != DARK["page"]
+
+
+LONG = "a long name of some setting or branch"
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        Differences("t", "x", "b", "w", tuple((LONG, m, m - 1.0, m + 1.0) for m in (-8.0, 0.0, 5.0))),
+        Branches("t", "argmax", "Loki", tuple((LONG, 10, 1.0, after) for after in (0.5, 1.0, 3.0))),
+    ],
+    ids=["differences", "branches"],
+)
+def test_no_line_of_the_axis_crosses_a_name(picture):
+    drawn = [numbers(e, "y1", "y2") for class_ in ("zero", "grid") for e in parts(picture, "line", class_)]
+    names = [float(e.get("y")) for e in parts(picture, "text", "over")]
+    assert len(names) == 2 * len(picture.rows)  # the name and the figure
+    assert all(low >= base + 4 or high <= base - 12 for low, high in drawn for base in names)
+    marked = {round(low) for low, _ in (numbers(e, "y1", "y2") for e in parts(picture, "line", "zero"))}
+    assert len(marked) == len(picture.rows)  # zero is drawn in every row

@@ -215,8 +215,8 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
 
 
 def test_a_statement_at_fault_keeps_sqlalchemys_error(engine: Engine) -> None:
-    with pytest.raises(sqlalchemy.exc.DBAPIError, match="nowhere"), reading(engine) as connection:
-        connection.execute(text("SELECT * FROM nowhere"))
+    with pytest.raises(sqlalchemy.exc.DBAPIError, match="FORM"), reading(engine) as connection:
+        connection.execute(text("SELECT 1 FORM nowhere x"))
 
 
 def test_a_broken_constraint_keeps_sqlalchemys_error(engine: Engine) -> None:

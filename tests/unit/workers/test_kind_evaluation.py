@@ -118,7 +118,7 @@ def test_a_job_says_what_the_function_says(workspace, asked, tmp_path, ontology,
         space=None if adapter.space is not None else geometry.metric_space(GRAPHS[ontology], "graph"),
         train_truth=None if "labels" in options else truth[:30],
         hierarchy=geometry.metric_space(GRAPHS[ontology], "tree") if "hierarchy" in options else None,
-        branch_level=options.get("branch_level", 1),
+        branch_level=options.get("branch_level"),
         top_k=options.get("top", 5),
         resamples=options.get("resamples", 1000),
         seed=options.get("seed", 0),
@@ -276,13 +276,28 @@ def test_counts_that_differ_and_a_header_beside_observed_are_refused(workspace, 
     with pytest.raises(InputError, match=rf"{two}' with 2 labels, for 120 rows of outputs"):
         client.submit(workspace, "evaluation", asked(truth=two))
     (tmp_path / "p.csv").write_text("oak,39\n0.5,0.5\n")
-    with pytest.raises(InputError, match=r"names the columns \(oak, 39, ...\), and observed does too"):
+    with pytest.raises(InputError, match=r"names the columns \(oak, 39, ...\), and observed names others"):
         client.submit(workspace, "evaluation", asked(outputs=str(tmp_path / "p.csv")))
     (tmp_path / "p.csv").write_text("oak,39\n")
     request = asked(outputs=str(tmp_path / "p.csv"))
     del request["observed"]
     with pytest.raises(InputError, match="holds no rows"):
         client.submit(workspace, "evaluation", request)
+
+
+def test_a_header_that_agrees_and_a_column_of_ids_change_no_request(workspace, asked, tmp_path):
+    logits, _ = drawn("tree")
+    np.save(tmp_path / "p64.npy", logits.astype(np.float64))
+    expected = planned(workspace, asked(outputs=str(tmp_path / "p64.npy")))
+    rows = [f"r{i}," + ",".join(map(repr, row)) for i, row in enumerate(logits.astype(float).tolist())]
+    header = ["sample", *OBSERVED["tree"]]
+    (tmp_path / "p.csv").write_text("\n".join([",".join(header), *rows]))
+    request = asked(outputs=str(tmp_path / "p.csv"), id_column="sample")
+    assert planned(workspace, request) == expected
+    with pytest.raises(InputError, match="names others, or in another order"):
+        planned(workspace, request | {"observed": OBSERVED["tree"][::-1]})
+    with pytest.raises(InputError, match="it is looked up beside"):
+        client.submit(workspace, "evaluation", expected | {"id_column": "sample"})
 
 
 def test_a_truth_or_cell_that_breaks_a_rule_fails_the_job_and_is_named(workspace, asked, tmp_path):

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import logging
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 from ontology import LabelGraph
-from ontology.errors import DefectsError, InputError, TransientError
+from ontology.database import writing
+from ontology.errors import ConflictError, DefectsError, InputError, ShrinkError, TransientError
 from ontology.ingest import (
     announce,
     delete_ontology,
@@ -33,6 +38,7 @@ from workers.kinds.ingest import INGEST
 from workers.kinds.rebuild import REBUILD
 from workers.ledger import Ledger
 from workers.plan import plan_job
+from workers.schedule import Timetable, add_schedule
 from workers.states import Job, State
 
 OLD = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
@@ -71,6 +77,7 @@ def parameters_of(job: Job) -> dict[str, object]:
         ({"shares": 0}, "shares is 0"),
         ({"shares": 1.5}, "shares is 1.5"),
         ({"shares": 201}, "from 1 to 200"),
+        ({"shrink": "yes"}, "shrink is 'yes'"),
         ({"name": "trees"}, "ingest has no parameter name; it needs ontology"),
     ],
 )
@@ -182,6 +189,78 @@ def test_what_cannot_be_ingested_is_not_recorded(workspace):
     assert workspace.catalog.currents() == {}
 
 
+# ---- what would shrink a name --------------------------------------------------------------------------
+
+WIDE = LabelGraph.from_edges([(f"{i}", "top") for i in range(9)])
+
+
+def asked_of(workspace: Workspace, graph: LabelGraph) -> dict[str, object]:
+    return {"ontology": graph.digest, "snapshot": put_snapshot(workspace, graph, {}, None).arrays[0]}
+
+
+def test_what_would_shrink_a_name_is_not_recorded_unless_it_is_asked_for(workspace):
+    register(workspace, "trees", WIDE)
+    for ask in (
+        lambda: client.submit_ingest(workspace, "trees", OLD),
+        lambda: client.submit(workspace, "ingest", asked_of(workspace, OLD), target={"ontology": "trees"}),
+    ):
+        with pytest.raises(
+            ShrinkError, match=r"'trees' has 10 labels, and would have 4.*--param shrink=true"
+        ):
+            ask()
+    assert client.list_jobs(workspace) == []
+    assert [v.digest for v in workspace.catalog.versions()] == [WIDE.digest]
+    job = client.submit_ingest(workspace, "trees", OLD, shrink=True)
+    assert (job.state, job.error, job.parameters["shrink"]) == (State.DONE, None, True)
+    assert_serves(workspace, OLD)
+
+
+def test_a_name_that_grew_meanwhile_keeps_its_version_and_the_job_says_why(workspace):
+    job = client.submit_ingest(workspace, "trees", OLD, wait=False)
+    register(workspace, "trees", WIDE)
+    ended = client.wait(workspace, job.id, timeout_s=60)
+    assert (ended.state, ended.publishing) == (State.DONE, False)
+    assert "'trees' has 10 labels, and would have 4" in ended.error
+    assert_serves(workspace, WIDE)
+    again = client.submit_ingest(workspace, "trees", OLD, shrink=True)
+    assert (again.id != job.id, again.error) == (True, None)
+    units = [[unit.key for unit in client.list_units(workspace, one.id)] for one in (job, again)]
+    assert units[0] == units[1]  # what was loaded is not loaded again
+    assert_serves(workspace, OLD)
+
+
+def test_a_job_recorded_before_there_was_the_parameter_is_guarded(workspace):
+    job = client.submit_ingest(workspace, "trees", OLD, wait=False)
+    with writing(workspace.engine) as connection:
+        (spec,) = connection.execute(text("SELECT spec_json FROM job")).scalars()
+        document = json.loads(spec)
+        del document["parameters"]["shrink"]
+        connection.execute(text("UPDATE job SET spec_json = :spec"), {"spec": json.dumps(document)})
+    register(workspace, "trees", WIDE)
+    assert "would have 4" in client.wait(workspace, job.id, timeout_s=60).error
+    assert_serves(workspace, WIDE)
+
+
+def test_a_schedule_has_nobody_to_ask_so_its_job_says_why_until_it_is_told_so(workspace):
+    """It is checked when it is added; later the name keeps its version, and each due time asks again."""
+    target = {"ontology": "trees"}
+    add_schedule(workspace, "nightly", "30 2 * * *", "ingest", asked_of(workspace, OLD), target=target)
+    register(workspace, "trees", WIDE)
+    with pytest.raises(ShrinkError):
+        add_schedule(workspace, "weekly", "30 2 * * *", "ingest", asked_of(workspace, OLD), target=target)
+    for _ in range(2):
+        with writing(workspace.engine) as connection:
+            connection.execute(text("UPDATE schedule SET next_at = 0"))
+            connection.execute(text("DELETE FROM firing"))
+        client.submit_rebuild(workspace)  # sweeps
+        (fired,) = Timetable(workspace.engine).schedules()
+        job = client.wait(workspace, fired.last.job_id, timeout_s=60)
+        assert "would have 4" in job.error
+        assert_serves(workspace, WIDE)
+    told = {**asked_of(workspace, OLD), "shrink": True}
+    add_schedule(workspace, "weekly", "30 2 * * *", "ingest", told, target=target)
+
+
 @pytest.mark.parametrize(
     ("target", "message"), [({"name": "trees"}, "give ontology"), ({"ontology": "Bad Name"}, "ontology name")]
 )
@@ -225,6 +304,40 @@ def test_a_name_held_by_somebody_else_is_given_later(workspace):
     finish_jobs(Ledger(workspace.engine), workspace)
     assert not client.status(workspace, job.id).publishing
     assert_serves(workspace, OLD)
+
+
+def test_a_thread_leaves_a_publication_to_the_one_that_is_at_it(workspace, monkeypatch, caplog):
+    """The sweep and the thread of the last unit come to it at once: the second warns of nothing."""
+    job = client.submit_ingest(workspace, "trees", OLD, wait=False)
+    ledger = Ledger(workspace.engine)
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow(*arguments: object, **options: object) -> object:
+        if not inside.is_set():
+            inside.set()
+            assert go_on.wait(60)
+        return make_current(*arguments, **options)
+
+    monkeypatch.setattr("ontology.ingest.make_current", slow)
+    with ThreadPoolExecutor(1) as threads, caplog.at_level(logging.WARNING):
+        first = threads.submit(lambda: [execute_unit(key, ledger, workspace) for key in ledger.units(job.id)])
+        assert inside.wait(60)
+        with holding(workspace, "trees"):  # as the first thread does within the steps of an ingest
+            finish_jobs(ledger, workspace)
+        assert client.status(workspace, job.id).publishing
+        go_on.set()
+        first.result()
+    assert caplog.records == []
+    assert not client.status(workspace, job.id).publishing
+    assert_serves(workspace, OLD)
+
+
+def test_who_holds_a_name_in_this_process_is_told_so(workspace):
+    with (
+        holding(workspace, "trees"),
+        pytest.raises(ConflictError, match=r"\(another thread of this process\)"),
+    ):
+        register(workspace, "trees", OLD)
 
 
 @pytest.mark.parametrize("done", [1, 3], ids=lambda n: f"after {n} units")

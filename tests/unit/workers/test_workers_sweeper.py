@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 
-from ontology.errors import ServiceError
+import pytest
+import sqlalchemy as sa
+
+from ontology.database import writing
+from ontology.errors import GroveError, ServiceError
+from ontology.workspace import Workspace
+from tests.integration.workers_support import plan_parts
 from tests.services import wait_until
 from workers import sweeper
+from workers.ledger import Ledger
+from workers.presence import Presence
+from workers.states import State
 
 
 def test_what_a_sweep_raises_does_not_end_the_next(caplog):
@@ -44,3 +54,30 @@ def test_a_sweep_that_hangs_is_left_behind(monkeypatch):
     go_on.set()
     thread.join(30)
     assert not thread.is_alive()
+
+
+def test_a_lease_that_ended_while_the_database_was_away_may_be_renewed_first(workspace: Workspace):
+    ledger, presence = Ledger(workspace.engine), Presence(1)
+
+    def sweep() -> int:
+        return sweeper.sweep(workspace, ledger, lambda key, queue: None, window=1, presence=presence)
+
+    def renamed(old: str, new: str) -> None:
+        with writing(workspace.engine) as connection:
+            connection.execute(sa.text(f"ALTER TABLE {old} RENAME TO {new}"))
+
+    plan = plan_parts([1, 2])
+    held, lost = (unit.key for unit in plan.units[:2])
+    ledger.submit(plan)
+    assert sweep() == 0
+    claims = [ledger.claim(key, lease_s=0.1) for key in (held, lost)]
+    until = ledger.unit(lost).lease_until
+    renamed("unit", "away")
+    with pytest.raises(GroveError):
+        sweep()
+    wait_until(lambda: time.time() > until, deadline_s=30, what="the end of the leases")
+    renamed("away", "unit")
+    assert sweep() == 0
+    ledger.heartbeat(claims[0], lease_s=60)
+    assert sweep() == 1
+    assert [ledger.unit(key).state for key in (held, lost)] == [State.RUNNING, State.PENDING]

@@ -1,0 +1,118 @@
+"""ClassKFold: cross-validation for a classifier that is to answer with labels that it never learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import InputError, MissingExtraError
+
+try:
+    from sklearn.model_selection import BaseCrossValidator
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import column_or_1d
+except ImportError as error:
+    raise MissingExtraError.of("scikit-learn", "sklearn", "ClassKFold") from error
+
+__all__ = ["ClassKFold"]
+
+_FEWEST_LEARNED = 2
+
+
+class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
+    """K-fold cross-validation over classes: each fold is scored on classes that it did not learn.
+
+    Folds over samples, such as those of `StratifiedKFold`, hold every class in both parts, and a score on
+    them says how a classifier answers for the classes that it knows. What suits these can be wrong for all
+    others: the sharper the probabilities, the nearer the Fréchet mean is to argmax, which never answers with
+    a label that was not learned. Here a class is in one part of each fold alone, as a label that nobody
+    collected would be.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2. Each class is held out once.
+    random_state : int, RandomState instance or None, default=0
+        Which classes are held out together. None draws again at each call.
+
+    Notes
+    -----
+    Folds hold as many classes each, to within one, and not as many samples. A fold learns fewer classes than
+    the classifier that is fitted in the end: the fewer there are, the more folds it takes, up to as many as
+    there are classes. With less than some twenty classes the choice is a guess; keep the default instead.
+
+    The estimator must be fitted in each fold. One in `FrozenEstimator` has learned the classes already, and
+    nothing is held out.
+
+    Examples
+    --------
+    >>> y = np.array(["ash", "elm", "fir", "oak", "ash", "elm"])
+    >>> for train, test in ClassKFold(2).split(y, y):
+    ...     sorted(set(y[train].tolist())), sorted(set(y[test].tolist()))
+    (['ash', 'elm'], ['fir', 'oak'])
+    (['fir', 'oak'], ['ash', 'elm'])
+    """
+
+    def __init__(self, n_splits: int = 5, *, random_state: Any = 0) -> None:
+        if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer) or n_splits < 2:
+            raise InputError(f"n_splits: {n_splits!r} given; give a whole number of folds, 2 or more")
+        self.n_splits = int(n_splits)
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds, whatever is given.
+
+        Parameters
+        ----------
+        X, y, groups : object, optional
+            Not looked at.
+        """
+        return self.n_splits
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield the rows to learn from and the rows to score, for each fold.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, ...)
+            Samples; only their number counts.
+        y : array_like of shape (n_samples,)
+            The class of each.
+        groups : None
+            Classes are the groups.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            Ascending. No class is in both; every sample is in one of the two, and in one test part of all.
+
+        Raises
+        ------
+        InputError
+            Without classes, with groups, and with too few classes for this number of folds: each fold learns
+            two at least.
+        """
+        if y is None:
+            raise InputError("y: missing; ClassKFold holds out classes, so give the class of each sample")
+        if groups is not None:
+            raise InputError("groups: given, but ClassKFold holds out whole classes; leave groups out")
+        yield from super().split(X, column_or_1d(y))
+
+    def _iter_test_masks(
+        self, X: Any = None, y: Any = None, groups: Any = None
+    ) -> Iterator[NDArray[np.bool_]]:
+        classes, of_sample = np.unique(y, return_inverse=True)
+        largest = -(-len(classes) // self.n_splits)
+        if len(classes) < max(self.n_splits, largest + _FEWEST_LEARNED):
+            raise InputError(
+                f"y: {len(classes)} classes for n_splits={self.n_splits}; each fold holds out one class at "
+                f"least and learns {_FEWEST_LEARNED} others, so give more classes or another n_splits"
+            )
+        shuffled = check_random_state(self.random_state).permutation(len(classes))
+        for held_out in np.array_split(shuffled, self.n_splits):
+            yield np.isin(of_sample, held_out)

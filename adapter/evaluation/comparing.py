@@ -1,0 +1,120 @@
+"""How sure the mean error of each rule is, and its difference to the Fréchet mean, told from a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.evaluation.bootstrap import Interval, PairedBootstrap
+from adapter.evaluation.extremes import Extremes
+from adapter.evaluation.repeats import Repeats
+from adapter.evaluation.truths import LabelDistances
+from adapter.evaluation.verdict import Evidence, Gain
+from adapter.scorer import Adapter
+
+__all__ = ["Compared", "Comparison"]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What the samples say.
+
+    Attributes
+    ----------
+    intervals : mapping of str to Interval
+        Of E[d^2] of each rule.
+    gains : mapping of str to Gain
+        Of the Fréchet mean against each rule; against itself they are 0.
+    evidence : Evidence
+        What all of it rests on.
+    repeats : float
+        How many samples say as much as one.
+    """
+
+    intervals: Mapping[str, Interval]
+    gains: Mapping[str, Gain]
+    evidence: Evidence
+    repeats: float
+
+
+class Comparison:
+    """Samples with the squared distances of every rule, added a block at a time.
+
+    Parameters
+    ----------
+    adapter : Adapter
+    distance : LabelDistances
+        Of its space.
+    truths : ndarray of shape (n_samples,), dtype=int64
+        Allowed label of each sample.
+    rules : sequence of str
+        ``"loki"`` among them.
+    seed : int
+        Of the intervals.
+    """
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        distance: LabelDistances,
+        truths: NDArray[np.int64],
+        rules: Sequence[str],
+        seed: int,
+    ) -> None:
+        self._adapter, self._truths, self._rules = adapter, truths, rules
+        self._own = rules.index("loki")
+        self._bootstrap = PairedBootstrap(len(truths), len(rules), seed)
+        self._repeats = Repeats(len(truths))
+        self._largest = np.full(len(rules), adapter.bundle.diameter**2)
+        self._extremes = [Extremes(distance, adapter.bundle.diameter) for _ in rules]
+        self._n_differing = np.zeros(len(rules), dtype=np.int64)
+
+    def add(
+        self,
+        start: int,
+        weights: NDArray[np.float64],
+        answers: Sequence[NDArray[np.int64]],
+        squared: NDArray[np.float64],
+    ) -> None:
+        """Add samples number ``start, start + 1, ...``.
+
+        Parameters
+        ----------
+        start : int
+        weights : ndarray of shape (m, n_observed)
+        answers : sequence of ndarray of shape (m,)
+            For each rule the points of the bundle that it answers.
+        squared : ndarray of shape (m, n_rules)
+            Their squared distances to the truth.
+        """
+        self._bootstrap.add(start, squared)
+        self._repeats.add(start, weights)
+        self._largest = np.maximum(self._largest, squared.max(axis=0))
+        differences = squared - squared[:, [self._own]]
+        self._n_differing += np.count_nonzero(differences, axis=0)
+        for points, met in zip(answers, self._extremes, strict=True):
+            met.add(answers[self._own], points)
+
+    def compared(self, resamples: int, level: float) -> Compared:
+        """Return the intervals, and what they rest on; arguments as for `PairedBootstrap.intervals`."""
+        n, rules = len(self._truths), self._rules
+        repeats = self._repeats.design_effect(self._truths)
+        each = np.eye(len(rules))
+        contrasts = np.concatenate([each, each - each[self._own]])
+        own = np.column_stack([np.zeros(len(rules)), self._largest])
+        ends = np.concatenate([own, [met.found() for met in self._extremes]])
+        found = self._bootstrap.intervals(contrasts, ends, resamples, level, repeats=repeats)
+        deviations = self._bootstrap.deviations(contrasts).tolist()
+        kinds = self._adapter.keys.take(np.unique(self._truths)[:2])
+        return Compared(
+            dict(zip(rules, found, strict=False)),
+            {
+                rule: Gain(found[i], int(self._n_differing[i - len(rules)]), deviations[i], tuple(ends[i]))
+                for i, rule in enumerate(rules, len(rules))
+            },
+            Evidence(n, int(n / repeats), kinds, level, resamples),
+            repeats,
+        )

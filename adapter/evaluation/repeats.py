@@ -1,0 +1,62 @@
+"""How many samples say as much as one: copies of a sample add no evidence."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Repeats"]
+
+
+class Repeats:
+    """Finds samples that are copies: the very same outputs, and always with the same truth.
+
+    Outputs that come with several truths are those of a model that says little, and each sample counts. So
+    does a sample that is sure of one class: any number of samples may be.
+
+    Parameters
+    ----------
+    n_samples : int
+        How many will be added.
+
+    Notes
+    -----
+    8 bytes for each sample.
+
+    Examples
+    --------
+    >>> repeats = Repeats(6)
+    >>> rows = np.array([[0.6, 0.4], [0.7, 0.3], [1.0, 0.0]])
+    >>> repeats.add(0, np.concatenate([rows, rows]))
+    >>> repeats.design_effect(np.array([5, 5, 5, 5, 5, 5]))  # two pairs, and two samples that are sure
+    1.6666666666666667
+    >>> repeats.design_effect(np.array([5, 5, 5, 4, 4, 4]))
+    1.0
+    """
+
+    def __init__(self, n_samples: int) -> None:
+        self._digests = np.zeros(n_samples, dtype=np.uint64)
+
+    def add(self, start: int, weights: NDArray[np.float64]) -> None:
+        """Add the weights, shape (m, n_observed), of samples number ``start, start + 1, ...``."""
+        sure = weights.max(axis=1) == weights.sum(axis=1)
+        for i in np.flatnonzero(~sure).tolist():
+            digest = hashlib.blake2b(weights[i].tobytes(), digest_size=8).digest()
+            self._digests[start + i] = int.from_bytes(digest, "little")
+
+    def design_effect(self, truths: NDArray[np.int64]) -> float:
+        """Return among how many copies a sample stands in the mean, itself included: Kish's design effect.
+
+        Parameters
+        ----------
+        truths : ndarray of shape (n_samples,)
+        """
+        order = np.argsort(self._digests, kind="stable")
+        digests, truth = self._digests[order], truths[order]
+        starts = np.flatnonzero(np.r_[True, digests[1:] != digests[:-1]])
+        counts = np.diff(np.r_[starts, len(digests)])
+        alike = np.minimum.reduceat(truth, starts) == np.maximum.reduceat(truth, starts)
+        copies = alike & (digests[starts] != 0)
+        return float((counts * np.where(copies, counts, 1)).sum() / len(digests))

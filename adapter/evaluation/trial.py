@@ -1,0 +1,93 @@
+"""Whether another temperature puts the Fréchet mean ahead: half of some samples chooses it, half tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapter.evaluation.bootstrap import PairedBootstrap
+from adapter.evaluation.extremes import Extremes
+from adapter.evaluation.truths import LabelDistances
+from adapter.evaluation.verdict import FEWEST_DIFFERING, Mended, softmax
+from adapter.scorer import Adapter
+
+__all__ = ["Trial"]
+
+_TIMES = 2.0 ** np.arange(-6.0, 4.5, 0.5)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Other temperatures, tried on some of the samples.
+
+    Attributes
+    ----------
+    adapter : Adapter
+    distance : LabelDistances
+        Of its space.
+    logits : ndarray of shape (m, n_observed), dtype=float64
+        Of the samples, columns in the order of the bundle.
+    truths : ndarray of shape (m,), dtype=int64
+        Allowed label of each sample.
+    answers, squared : mapping of str to ndarray of shape (m,)
+        Of each rule that the Fréchet mean is compared with: points of the bundle that it answers, and their
+        squared distances to the truth.
+    seed, resamples, level, repeats
+        Of intervals, as for `adapter.evaluation.bootstrap.PairedBootstrap`.
+    """
+
+    adapter: Adapter
+    distance: LabelDistances
+    logits: NDArray[np.float64]
+    truths: NDArray[np.int64]
+    answers: Mapping[str, NDArray[np.int64]]
+    squared: Mapping[str, NDArray[np.float64]]
+    seed: int
+    resamples: int
+    level: float
+    repeats: float
+
+    def mended(self) -> Mended | None:
+        """Return a temperature at which the Fréchet mean is surely ahead, or None.
+
+        Every second sample chooses the temperature, and the others tell whether it helps: the intervals of
+        the differences to each rival, and to the temperature as it is, lie above 0. A low temperature alone
+        makes the Fréchet mean argmax, which is not a gain.
+        """
+        own = self.adapter.temperature
+        labels = {
+            times: self.adapter.score(softmax(self.logits, times * own)).index[:, 0]
+            for times in _TIMES.tolist()
+        }
+        squared = {times: self.distance(self.truths, found) ** 2 for times, found in labels.items()}
+        best = min(squared, key=lambda times: (float(squared[times][::2].mean()), abs(np.log(times))))
+        told = slice(1, None, 2)
+        truths, after = self.truths[told], squared[best][told]
+        if best == 1 or not len(truths) or (truths == truths[0]).all():
+            return None
+        allowed = self.adapter.bundle.allowed
+        others = {rule: values[told] for rule, values in self.squared.items()} | {
+            "before": squared[1.0][told]
+        }
+        answers = {rule: points[told] for rule, points in self.answers.items()}
+        answers["before"] = allowed[labels[1.0][told]]
+        values = np.column_stack([after, *others.values()])
+        if not all(np.count_nonzero(other != after) >= FEWEST_DIFFERING for other in others.values()):
+            return None
+        bootstrap = PairedBootstrap(len(after), values.shape[1], self.seed)
+        bootstrap.add(0, values)
+        ends = []
+        for rule in others:
+            met = Extremes(self.distance, self.adapter.bundle.diameter)
+            met.add(allowed[labels[best][told]], answers[rule])
+            ends.append(met.found())
+        contrasts = np.column_stack([np.full(len(others), -1.0), np.eye(len(others))])
+        intervals = bootstrap.intervals(
+            contrasts, np.array(ends), self.resamples, self.level, repeats=self.repeats
+        )
+        if not all(interval.low > 0 for interval in intervals):
+            return None
+        return Mended(best * own, float(others["before"].mean()), float(after.mean()))

@@ -1,0 +1,197 @@
+"""What labels are called, which of them a text means, and what tells labels of one name apart."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from textwrap import shorten
+from typing import TYPE_CHECKING
+
+from adapter.bindingfile import By
+from ontology.errors import BindingError, InputError, counted
+
+if TYPE_CHECKING:
+    from adapter.bundle import Bundle
+    from ontology.labelgraph import LabelGraph
+
+__all__ = [
+    "CLASS_INDICES",
+    "Describe",
+    "LabelNames",
+    "describe_graph",
+    "describe_labels",
+    "describe_observed",
+    "describe_points",
+    "key_and_name",
+    "listed_faults",
+    "look_like_numbers",
+]
+
+Describe = Callable[[int], str]
+"""Says of a label, by its index, what tells it apart from others of the same name."""
+
+_RULES = ("auto", "key", "name", "position")
+_SHOWN_CANDIDATES = 5
+_LONGEST_DEFINITION = 80
+_MOST_COMPARED = 10_000  # pairs of column and label in one error; beyond, only folded equality is looked for
+
+
+CLASS_INDICES = "if these are class indices: [classes[i] for i in {name}]; if they are keys: {keys}"
+"""What to do about numbers given for labels."""
+
+_LISTED = 5  # faults in one error
+
+
+class LabelNames:
+    """What labels may be called, and which of them a text means.
+
+    Parameters
+    ----------
+    keys, names : sequence of str, length n_labels
+        Keys and, where there are any, names of the labels.
+    by : {"auto", "key", "name"}
+        As for `find_labels`.
+    describe : callable, optional
+        As for `find_labels`.
+    """
+
+    def __init__(
+        self, keys: Sequence[str], names: Sequence[str] | None, by: By, describe: Describe | None = None
+    ) -> None:
+        if by not in _RULES:
+            raise InputError(f"by: {by!r} is not one of {', '.join(_RULES)}")
+        if by == "name" and names is None:
+            raise BindingError("by: the labels have no names; bind by key")
+        if names is not None and len(names) != len(keys):
+            raise InputError(
+                f"names: {counted(len(names), 'name')} for {counted(len(keys), 'key')}; give one for each"
+            )
+        self._keys, self._names, self._describe = keys, names, describe
+        self._meant: dict[str, list[int]] = {}
+        if by != "name":
+            self._meant = {key: [i] for i, key in enumerate(keys)}
+        if by != "key" and names is not None:
+            for i, (key, name) in enumerate(zip(keys, names, strict=True)):
+                if by == "name" or name != key:
+                    self._meant.setdefault(name, []).append(i)
+        self._folded: dict[str, list[str]] | None = None
+        self._n_compared = 0
+
+    def meant(self, text: str) -> Sequence[int]:
+        """Return the labels that a text may mean: one, none, or several where it is ambiguous."""
+        return self._meant.get(text, ())
+
+    def fault(self, text: str) -> str:
+        """Say why a text means no label, or which ones, and what to do about it."""
+        labels = self.meant(text)
+        if not labels:
+            return f"{text!r} is unknown{self._close(text)}"
+        shown = [self._described(i) for i in labels[:_SHOWN_CANDIDATES]]
+        if len(labels) > len(shown):
+            shown.append(f"and {len(labels) - len(shown):,} more")
+        advice = "give the key of the one you mean"
+        if self._keys[labels[0]] == text:
+            advice = "say by='key' (grove: --by key) where keys are meant, or give the key of the other"
+        if self._describe is None:
+            return f"{text!r} is ambiguous: {', '.join(shown)}; {advice}"
+        return "\n    ".join([f"{text!r} is ambiguous; {advice}:", *shown])
+
+    def _described(self, i: int) -> str:
+        more = "" if self._describe is None else self._describe(i)
+        return key_and_name(i, self._keys, self._names) + (more and f", {more}")
+
+    def _close(self, text: str) -> str:
+        if self._folded is None:
+            self._folded = {}
+            for spelling in self._meant:
+                self._folded.setdefault(_fold(spelling), []).append(spelling)
+        self._n_compared += len(self._meant)
+        close = self._folded.get(_fold(text), [])[:_SHOWN_CANDIDATES]
+        if not close and self._n_compared <= _MOST_COMPARED:
+            close = difflib.get_close_matches(text, self._meant, n=_SHOWN_CANDIDATES)
+            if not close:
+                return "; nothing is close to it"
+        return f"; close to it: {', '.join(map(repr, close))}" if close else ""
+
+
+def describe_labels(
+    keys: Sequence[str],
+    names: Sequence[str],
+    parent: Callable[[int], int] | None,
+    definition: Callable[[int], str] | None = None,
+) -> Describe:
+    """Return what tells labels of one name apart: what each stands below, and what it means.
+
+    Parameters
+    ----------
+    keys, names : sequence of str, length n_labels
+    parent : callable or None
+        Gives the (primary) parent of a label, -1 for a root; None where there are no parents.
+    definition : callable, optional
+        Gives the definition of a label, which may be empty.
+
+    Examples
+    --------
+    >>> describe = describe_labels(["n0", "n1"], ["bird", "crane"], [-1, 0].__getitem__, lambda i: "wades")
+    >>> describe(1), describe(0)
+    ("below 'n0' (bird): wades", 'a root: wades')
+    """
+
+    def describe(i: int) -> str:
+        place = ""
+        if parent is not None:
+            above = int(parent(i))
+            place = f"below {key_and_name(above, keys, names)}" if above >= 0 else "a root"
+        meaning = "" if definition is None else shorten(definition(i), _LONGEST_DEFINITION, placeholder=" …")
+        return f"{place}: {meaning}" if place and meaning else place or meaning
+
+    return describe
+
+
+def describe_points(bundle: Bundle) -> Describe | None:
+    """Return what each label of a bundle stands below; None for a block, which holds no parents."""
+    parent = bundle.parent
+    return None if parent is None else describe_labels(bundle.points, bundle.names, parent.__getitem__)
+
+
+def describe_observed(bundle: Bundle) -> Describe | None:
+    """Return what each observed label of a bundle stands below; None for a block, which holds no parents."""
+    describe = describe_points(bundle)
+    return None if describe is None else lambda i: describe(int(bundle.observed[i]))
+
+
+def describe_graph(graph: LabelGraph, definition: Callable[[int], str] | None = None) -> Describe:
+    """Return what each label of a graph stands below, and what it means where definitions are at hand."""
+    parent = (lambda i: int(graph.primary_parent[i])) if graph.directed else None
+    return describe_labels(graph.keys, graph.names, parent, definition)
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.casefold().replace("_", " ").replace("-", " ").split())
+
+
+def key_and_name(i: int, keys: Sequence[str], names: Sequence[str] | None) -> str:
+    """Return how messages show a label: its key, with its name where it has one of its own."""
+    key = keys[i]
+    return f"{key!r} ({names[i]})" if names is not None and names[i] != key else repr(key)
+
+
+def listed_faults(what: str, known: LabelNames, by: str, faults: Sequence[tuple[str, str]]) -> str:
+    """Return one message for texts that mean no label, or several: each with its place, the first five.
+
+    `what` is the argument or file that holds them; `faults` are places and texts, each text once.
+    """
+    lines = [f"  {place} {known.fault(text)}" for place, text in faults[:_LISTED]]
+    more = [f"  and {len(faults) - _LISTED:,} more"] if len(faults) > _LISTED else []
+    head = f"{what}: {counted(len(faults), 'label')} cannot be found (by {by}):"
+    return "\n".join([head, *lines, *more])
+
+
+def look_like_numbers(texts: Iterable[str], n: int) -> bool:
+    """Whether every text is one of the numbers from 0 to `n` - 1, as if it counted classes or columns.
+
+    >>> look_like_numbers(["0", "2"], 3), look_like_numbers(["0", "3"], 3), look_like_numbers(["oak"], 3)
+    (True, False, False)
+    """
+    numbers = {str(i) for i in range(n)}
+    return all(text in numbers for text in texts)

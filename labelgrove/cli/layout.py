@@ -1,0 +1,154 @@
+"""Tables of text: columns aligned by what a terminal shows, and fitted to its width."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+__all__ = ["laid_out", "shown_width"]
+
+_GAP = 2
+_MOST_LINES = 8  # of one cell
+_LONGEST_NUMBER = 24
+_READABLE = 12  # a column of text is not made narrower than this for another to stand beside it
+
+
+def laid_out(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, width: int | None = None, wrap: bool = False
+) -> list[str]:
+    """Return the lines of a table, numbers to the right.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        What stands above each column.
+    rows : sequence of sequence of str
+        A cell for each column, without line ends.
+    width : int, optional
+        Columns of the terminal: what is too long is cut, and columns that find no room follow below, beside
+        the first one again. By default nothing is cut.
+    wrap : bool
+        Whether the last column goes on in the next lines before it is cut.
+
+    Examples
+    --------
+    >>> print(*laid_out(("key", "depth"), [("oak", "2"), ("a long key indeed", "10")], width=14), sep="\\n")
+    key      depth
+    -------  -----
+    oak          2
+    a long…     10
+    """
+    table = [list(columns), *map(list, rows)]
+    cells = [list(column) for column in zip(*table, strict=True)]
+    number = [len(rows) > 0 and all(map(_is_number, column[1:])) for column in cells]
+    widths = [max(map(shown_width, column)) for column in cells]
+    least = [
+        max(map(len, column[1:])) if fixed else min(1, size)
+        for column, fixed, size in zip(cells, number, widths, strict=True)
+    ]
+    lines: list[str] = []
+    for block in _blocks(widths, least, width):
+        fitted = _fitted([widths[i] for i in block], [least[i] for i in block], width)
+        wraps = wrap and block[-1] == len(columns) - 1 and not number[block[-1]]
+        if lines:
+            lines.append("")
+        for place in range(len(table)):
+            parts = [
+                _parts(cells[i][place], size, wraps and i == block[-1])
+                for i, size in zip(block, fitted, strict=True)
+            ]
+            lines += _lines(parts, fitted, [number[i] for i in block])
+            if place == 0:
+                lines.append((" " * _GAP).join("-" * size for size in fitted))
+    return lines
+
+
+def shown_width(text: str) -> int:
+    """Return how many columns of a terminal a text takes.
+
+    >>> shown_width("oak"), shown_width("櫟"), shown_width("e\\u0301")
+    (3, 2, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> Iterator[list[int]]:
+    """Yield which columns stand beside each other: all, or the first and as many as find room."""
+    wanted = [max(least_, min(size, _READABLE)) for size, least_ in zip(widths, least, strict=True)]
+    block = [0]
+    for i in range(1, len(widths)):
+        if width is not None and len(block) > 1 and sum(wanted[j] + _GAP for j in [*block, i]) - _GAP > width:
+            yield block
+            block = [0]
+        block.append(i)
+    yield block
+
+
+def _fitted(widths: Sequence[int], least: Sequence[int], width: int | None) -> list[int]:
+    """Return the widths that fit, none below its least one: the widest columns give way first."""
+    if width is None:
+        return list(widths)
+    fitted = [min(size, max(least_, width)) for size, least_ in zip(widths, least, strict=True)]
+    excess = sum(fitted) + _GAP * (len(fitted) - 1) - width
+    while excess > 0:
+        giving = [i for i, size in enumerate(fitted) if size > least[i]]
+        if not giving:
+            break
+        widest = max(giving, key=lambda i: fitted[i])
+        fitted[widest] -= 1
+        excess -= 1
+    return fitted
+
+
+def _parts(text: str, size: int, wraps: bool) -> list[str]:
+    """Return a cell as the lines it takes: one, cut if need be, or several."""
+    if shown_width(text) <= size:
+        return [text]
+    return list(_wrapped(text, size)) if wraps else [_head(text, size - 1) + "…"]
+
+
+def _head(text: str, size: int) -> str:
+    """Return as much of the beginning of a text as takes at most `size` columns."""
+    taken = 0
+    for i, character in enumerate(text):
+        taken += _character_width(character)
+        if taken > size:
+            return text[:i]
+    return text
+
+
+def _wrapped(text: str, size: int) -> Iterator[str]:
+    """Yield a text in lines of at most `size` columns, broken at spaces where there are some."""
+    for _ in range(_MOST_LINES - 1):
+        if shown_width(text) <= size:
+            break
+        head = _head(text, size) or text[:1]
+        if text[len(head)] != " " and " " in head.strip():
+            head = head[: head.rstrip().rindex(" ") + 1]
+        yield head.rstrip()
+        text = text[len(head) :].lstrip()
+    yield text if shown_width(text) <= size else _head(text, size - 1) + "…"
+
+
+def _lines(parts: Sequence[Sequence[str]], widths: Sequence[int], number: Sequence[bool]) -> Iterator[str]:
+    for i in range(max(map(len, parts))):
+        placed = []
+        for part, size, right in zip(parts, widths, number, strict=True):
+            text = part[i] if i < len(part) else ""
+            pad = " " * (size - shown_width(text))
+            placed.append(pad + text if right else text + pad)
+        yield (" " * _GAP).join(placed).rstrip()
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text or "0")
+    except ValueError:
+        return False
+    return len(text) <= _LONGEST_NUMBER

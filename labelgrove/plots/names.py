@@ -1,0 +1,147 @@
+"""Where the names of marks stand: each at the nearest place that nothing else takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelgrove.plots.backend import Axes, LineCollection, withStroke
+from labelgrove.plots.figure import QUIET, shortened
+
+__all__ = ["Names"]
+
+_CELL = 0.02
+"""Side of a square that is taken or free, in inches."""
+_PAD = 1
+"""Squares left free around a mark."""
+_GAP = np.array([3, 0])
+"""Squares left free on the sides of a name, above and below it."""
+_NEAR = 0.06
+"""Inches between mark and name within which one sees whose name it is; a line leads to one farther away."""
+_CROSSING = 0.03
+"""Inches that a name rather moves than covers one square of a line."""
+
+
+class Names:
+    """Texts beside marks, on no other text and on no mark; over lines where there is no better place.
+
+    Made when all else of the figure is drawn: the axes keep the place that they have then.
+
+    Parameters
+    ----------
+    ax : Axes
+        With its final limits.
+    marks : array_like of shape (n, 2)
+        Places of all marks, in data coordinates.
+    areas : array_like of shape (n,)
+        In square points, as `Axes.scatter` takes them.
+    lines : iterable of array_like of shape (m, 2)
+        Corners of lines whose parts are horizontal and vertical, in data coordinates.
+    """
+
+    def __init__(self, ax: Axes, marks: ArrayLike, areas: ArrayLike, lines: Iterable[ArrayLike]) -> None:
+        self._ax = ax
+        ax.figure.draw_without_rendering()  # the layout engine decides where the axes stand
+        self._cell = _CELL * ax.figure.dpi
+        shape = (np.array(ax.bbox.size)[::-1] / self._cell).astype(int)
+        self._taken, self._lined = (np.zeros(shape, dtype=bool) for _ in range(2))
+        self._leaders: list[Any] = []
+        radius = np.sqrt(np.asarray(areas, dtype=float)) / 2 / 72 / _CELL
+        for place, r in zip(self._cells(marks), radius, strict=True):
+            self._fill(self._taken, place - r - _PAD, place + r + _PAD)
+        for line in lines:
+            points = self._cells(line)
+            for a, b in pairwise(points):
+                self._fill(self._lined, np.minimum(a, b), np.maximum(a, b))
+
+    def write(
+        self, place: tuple[float, float], area: float, name: str, *, far: bool = False, **style: Any
+    ) -> bool:
+        """Write a name beside the mark at a place; return whether there was room.
+
+        Parameters
+        ----------
+        place : (float, float)
+            In data coordinates.
+        area : float
+            Of the mark, in square points.
+        name : str
+            As `shortened` shows it.
+        far : bool, default=False
+            Whether it may stand anywhere, joined to its mark by a line, when there is no room beside it.
+        **style
+            Of the text.
+        """
+        halo = [withStroke(linewidth=2, foreground="white")]
+        text = self._ax.text(*place, shortened(name), parse_math=False, path_effects=halo, zorder=7, **style)
+        text.set(ha="center", va="center", in_layout=False)
+        extent = np.array(text.get_window_extent().size) / self._cell
+        (mark,) = self._cells([place])
+        radius = area**0.5 / 2 / 72 / _CELL
+        size, reach = np.ceil(extent).astype(int), radius + _PAD + _NEAR / _CELL
+        low, distance = self._nearest(mark, size, reach)
+        if low is None and far:
+            low, distance = self._nearest(mark, size, float(max(self._taken.shape)))
+        if low is None:
+            text.remove()
+            return False
+        high = low + size
+        self._fill(self._taken, low - _GAP, high - 1 + _GAP)
+        middle, end = self._data([(low + high) / 2, np.clip(mark, low, high)])
+        text.set_position(middle)
+        if distance > reach:
+            self._leaders.append([place, end])
+        return True
+
+    def finish(self) -> None:
+        """Draw the lines to names that stand far away."""
+        self._ax.add_collection(LineCollection(self._leaders, colors=QUIET, linewidths=0.6, zorder=2))
+
+    def _nearest(
+        self, mark: NDArray[np.float64], size: NDArray[np.int64], reach: float
+    ) -> tuple[NDArray[np.int64] | None, float]:
+        """Return the lower left square of the best free box for a mark, and the distance between the two."""
+        start = np.maximum(0, np.floor(mark - size - reach)).astype(int)
+        stop = np.ceil(mark + size + reach).astype(int) + 1
+        window = slice(start[1], stop[1]), slice(start[0], stop[0])
+        taken, lined = (_within_boxes(grid[window], size) for grid in (self._taken, self._lined))
+        if not taken.size:
+            return None, 0.0
+        low = [s + np.arange(n, dtype=float) for s, n in zip(start, taken.shape[::-1], strict=True)]
+        gap = [np.maximum(0, np.maximum(a - m, m - a - s)) for a, m, s in zip(low, mark, size, strict=True)]
+        off = [np.abs(a + s / 2 - m) for a, m, s in zip(low, mark, size, strict=True)]
+        distance = np.hypot(gap[0][None, :], gap[1][:, None])
+        cost = distance + 0.1 * off[0][None, :] + 0.3 * off[1][:, None] + _CROSSING / _CELL * lined
+        cost[(taken > 0) | (distance > reach)] = np.inf
+        y, x = np.unravel_index(np.argmin(cost), cost.shape)
+        return (start + np.array([x, y]), float(distance[y, x])) if np.isfinite(cost[y, x]) else (None, 0.0)
+
+    def _cells(self, places: ArrayLike) -> NDArray[np.float64]:
+        """Return places as columns and rows of squares."""
+        points = self._ax.transData.transform(np.asarray(places, dtype=float))
+        return np.asarray((points - self._ax.bbox.min) / self._cell)
+
+    def _data(self, cells: ArrayLike) -> NDArray[np.float64]:
+        points = np.asarray(cells, dtype=float) * self._cell + self._ax.bbox.min
+        return np.asarray(self._ax.transData.inverted().transform(points))
+
+    def _fill(self, grid: NDArray[np.bool_], low: ArrayLike, high: ArrayLike) -> None:
+        """Mark the squares between two corners, these included."""
+        (left, bottom), (right, top) = np.maximum(np.floor([low, high]), -1).astype(int)
+        grid[max(bottom, 0) : top + 1, max(left, 0) : right + 1] = True
+
+
+def _within_boxes(grid: NDArray[np.bool_], size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many squares are set in the box that begins at each square and lies within the grid."""
+    columns, rows = size
+    if rows > grid.shape[0] or columns > grid.shape[1]:
+        return np.zeros((0, 0), dtype=np.int64)
+    sums = np.zeros((grid.shape[0] + 1, grid.shape[1] + 1), dtype=np.int64)
+    sums[1:, 1:] = grid.cumsum(axis=0, dtype=np.int64).cumsum(axis=1)
+    return np.asarray(
+        sums[rows:, columns:] - sums[:-rows, columns:] - sums[rows:, :-columns] + sums[:-rows, :-columns]
+    )

@@ -1,0 +1,64 @@
+"""Cut the animals out of WordNet's nouns, for machines on which WordNet is not installed.
+
+::
+
+    python -m labelgrove.quickstart.extract /usr/share/wordnet
+
+writes ``animals.noun.gz`` beside this file: a noun file of WordNet as well, license included, with the
+records of *animal* and of everything below it, and the pointers between them alone.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from pathlib import Path
+
+from labelgrove.quickstart.wordnet import EXTRACT, subtree
+from ontology.readers import read
+from ontology.readers.wordnet import data_file
+from ontology.wholefile import write_whole
+
+__all__ = ["animals_of"]
+
+_HIERARCHY = ("@", "@i", "~", "~i")
+
+
+def animals_of(wordnet: Path) -> bytes:
+    """Return the extract as a gzip file: the same bytes for the same ``data.noun``.
+
+    Parameters
+    ----------
+    wordnet : Path
+        WordNet's folder, or its ``data.noun``.
+
+    Raises
+    ------
+    NotFoundError
+        Where its nouns hold no animal.
+    """
+    nouns = data_file(wordnet, "noun")
+    offsets = {key[1:] for key in subtree(read(nouns, format="wordnet").graph).keys}
+    lines = nouns.read_text(encoding="utf-8").splitlines()
+    kept = [line if line.startswith("  ") else _record(line, offsets) for line in lines]
+    packed = io.BytesIO()
+    with gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as file:  # neither name nor date nor system
+        file.write("".join(f"{line.rstrip()}\n" for line in kept if line).encode())
+    return packed.getvalue()
+
+
+def _record(line: str, offsets: set[str]) -> str:
+    """Return a record with the pointers between these offsets alone; empty for a record of another."""
+    if line[:8] not in offsets:
+        return ""
+    record, bar, gloss = line.partition("| ")
+    cells = record.split()
+    words = 4 + 2 * int(cells[3], 16)
+    pointers = [cells[at : at + 4] for at in range(words + 1, words + 1 + 4 * int(cells[words]), 4)]
+    within = [p for p in pointers if p[0] in _HIERARCHY and p[1] in offsets]
+    return " ".join([*cells[:words], f"{len(within):03}", *(cell for p in within for cell in p), bar + gloss])
+
+
+if __name__ == "__main__":
+    write_whole(EXTRACT, [animals_of(Path(sys.argv[1]))])

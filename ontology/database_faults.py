@@ -1,0 +1,207 @@
+"""Faults of the database as our own errors: which fault it is, and what to do about it.
+
+PostgreSQL names a fault by five characters (SQLSTATE), SQLite by a number. Texts differ between versions and
+languages, and are read only where there is nothing else: a connection that could not be made has no SQLSTATE,
+and SQLite has one number for everything that is wrong with a statement. No driver is imported.
+
+A statement at fault is left out: it is a defect of ours, and keeps the driver's error and its traceback.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ontology.errors import GroveError, MigrationError, ServiceError, SettingsError, TransientError
+from ontology.settings import masked
+
+__all__ = ["database_fault"]
+
+_Fault = tuple[type[GroveError], str]
+
+_HELD: Final = (TransientError, "somebody else holds it, try again")
+_AWAY: Final = (
+    ServiceError,
+    "check that it runs and can be reached (GROVE_DATABASE_URL names it, `grove doctor` tries it)",
+)
+_LOGIN: Final = (ServiceError, "user or password is wrong; GROVE_DATABASE_URL holds both")
+_NO_DATABASE: Final = (
+    ServiceError,
+    "there is no such database: create it (createdb), or correct its name in GROVE_DATABASE_URL",
+)
+_CROWDED: Final = (
+    ServiceError,
+    "it takes no more connections: try again, end others, or raise max_connections",
+)
+_RIGHTS: Final = (
+    ServiceError,
+    "its user may not do that: grant SELECT, INSERT, UPDATE and DELETE on all tables, and CREATE in the "
+    "schema to whoever runs grove db upgrade; or name another user in GROVE_DATABASE_URL",
+)
+_SCHEMA: Final = (
+    MigrationError,
+    "the schema is not that of this version: run grove db upgrade; where that changes nothing somebody "
+    "altered the tables: restore a backup into a new database (grove restore)",
+)
+_STANDBY: Final = (
+    TransientError,
+    "it takes no writes for now: a standby, a server in failover, or default_transaction_read_only; try "
+    "again, and name the primary in GROVE_DATABASE_URL if it stays so",
+)
+_STOPPED: Final = (
+    TransientError,
+    "the server stopped the statement: try again; if it happens often, raise its statement_timeout",
+)
+_NO_ROOM: Final = (ServiceError, "its disk is full: free some space there; nothing was changed")
+_SHORT: Final = (ServiceError, "the server is short of memory or another resource: see its log, try again")
+_LIMIT: Final = (ServiceError, "a limit of the server is too low for this: see its log, and raise that limit")
+_BROKEN: Final = (ServiceError, "the server reports a fault of its own: see its log, and check its disk")
+_DAMAGED: Final = (
+    ServiceError,
+    "it is damaged: stop what uses it, and restore a backup into a new database (grove restore)",
+)
+_POOLER: Final = (
+    ServiceError,
+    "its connections are shared statement by statement, as a pooler (pgbouncer) does: let it pool whole "
+    "sessions, or name the server itself in GROVE_DATABASE_URL",
+)
+_ENCODING: Final = (
+    MigrationError,
+    "the database is not in UTF-8: create one with ENCODING 'UTF8', and restore a backup into it "
+    "(grove restore)",
+)
+_REFUSED: Final = (ServiceError, "the database refuses it: see its log")
+
+_SQLSTATES: Final[dict[str, _Fault]] = {
+    "0A000": (TransientError, "the tables changed under a prepared statement: try again"),
+    "22P05": _ENCODING,
+    "25006": _STANDBY,
+    "25P03": (TransientError, "the server ended a transaction that did nothing for too long: try again"),
+    "25P04": _STOPPED,
+    "26000": _POOLER,
+    "3D000": _NO_DATABASE,
+    "3F000": _SCHEMA,
+    "42501": _RIGHTS,
+    "42703": _SCHEMA,
+    "42704": _SCHEMA,
+    "42883": _SCHEMA,
+    "42P01": _SCHEMA,
+    "42P05": _POOLER,
+    "53100": _NO_ROOM,
+    "53300": _CROWDED,
+    "55006": _HELD,
+    "55P03": _HELD,
+    "57014": _STOPPED,
+    "57P03": (TransientError, "it is starting up or shutting down: try again"),
+    "57P04": _NO_DATABASE,
+    "72000": _STOPPED,
+    "XX001": _DAMAGED,
+    "XX002": _DAMAGED,
+}
+_CLASSES: Final[dict[str, _Fault]] = {
+    "08": _AWAY,
+    "28": _LOGIN,
+    "40": _HELD,
+    "53": _SHORT,
+    "54": _LIMIT,
+    "55": _REFUSED,
+    "57": _AWAY,
+    "58": _BROKEN,
+    "F0": _BROKEN,
+    "XX": _BROKEN,
+}
+"""What the first two characters say where all five are not known here."""
+
+_OF_THE_STATEMENT: Final = {"0Z", "20", "21", "22", "23", "24", "25", "2B", "34", "3B", "42", "44"}
+"""Classes of a statement at fault."""
+
+_CONNECTING: Final[tuple[tuple[re.Pattern[str], _Fault], ...]] = tuple(
+    (re.compile(pattern, re.I), fault)
+    for pattern, fault in (
+        (r"authentication failed|no password|pg_hba\.conf|not permitted to log in|role .* not exist", _LOGIN),
+        (r"database .* does not exist", _NO_DATABASE),
+        (r"too many (connections|clients)|connection slots", _CROWDED),
+        (r"permission denied", _RIGHTS),
+        (r"starting up|shutting down|recovery mode", _SQLSTATES["57P03"]),
+    )
+)
+"""What a server says to a client that it does not let in."""
+
+_SQLITE: Final[dict[int, _Fault]] = {
+    3: (ServiceError, "give this user the right to read and write the file and its folder"),  # PERM
+    5: _HELD,  # BUSY
+    6: _HELD,  # LOCKED
+    7: _SHORT,  # NOMEM
+    8: (  # READONLY
+        ServiceError,
+        "it can be read and not written: use a disk that is not read-only, and give this user the right to "
+        "write the file and its folder, or name another file in GROVE_DATABASE_URL",
+    ),
+    9: _STOPPED,  # INTERRUPT
+    10: (ServiceError, "its disk reports a fault: check it, and the space on it"),  # IOERR
+    11: _DAMAGED,  # CORRUPT
+    13: _NO_ROOM,  # FULL
+    14: (  # CANTOPEN
+        ServiceError,
+        "the file cannot be opened: give this user the right to read and write it and its folder, or name "
+        "another in GROVE_DATABASE_URL",
+    ),
+    15: _HELD,  # PROTOCOL: too many begin at once
+    17: _HELD,  # SCHEMA: it changed under a statement, which is to be prepared again
+    23: _RIGHTS,  # AUTH
+    26: _DAMAGED,  # NOTADB
+    4874: _NO_ROOM,  # IOERR_SHMSIZE: of the file beside it that readers need
+}
+"""By extended or primary code, which are part of SQLite's interface."""
+
+_SQLITE_SCHEMA: Final = re.compile(r"no such (table|column|index)|has no column named")
+
+
+def database_fault(error: BaseException, where: str, *, connected: bool, lost: bool) -> GroveError | None:
+    """Return our error for a fault of the database at `where`; None for a statement at fault.
+
+    Parameters
+    ----------
+    error : BaseException
+        What the driver raised.
+    where : str
+        The database as messages name it, without passwords.
+    connected : bool
+        Whether there was a connection; without one a statement cannot be at fault.
+    lost : bool
+        Whether the connection cannot be used any more.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> try:
+    ...     sqlite3.connect(":memory:").execute("SELECT FORM WHERE")
+    ... except sqlite3.OperationalError as error:
+    ...     print(database_fault(error, "here", connected=True, lost=False))
+    None
+    """
+    fault = _known(error, connected)
+    if fault is None and lost:
+        fault = _AWAY
+    if fault is None:
+        return None
+    text = masked(str(error)).strip().partition("\n")[0] or type(error).__name__
+    kind, advice = fault
+    return kind(f"database {where}: {text}; {advice}")
+
+
+def _known(error: BaseException, connected: bool) -> _Fault | None:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None:
+        if _SQLITE_SCHEMA.search(str(error)):
+            return _SCHEMA
+        return _SQLITE.get(code) or _SQLITE.get(code & 0xFF)
+    state = getattr(error, "sqlstate", None)
+    if state is not None:
+        left = None if state[:2] in _OF_THE_STATEMENT else _REFUSED
+        return _SQLSTATES.get(state) or _CLASSES.get(state[:2], left)
+    if connected:  # a connection that broke says nothing more
+        return _AWAY if type(error).__name__ == "OperationalError" else None
+    if type(error).__name__ == "ProgrammingError":  # before any server was asked
+        return SettingsError, "correct GROVE_DATABASE_URL"
+    return next((fault for pattern, fault in _CONNECTING if pattern.search(str(error))), _AWAY)

@@ -1,0 +1,40 @@
+"""What to do about a fault of a disk."""
+
+from __future__ import annotations
+
+import errno
+
+__all__ = ["NOT_WRITABLE", "disk_advice"]
+
+NOT_WRITABLE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT})
+"""Faults of a disk that cannot be written but may still be read."""
+
+
+def disk_advice(error: OSError, what: str, named_by: str, *, otherwise: str) -> str:
+    """Return the next step after a fault of the disk on which `what` lies.
+
+    Parameters
+    ----------
+    error : OSError
+        As the system raised it.
+    what : str
+        What was to be used, such as ``the store``.
+    named_by : str
+        What says where it lies: a variable, or an option.
+    otherwise : str
+        The advice for any other fault.
+
+    Examples
+    --------
+    >>> disk_advice(OSError(errno.ENOSPC, ""), "the store", "GROVE_ARTIFACTS_URL", otherwise="look there")
+    'the disk is full: free some space, or move the store (GROVE_ARTIFACTS_URL)'
+    """
+    known = {
+        errno.ENOSPC: f"the disk is full: free some space, or move {what} ({named_by})",
+        errno.EDQUOT: f"the quota is used up: raise it, or move {what} ({named_by})",
+        errno.EROFS: f"{what} is read-only: write from where it is not, or name another place ({named_by})",
+        errno.EACCES: f"give this user the right to read and write {what} ({named_by})",
+        errno.EPERM: f"give this user the right to read and write {what} ({named_by})",
+        errno.EIO: f"the disk reports a fault: check it before anything is written to {what}",
+    }
+    return known.get(error.errno or 0, otherwise)

@@ -1,0 +1,82 @@
+"""Which command installs an extra, or a newer version, from where this installation came.
+
+A command that names the project alone is right for what came from an index, and for nothing else: elsewhere
+it finds no such project, or another one. Installers note where a distribution came from (PEP 610).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+__all__ = ["install_command", "upgrade_command"]
+
+_NAME = "labelgrove"
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra to this installation.
+
+    It names an installation from an index by its name, and any other by its folder, file or repository. Where
+    that folder or file is gone, it names the packages of the extra instead.
+    """
+    found = _distribution()
+    target = _target(found, f"[{extra}]")
+    if target is None and found is not None:
+        target = " ".join(map(shlex.quote, _requirements(found, extra)))
+    return f"pip install {target}"
+
+
+def upgrade_command(extra: str = "") -> str:
+    """Return the command that replaces this installation by a newer one, where there is one."""
+    brackets = f"[{extra}]" if extra else ""
+    target = _target(_distribution(), brackets) or shlex.quote(_NAME + brackets)
+    return f"pip install --upgrade {target}"
+
+
+def _distribution() -> Distribution | None:
+    from importlib.metadata import PackageNotFoundError, distribution  # 30 ms that few programs need
+
+    try:
+        return distribution(_NAME)
+    except PackageNotFoundError:
+        return None
+
+
+def _target(found: Distribution | None, brackets: str) -> str | None:
+    """Return what ``pip install`` is to be given; None where it was a folder or file that is gone."""
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    if found is None:  # what runs in a checkout without being installed is as if installed from there
+        checkout = Path(__file__).resolve().parents[1]
+        return shlex.quote(f"{checkout if (checkout / 'pyproject.toml').is_file() else _NAME}{brackets}")
+    origin = json.loads(found.read_text("direct_url.json") or "{}")
+    if not origin:
+        return shlex.quote(_NAME + brackets)
+    url: str = origin["url"]
+    parts = urlsplit(url)
+    if "vcs_info" in origin:
+        revision = origin["vcs_info"].get("requested_revision")
+        url = f"{origin['vcs_info']['vcs']}+{url}" + (f"@{revision}" if revision else "")
+    elif parts.scheme == "file":
+        path = Path(url2pathname(parts.path))
+        if not path.exists():
+            return None
+        if path.is_dir():
+            editable: dict[str, Any] = origin.get("dir_info", {})
+            return ("-e " if editable.get("editable") else "") + shlex.quote(f"{path}{brackets}")
+    return shlex.quote(f"{_NAME}{brackets} @ {url}")
+
+
+def _requirements(found: Distribution, extra: str) -> list[str]:
+    """Return the requirements that an extra adds."""
+    of_extra = re.compile(rf"(.*?)\s*;\s*extra == ['\"]{re.escape(extra)}['\"]")
+    listed = map(of_extra.fullmatch, found.requires or [])
+    return [match[1] for match in listed if match]

@@ -1,0 +1,146 @@
+"""What the tie rule changes about the locus on a tree where edges are very short.
+
+On a tree whose labels are all allowed the locus is the hull of the observed labels, each of it uniquely
+reachable (`ontology.geometry.loci.hull`). Where distances are not short numbers, sums tie within the relative
+t = `TIE_RELATIVE` (`ontology.geometry.wholenumbers.is_short`), and very short edges blur both. With R the
+largest distance between observed labels, W the sum of the weights and S that of the weighted distances from
+a vertex x of the hull:
+
+* A label outside the hull that hangs at x at height h has ``F(x) + 2 h S + h^2 W``, where ``F(x) <= R S``: it
+  ties with x for no weights unless ``2 h <= t R``.
+* For a vertex x of the hull there are weights that make it best, with ``F(x) / W`` no more than ``R^2 / 4``,
+  under which a neighbour q away has ``F(x) + q^2 W``: it is the only best one unless ``4 q^2 <= t R^2`` for
+  some neighbour.
+
+What these leave in doubt is decided by the general algorithm, a vertex of the hull among its neighbours: F is
+convex along every path, so that beyond a neighbour that is above x it only rises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import MissingExtraError
+from ontology.geometry.loci.general import general_locus, measured_rows
+from ontology.geometry.rootedtree import RootedTree
+from ontology.geometry.spaces import TreeSpace
+from ontology.geometry.ties import TIE_RELATIVE
+
+__all__ = ["Blurred", "blurred", "hull_decides", "least_difference"]
+
+_ROOM = 4.0  # for the rounding of distances
+
+
+@dataclass(frozen=True)
+class Blurred:
+    """Labels about which the tie rule decides otherwise than the hull.
+
+    Attributes
+    ----------
+    outside : ndarray of int64
+        Point indices of labels outside the hull that tie for best under some weights, ascending.
+    not_alone : ndarray of int64
+        Point indices of labels of the hull that are never the only best one, ascending.
+    witness : dict of int to tuple of int
+        Weights for those `outside`, and for those of the hull that were in doubt and can be the only best
+        one; by point index.
+    """
+
+    outside: NDArray[np.int64]
+    not_alone: NDArray[np.int64]
+    witness: dict[int, tuple[int, ...]]
+
+
+def hull_decides(space: TreeSpace) -> bool:
+    """Return whether the locus is the hull of the observed labels, whichever they are; all are allowed.
+
+    Examples
+    --------
+    >>> from ontology.keys import Keys
+    >>> keys = Keys.from_strings(["root", "a", "b"])
+    >>> near, far = [0.0, 1.0, 1e-13], [0.0, 1.0, 1e-11]
+    >>> [hull_decides(TreeSpace.from_arrays(keys, [-1, 0, 0], length)) for length in (None, far, near)]
+    [True, True, False]
+    """
+    blur = least_difference(space)
+    return not blur or bool(space.tree.length[1:].min() > blur)
+
+
+def least_difference(space: TreeSpace) -> float:
+    """Return by how much a label must be farther for the tie rule to tell it apart; 0: by any amount.
+
+    Of two labels that hang at one vertex x the higher one is a best label for no weights where its height
+    exceeds the other's by more than this: the sums differ by ``2 S`` times that at least, and F(x) is at most
+    S times the diameter.
+    """
+    return 0.0 if space.tree.is_short else _ROOM * TIE_RELATIVE * space.tree.diameter()
+
+
+def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int64]) -> Blurred | None:
+    """Return what the tie rule changes about the hull of observed labels; None where it changes nothing.
+
+    Parameters
+    ----------
+    space : TreeSpace
+        A tree with every label allowed.
+    points : ndarray of shape (n_observed,), dtype=int64
+        Point indices of the observed labels.
+    reached : ndarray of int64
+        Point indices of their hull.
+
+    Notes
+    -----
+    O(n_points) where no edge is short; elsewhere one `general_locus` over what is in doubt and what competes
+    with it: neighbours and, for labels outside the hull, all of the hull.
+    """
+    tree = space.tree
+    if tree.is_short:
+        return None
+    inside = np.sort(tree.positions(reached))
+    reach = 2 * float(tree.below(inside[0], inside).max())
+    parent, length = tree.parent, tree.length
+    short = length <= np.sqrt(TIE_RELATIVE * _ROOM) / 2 * reach
+    short[0] = False
+    if not short.any():
+        return None
+    is_inside = np.zeros(len(tree), dtype=bool)
+    is_inside[inside] = True
+    beside = np.zeros(len(tree), dtype=bool)  # has a short edge
+    beside[short] = beside[parent[short]] = True
+    beside[tree.positions(points)] = False  # an observed label has F = 0 alone
+    doubtful = np.flatnonzero(beside & is_inside)
+    near = _hanging_near(tree, inside, TIE_RELATIVE * _ROOM / 2 * reach)
+    if not len(doubtful) + len(near):
+        return None
+    is_doubtful = np.zeros(len(tree), dtype=bool)
+    is_doubtful[doubtful] = True
+    competing = is_doubtful | is_doubtful[parent]
+    competing[parent[doubtful]] = competing[near] = True
+    competing[inside] |= len(near) > 0
+    rows = np.sort(tree.points(np.flatnonzero(competing)))
+    doubtful, near = np.sort(tree.points(doubtful)), np.sort(tree.points(near))
+    asked = np.union1d(doubtful, near)
+    distances = measured_rows(space, points, rows)
+    found = general_locus(distances, np.searchsorted(rows, asked), tolerant=True)
+    members, alone = rows[found.index], rows[found.unique_index]
+    outside = np.intersect1d(members, near, assume_unique=True)
+    wanted = set(np.union1d(outside, alone).tolist())
+    return Blurred(
+        outside,
+        np.setdiff1d(doubtful, alone, assume_unique=True),
+        {y: w for y, w in zip(members.tolist(), found.witnesses, strict=True) if y in wanted},
+    )
+
+
+def _hanging_near(tree: RootedTree, inside: NDArray[np.int64], limit: float) -> NDArray[np.int64]:
+    """Return the positions outside the hull that hang no higher than `limit`."""
+    try:
+        from ontology.geometry.kernels.hanging import hanging_heights
+    except ImportError:
+        raise MissingExtraError.of("numba", "science", "the locus on a tree with very short edges") from None
+    _, height = hanging_heights(tree.parent, tree.length, inside)
+    height[inside] = np.inf
+    return np.flatnonzero(height <= limit)

@@ -1,0 +1,2 @@
+// Clock of the engine, in milliseconds since 1970.
+RETURN datetime().epochMillis AS milliseconds

@@ -1,0 +1,61 @@
+"""Rows for a bulk load as Parquet files, which the embedded engine copies in."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ontology.graph.results import RESULT_PROPERTIES, GraphResult, ResultTable, result_tables
+
+__all__ = ["ROWS_TOGETHER", "Columns", "path_literal", "result_columns", "write_parquet"]
+
+ROWS_TOGETHER = 100_000
+"""Rows that stand in memory as Python objects at a time."""
+
+Columns = Callable[[int, int], Mapping[str, list[Any]]]
+"""Rows ``start`` to ``stop`` (exclusive) of a table, a list for each column."""
+
+
+def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:
+    """Write a table of at least one row, piece by piece."""
+    import pyarrow
+    import pyarrow.parquet
+
+    types = {"depth": pyarrow.int64()}  # which may hold nothing that tells its type
+    with ExitStack() as opened:
+        writer = None
+        for start in range(0, n_rows, ROWS_TOGETHER):
+            piece = columns(start, min(start + ROWS_TOGETHER, n_rows))
+            table = pyarrow.table({n: pyarrow.array(c, type=types.get(n)) for n, c in piece.items()})
+            writer = writer or opened.enter_context(pyarrow.parquet.ParquetWriter(path, table.schema))
+            writer.write_table(table)
+
+
+def result_columns(result: GraphResult) -> Iterator[tuple[str, int, Columns]]:
+    """Yield the tables of a result, their number of rows and their columns, nodes before what joins them."""
+    node: dict[str, list[Any]] = {"id": [result.id], "version": [result.graph.digest]}
+    node |= {name: [result.properties[name]] for name in RESULT_PROPERTIES[result.label]}
+    yield result.label, 1, lambda *_: node
+    for table in result_tables(result):
+        if not table.n_rows:
+            continue
+        if table.type == "HAS":
+            yield "Supernode", table.n_rows, partial(_picked, table, ("target", "version", "size"))
+            yield "HAS", table.n_rows, partial(_picked, table, ("source", "target"))
+        else:
+            yield table.type, table.n_rows, table.columns
+
+
+def _picked(table: ResultTable, names: Sequence[str], start: int, stop: int) -> dict[str, list[Any]]:
+    columns = table.columns(start, stop)
+    return {name: columns[name] for name in names}
+
+
+def path_literal(path: Path) -> str:
+    """Return the path as a literal of the engine, which reads file names as patterns."""
+    escaped = glob.escape(str(path)).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

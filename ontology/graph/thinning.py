@@ -1,0 +1,61 @@
+"""Removing very many relationships from the embedded engine, by writing those that stay.
+
+The engine searches all relationships of a node for each that it deletes, which takes hours of a locus with a
+million labels. What stays is copied into a new table instead, which takes the name of the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ontology.graph.results import RESULT_LINKS
+from ontology.graph.rows import Rows
+
+__all__ = ["MANY", "thin_out"]
+
+MANY = 10_000
+"""Relationships of one type that the engine itself deletes in about a second."""
+
+_PATTERNS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "drop_result_links": {
+        table: ("r", f"MATCH (r:{label})-[e:{table}]->(b:Label)")
+        for label, tables in RESULT_LINKS.items()
+        for table in tables
+    },
+    "drop_supernode_links": {
+        table: ("a", f"MATCH (r:Summary)-[:HAS]->(a:Supernode)-[e:{table}]->(b:{target})")
+        for table, target in (("CONTAINS", "Label"), ("ADJACENT", "Supernode"))
+    },
+}
+"""By named query, each table that it removes from: where a relationship begins, and the pattern of it.
+
+In the pattern ``r`` is the result, ``e`` the relationship and ``b`` its end.
+"""
+
+
+def thin_out(name: str, execute: Callable[[str], Rows]) -> None:
+    """Take from the graph what a named query is about to remove, where that is much.
+
+    Parameters
+    ----------
+    name : str
+        A query that removes relationships of results whose version is empty; of any other nothing is done.
+    execute : callable
+        Runs a statement.
+    """
+    for table, (begin, pattern) in _PATTERNS.get(name, {}).items():
+        doomed = execute(f"{pattern} WHERE r.version = '' RETURN count(e) AS n").rows[0][0]
+        if doomed > MANY:
+            _keep(table, begin, f"{pattern} WHERE r.version <> ''", execute)
+
+
+def _keep(table: str, begin: str, pattern: str, execute: Callable[[str], Rows]) -> None:
+    ((source, target, source_key, target_key),) = execute(f"CALL show_connection('{table}') RETURN *").rows
+    properties = [(row[1], row[2]) for row in execute(f"CALL table_info('{table}') RETURN *").rows]
+    declared = "".join(f", {name} {kind}" for name, kind in properties)
+    columns = "".join(f", e.{name}" for name, _ in properties)
+    kept = f"{table}_KEPT"
+    execute(f"CREATE REL TABLE {kept}(FROM {source} TO {target}{declared})")
+    execute(f"COPY {kept} FROM ({pattern} RETURN {begin}.{source_key}, b.{target_key}{columns})")
+    execute(f"DROP TABLE {table}")
+    execute(f"ALTER TABLE {kept} RENAME TO {table}")

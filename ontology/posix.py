@@ -1,0 +1,45 @@
+"""Locks on files, which Linux and macOS have and other systems lack."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+from ontology.errors import PlatformError
+
+__all__ = ["require_posix", "try_lock"]
+
+
+def require_posix(purpose: str) -> None:
+    """Raise `PlatformError` on a system without POSIX locks.
+
+    Parameters
+    ----------
+    purpose : str
+        What needs them, as the subject of a sentence.
+    """
+    try:
+        import fcntl  # noqa: F401
+    except ImportError:
+        raise PlatformError(
+            f"{purpose} needs Linux or macOS; scoring, readers and reports work on every system"
+        ) from None
+
+
+def try_lock(file: int | IO[Any]) -> bool:
+    """Lock an open file until it is closed, and return whether no other process has it locked.
+
+    Raises
+    ------
+    PlatformError
+        On a system without POSIX locks.
+    OSError
+        For a folder in which nothing can be locked.
+    """
+    require_posix("a lock on a file")
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):  # network folders say either
+        return False
+    return True

@@ -1,0 +1,71 @@
+"""The start of a file, unpacked, by which its kind is told."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+__all__ = ["BOM", "GZIP", "Head", "head"]
+
+BOM = b"\xef\xbb\xbf"
+"""What some editors write before text in UTF-8."""
+
+GZIP = b"\x1f\x8b"
+"""What a gzip file begins with."""
+
+_HEAD = 1 << 16
+_LONGEST = 500
+
+
+@dataclass(frozen=True)
+class Head:
+    """The start of a file, unpacked.
+
+    Attributes
+    ----------
+    start : bytes
+        At most 64 KiB.
+    whole : bool
+        Whether that is all of it.
+    """
+
+    start: bytes
+    whole: bool = True
+
+    @cached_property
+    def text(self) -> str:
+        """The start as text, without a byte order mark."""
+        return self.start.removeprefix(BOM).decode("utf-8", "replace").replace("\r\n", "\n")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The beginnings of the lines: patterns need no more, and take long over long ones."""
+        lines = self.text.split("\n")
+        return [line[:_LONGEST] for line in (lines if self.whole or len(lines) == 1 else lines[:-1])]
+
+    @cached_property
+    def records(self) -> list[str]:
+        """Those of the lines that are neither blank nor a comment."""
+        return [line for line in self.lines if line.strip() and not line.startswith("#")]
+
+    @cached_property
+    def first_record(self) -> str:
+        """The whole first line that is neither blank nor a comment; empty where there is none."""
+        lines = self.text.split("\n")
+        return next((line for line in lines if line.strip() and not line.startswith("#")), "")
+
+
+def head(path: Path) -> Head:
+    """Return the start of the file at `path`; damage is left for the full pass to report."""
+    try:
+        with path.open("rb") as raw:
+            start = raw.read(_HEAD + 1)
+        if not start.startswith(GZIP):
+            return Head(start[:_HEAD], len(start) <= _HEAD)
+        stream = zlib.decompressobj(wbits=31)
+        unpacked = stream.decompress(start, _HEAD)
+    except (OSError, zlib.error):
+        return Head(b"")
+    return Head(unpacked, stream.eof and not stream.unused_data)

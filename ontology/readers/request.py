@@ -1,0 +1,213 @@
+"""A request to the readers: which file, in which format, with which options and policies."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ontology.errors import GroveError, InputError, NotFoundError
+from ontology.labelgraph import FORMAT_TAG
+from ontology.readers.collect import Collector, Options
+from ontology.readers.edgelist import read_edges
+from ontology.readers.exported import read_export
+from ontology.readers.head import Head, head
+from ontology.readers.jsontree import read_json
+from ontology.readers.looks import Look, look_of
+from ontology.readers.lshtc import read_lshtc
+from ontology.readers.outline import read_outline
+from ontology.readers.report import printable
+from ontology.readers.rules import resolve_policies
+from ontology.readers.sniff import sniff
+from ontology.readers.superclass import read_superclasses
+from ontology.readers.wordnet import data_file, read_wordnet
+
+__all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
+
+READER_VERSION = 2
+"""Raised whenever any reader may make something else of a file: what was read before is then read again."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A source format.
+
+    Attributes
+    ----------
+    name : str
+        As in ``--format NAME``.
+    title : str
+        What it is, in a line.
+    options : tuple of str
+        Keyword arguments of `read` that it takes; every format takes ``root``.
+    policies : mapping of code to policy
+        Where its defaults differ from the table of rules.
+    """
+
+    name: str
+    title: str
+    reader: Callable[[Path, Collector, Options], None]
+    options: tuple[str, ...] = ()
+    policies: Mapping[str, str] = field(default_factory=dict)
+
+
+FORMATS = {
+    f.name: f
+    for f in (
+        Format("wordnet", "WordNet database: data.noun, data.verb, or their folder", read_wordnet, ("part",)),
+        Format(
+            "edges",
+            "edge list split by blanks, tabs, commas or semicolons; header optional",
+            read_edges,
+            ("direction", "header", "delimiter", "relation"),
+        ),
+        Format("lshtc", "category hierarchy of integers, and its class list", read_lshtc, ("labels",)),
+        Format(
+            "superclass",
+            "lines of `superclass TAB class, class`",
+            read_superclasses,
+            policies={"roots": "virtual"},
+        ),
+        Format("outline", "outline indented by blanks, tabs or dashes", read_outline),
+        Format("json", 'nested tree of {"name": ..., "children": [...]}', read_json),
+        Format(
+            "export",
+            "what `grove ontology export --format json` writes",
+            read_export,
+            policies={"roots": "keep", "control-character": "warn", "invisible-character": "warn"},
+        ),
+    )
+}
+
+
+_NARROWER = {"json": "export"}
+"""Formats whose names also stand for a narrower one, where the file is in that."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One source, and all that decides what is made of it.
+
+    Attributes
+    ----------
+    source, file : Path
+        As given, and the file that it stands for.
+    format : Format
+        The format to read it in.
+    look : Look or None
+        What the file looks like.
+    options : Options
+        What the caller says about it.
+    policies : mapping of code to policy
+        The policy of every defect.
+    """
+
+    source: Path
+    file: Path
+    format: Format
+    look: Look | None
+    options: Options
+    policies: Mapping[str, str]
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the file looks like a kind that its format does not read."""
+        return self.look is not None and self.look.reader != self.format.name
+
+    def fingerprint(self) -> str:
+        """Return the sha256 over the bytes of the files and everything else that decides the result.
+
+        The name of the file is in it, as some formats are told by it; its folder is not.
+        """
+        options = self.options
+        decides = {
+            "readers": READER_VERSION,
+            "graph": FORMAT_TAG,
+            "format": self.format.name,
+            "policies": dict(sorted(self.policies.items())),
+            "options": [options.direction, options.header, options.delimiter, options.relation, options.root],
+            "files": [
+                None if path is None else [os.fsencode(path.name).hex(), _sha256(path)]
+                for path in (self.file, options.labels)
+            ],
+        }
+        return hashlib.sha256(json.dumps(decides).encode()).hexdigest()
+
+
+def ask(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    direction: str | None = None,
+    policies: Mapping[str, str] | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    relation: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    part: str | None = None,
+    root: str = "root",
+) -> Request:
+    """Return what the arguments of `ontology.readers.read` ask for; errors are those of the arguments."""
+    source = Path(path)
+    options = Options(
+        direction, header, delimiter, relation, None if labels is None else Path(labels), part or "noun", root
+    )
+    file = _existing_file(source, options.part)
+    if options.labels is not None:
+        _existing_file(options.labels)
+    start = head(file)
+    look = look_of(start)
+    chosen = FORMATS[_format_name(source, start, look, format)]
+    given = {
+        "direction": direction,
+        "header": header,
+        "delimiter": delimiter,
+        "relation": relation,
+        "labels": labels,
+        "part": part,
+    }
+    foreign = sorted(
+        name for name, value in given.items() if value is not None and name not in chosen.options
+    )
+    if foreign:
+        takes = ", ".join((*chosen.options, "root"))
+        raise InputError(f"{foreign[0]}: format {chosen.name!r} does not take it; it takes: {takes}")
+    return Request(source, file, chosen, look, options, resolve_policies(policies, chosen.policies))
+
+
+def _format_name(source: Path, start: Head, look: Look | None, asked: str | None) -> str:
+    """Return the name of the format to read a source in."""
+    if asked is None:
+        return "wordnet" if source.is_dir() else sniff(source, start, look)
+    if asked not in FORMATS:
+        raise InputError(f"format: {asked!r} is unknown; choose from: {', '.join(FORMATS)}")
+    narrower = _NARROWER.get(asked)
+    return narrower if narrower is not None and look is not None and look.reader == narrower else asked
+
+
+def _existing_file(path: Path, part: str | None = None) -> Path:
+    """Return the readable file that a path names, inside a WordNet folder if it is one."""
+    shown = printable(str(path))
+    try:
+        if not path.exists():
+            raise NotFoundError(f"{shown}: there is no such file; check the path")
+        file = data_file(path, part) if part and path.is_dir() else path
+        if not file.is_file():
+            raise InputError(f"{shown}: is a folder or device; give a file")
+        with file.open("rb"):
+            return file
+    except (OSError, ValueError) as error:
+        if isinstance(error, GroveError):
+            raise
+        raise InputError(f"{shown}: cannot be opened ({error}); give a file that you may read") from error
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{printable(str(path))}: cannot be read ({error}); check the disk") from error

@@ -1,0 +1,58 @@
+"""Whether text is YAML rather than an outline or an edge list, which may look much like it."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["looks_like_yaml"]
+
+_LINE = re.compile(
+    r"""(?P<indent>\ *)(?P<bullets>(?:-\ +)*)
+    (?:(?P<key>"[^"]*"|'[^']*'|[^\s"'\#{}\[\],-][^\#]*?|-?\w[^\#]*?)\ ?:(?:\s+(?P<value>\S.*)|\s*)
+    |(?P<rest>-|.*))""",
+    re.VERBOSE,
+)
+_BLOCK = re.compile(r"[|>][-+0-9]*\s*(#.*)?")
+_ODD = 0.1
+_TABLE = re.compile(r"[\t,;]")
+
+
+def looks_like_yaml(lines: list[str]) -> bool:
+    r"""Whether lines are the mappings and lists of YAML.
+
+    Lines are ``key:``, ``key: value`` or items of a list, some of the first two, and what has lines below it
+    ends in a colon; in an outline what has lines below it is a label like any other. A tenth of the lines may
+    be otherwise: values go on in further lines.
+
+    >>> looks_like_yaml(["a: 1", "b:", "  - c"]), looks_like_yaml(["Genus: Canis", "  Species: lupus"])
+    (True, False)
+    """
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if lines and (lines[0].startswith("%YAML") or lines[0].rstrip() == "---"):
+        return True
+    widths = {len(_TABLE.split(line)) for line in lines}
+    if len(widths) == 1 and widths != {1} and not any(line[0] in " -" for line in lines):
+        return False  # columns
+    n_members = n_odd = 0
+    open_at, may_nest = -1, True  # the column of the last entry, and whether lines may stand below it
+    block = None  # the indentation of what a block of text belongs to
+    for line in lines:
+        match = _LINE.fullmatch(line)
+        indent = len(match["indent"]) if match else 0
+        if line.rstrip() in ("---", "...") or (block is not None and indent > block):
+            continue
+        bullets = len(match["bullets"]) if match else 0
+        is_nested = indent > open_at or (bullets > 0 and indent == open_at)
+        if (
+            match is None
+            or (is_nested and not may_nest)
+            or not (match["key"] or bullets or match["rest"] == "-")
+        ):
+            n_odd += 1
+            continue
+        value = match["value"] or ""
+        n_members += match["key"] is not None
+        may_nest = (match["key"] is not None and not value) or match["rest"] == "-" or value[:1] in ("&", "!")
+        open_at = indent + bullets
+        block = indent if _BLOCK.fullmatch(value or (match["rest"] or "")) else None
+    return n_members > 0 and n_odd <= len(lines) * _ODD

@@ -1,0 +1,162 @@
+"""Every command with arguments by which it does what it is for, and a deployment for it to show."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from labelgrove.cli import grove
+
+__all__ = [
+    "COMMANDS",
+    "CONNECTS",
+    "FILLS",
+    "NEITHER",
+    "READS",
+    "WRITES",
+    "Deployment",
+    "error_line",
+    "filled",
+]
+
+READS, WRITES, NEITHER = "reads the tables", "writes to them", "needs no database"
+CONNECTS, FILLS = "asks for the schema alone", "takes no database with rows"
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "artifacts collect": (READS, ""),
+    "artifacts list": (READS, ""),
+    "artifacts size": (READS, ""),
+    "backup": (READS, "{out}/backup"),
+    "bundle build": (WRITES, "garden new --observed oak"),
+    "bundle inspect": (NEITHER, "garden/all"),
+    "bundle list": (READS, "garden"),
+    "calibrate": (NEITHER, "garden/all p.csv truth.txt"),
+    "completion": (NEITHER, "bash"),
+    "cover": (READS, "garden --identifying"),
+    "cypher": (READS, "--ontology garden 'MATCH (l:Label {{version: $version}}) RETURN count(*) AS n'"),
+    "db upgrade": (CONNECTS, ""),
+    "distances": (READS, "garden --columns oak"),
+    "doctor": (WRITES, ""),
+    "evaluate": (NEITHER, "garden/all p.csv truth.txt"),
+    "experiment": (NEITHER, "list"),
+    "graph rebuild": (WRITES, ""),
+    "graph verify": (READS, ""),
+    "ingest": (WRITES, "other other.csv"),
+    "jobs cancel": (WRITES, "{waiting}"),
+    "jobs kinds": (NEITHER, ""),
+    "jobs list": (READS, ""),
+    "jobs logs": (READS, "{job}"),
+    "jobs refresh": (READS, "garden"),
+    "jobs result": (READS, "{job}"),
+    "jobs retry": (WRITES, "{cancelled}"),
+    "jobs schedule add": (WRITES, "often --cron '* * * * *' cover --param ontology=garden"),
+    "jobs schedule list": (READS, ""),
+    "jobs schedule remove": (WRITES, "nightly"),
+    "jobs show": (READS, "{job}"),
+    "jobs submit": (WRITES, "cover --param ontology=garden --param method=small"),
+    "jobs watch": (READS, "{job}"),
+    "labels ancestors": (READS, "garden oak"),
+    "labels children": (READS, "garden tree"),
+    "labels lca": (READS, "garden oak elm"),
+    "labels path": (READS, "garden oak elm"),
+    "labels search": (READS, "garden oak"),
+    "locus": (READS, "garden --observed oak"),
+    "ontology delete": (WRITES, "garden --yes"),
+    "ontology export": (READS, "garden"),
+    "ontology list": (READS, ""),
+    "ontology show": (READS, "garden"),
+    "ontology validate": (NEITHER, "garden.csv"),
+    "plot locus": (READS, "garden --observed oak --out {out}/locus.png"),
+    "plot selection": (NEITHER, "-n 5 --rounds 1 --seeds 1 --out {out}/selection.png"),
+    "plot simplex": (READS, "garden --observed oak,elm,moss --out {out}/simplex.png"),
+    "quickstart": (WRITES, "--out {out}/quickstart"),
+    "restore": (FILLS, "{backup}"),
+    "sample": (READS, "garden -n 2"),
+    "score": (NEITHER, "garden/all p.csv"),
+    "select": (READS, "garden --observed oak -n 1"),
+    "summarize": (READS, "garden --target 2"),
+    "train": (NEITHER, "features.csv labels.txt features.csv --out {out}/trained"),
+}
+"""What each command does with the database, and arguments with which it does so. `worker` waits instead."""
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """Settings that commands find, and what stands for the names in their arguments."""
+
+    home: Path
+    database_url: str
+    names: Mapping[str, str]
+
+    def call(self, command: str, arguments: str = "", **more: str) -> Result:
+        """Run one command as a shell would."""
+        filled = arguments.format(**self.names, **more)
+        return CliRunner(env=self.env).invoke(grove, [*command.split(), *shlex.split(filled)])
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"GROVE_HOME": str(self.home), "GROVE_DATABASE_URL": self.database_url}
+
+    def run(self, command: str, folder: Path) -> Result:
+        """Run one command with its arguments of the table; what it writes goes into `folder`."""
+        return self.call(command, COMMANDS[command][1], out=str(folder))
+
+
+@contextmanager
+def filled(folder: Path, database_url: str) -> Iterator[Deployment]:
+    """Give an ontology, a bundle, a schedule and jobs in three states; commands run in `folder` meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name in list(os.environ):
+            if name.startswith("GROVE_") and not name.startswith("GROVE_TEST_"):
+                patch.delenv(name)
+        (folder / "garden.csv").write_text("parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n")
+        (folder / "other.csv").write_text("parent,child\nplant,fern\n")
+        (folder / "p.csv").write_text("oak,elm,moss\n0.5,0.3,0.2\n0.1,0.1,0.8\n")
+        (folder / "truth.txt").write_text("oak\nmoss\n")
+        (folder / "features.csv").write_text("a,b\n0,1\n1,0\n0,2\n2,0\n")
+        (folder / "labels.txt").write_text("oak\nelm\noak\nelm\n")
+        made = Deployment(folder / "home", database_url, {})
+
+        def made_by(command: str, arguments: str = "") -> str:
+            result = made.call(command, arguments)
+            assert result.exit_code == 0, (command, result.output, result.exception)
+            return result.stdout
+
+        def job(arguments: str) -> str:
+            return str(
+                json.loads(made_by("jobs submit", f"{arguments} --param ontology=garden --json"))["id"]
+            )
+
+        made_by("db upgrade")
+        made_by("ingest", "garden garden.csv")
+        made_by("bundle build", "garden all --observed oak,elm,moss")
+        made_by("jobs schedule add", "nightly --cron '0 0 * * *' cover --param ontology=garden")
+        names = {"job": job("cover"), "backup": str(folder / "whole")}
+        names["waiting"] = job("summary --param target=2 --detach")
+        names["cancelled"] = job("summary --param target=3 --detach")
+        made_by("jobs cancel", names["cancelled"])
+        made_by("backup", names["backup"])
+        yield replace(made, names=names)
+
+
+def error_line(command: str, result: Result, code: int) -> str:
+    """Return the one line in which a command ended, with this exit code; for doctor, that of the database."""
+    assert isinstance(result.exception, SystemExit), (command, result.exc_info)
+    assert result.exit_code == code, (command, result.output)
+    if command == "doctor":
+        (row,) = (line for line in result.stdout.splitlines() if line.startswith("database "))
+        assert "WRONG" in row
+        return row
+    errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, (command, result.output)
+    assert result.stderr.endswith(f"{errors[0]}\n"), (command, result.output)
+    return errors[0]

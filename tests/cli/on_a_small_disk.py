@@ -1,0 +1,72 @@
+"""``python -m tests.cli.on_a_small_disk DISK HOME OUT NAMES``: every command on a disk that takes no byte.
+
+To be run in a mount namespace of its own, such as `unshare --mount` makes. Mounts a small disk on the folder
+DISK, copies HOME there, fills it or makes it read-only, and prints as JSON how each command ended.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.cli.every_command import COMMANDS, READS, WRITES, Deployment
+
+SPARE_BYTES = 1 << 20
+
+
+def on_full_disk(disk: Path, home: Path, out: Path, names: dict[str, str]) -> Iterator[dict[str, object]]:
+    for command in COMMANDS:
+        copy = Path(shutil.copytree(home, disk / "home"))
+        fill(disk / "filler")
+        yield from ended(command, copy, out, names)
+        (disk / "filler").unlink()
+        shutil.rmtree(copy)
+
+
+def on_read_only_disk(
+    disk: Path, home: Path, out: Path, names: dict[str, str]
+) -> Iterator[dict[str, object]]:
+    copy = Path(shutil.copytree(home, disk / "home"))
+    mount("-o", "remount,ro", str(disk))
+    for command in COMMANDS:
+        yield from ended(command, copy, out, names)
+
+
+def ended(command: str, home: Path, out: Path, names: dict[str, str]) -> Iterator[dict[str, object]]:
+    """Run a command that has to do with the database, and say how it ended."""
+    if COMMANDS[command][0] in (READS, WRITES):
+        result = Deployment(home, f"sqlite:///{home / 'catalog.db'}", names).run(command, out)
+        raised = None if isinstance(result.exception, SystemExit | None) else repr(result.exc_info)
+        yield {"command": command, "code": result.exit_code, "raised": raised, "said": result.output}
+
+
+def fill(path: Path) -> None:
+    """Take every byte that is left."""
+    with path.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            return
+
+
+def mount(*arguments: str) -> None:
+    subprocess.run(["mount", *arguments], check=True)
+
+
+def main(disk: Path, home: Path, out: Path, names: dict[str, str]) -> None:
+    size = sum(path.stat().st_size for path in home.rglob("*")) + SPARE_BYTES
+    mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk))
+    found = {
+        "full": list(on_full_disk(disk, home, out, names)),
+        "read-only": list(on_read_only_disk(disk, home, out, names)),
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:4]), json.loads(sys.argv[4]))

@@ -1,0 +1,161 @@
+"""Labels that commands are given by name, in options, columns and truths; and names that are not enough."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from labelgrove.cli import grove
+
+ZOO = {
+    "id": "n0",
+    "name": "thing",
+    "definition": "whatever there is",
+    "children": [
+        {
+            "id": "n1",
+            "name": "bird",
+            "children": [
+                {
+                    "id": "n3",
+                    "name": "crane",
+                    "definition": "large long-necked wading bird of marshes and plains in many parts of the "
+                    "world, of which more could be said",
+                },
+                {"id": "n5", "name": "heron"},
+            ],
+        },
+        {
+            "id": "n2",
+            "name": "machine",
+            "children": [{"id": "n4", "name": "crane", "definition": "lifts and moves heavy objects"}],
+        },
+    ],
+}
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, code: int = 0):
+        result = CliRunner().invoke(grove, list(arguments))
+        assert result.exit_code == code, (arguments, result.output, result.exception)
+        return result
+
+    return run
+
+
+@pytest.fixture
+def zoo(call):
+    Path("zoo.json").write_text(json.dumps(ZOO))
+    call("ingest", "zoo", "zoo.json")
+    call("bundle", "build", "zoo", "mine", "--observed", "n3,heron,machine")
+    np.save("p.npy", np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
+    return call
+
+
+CANDIDATES = (
+    "'n3' (crane), below 'n1' (bird): large long-necked wading bird of marshes and plains in many parts of "
+    "the …",
+    "'n4' (crane), below 'n2' (machine): lifts and moves heavy objects",
+)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("locus", "zoo", "--observed", "crane,heron"),
+        ("cover", "zoo", "--labels", "crane,heron"),
+        ("select", "zoo", "--forbidden", "crane"),
+        ("bundle", "build", "zoo", "x", "--observed", "crane,heron"),
+        ("bundle", "build", "zoo", "x", "--observed", "heron", "--labels", "heron,crane"),
+        ("plot", "simplex", "zoo", "--observed", "crane,heron,bird", "--out", "x.png"),
+    ],
+    ids=" ".join,
+)
+def test_a_name_of_several_labels_is_refused_with_where_each_stands_and_what_it_means(command, zoo):
+    said = zoo(*command, code=2).stderr
+    assert "'crane' is ambiguous; give the key of the one you mean:\n" in said
+    for candidate in CANDIDATES:
+        assert f"\n    {candidate}\n" in f"{said}\n"
+
+
+def test_columns_of_a_bundle_say_where_each_stands(zoo):
+    zoo("bundle", "build", "zoo", "both", "--observed", "n3,n4")
+    np.save("two.npy", np.eye(2))
+    said = zoo("score", "zoo/both", "two.npy", "--columns", "crane,n4", code=2).stderr
+    assert "\n    'n3' (crane), below 'n1' (bird)\n    'n4' (crane), below 'n2' (machine)\n" in said
+
+
+def evaluated(call, *options, code=0):
+    result = call(
+        "evaluate", "zoo/mine", "p.npy", *options, "--columns", "n3,heron,machine", "--json", code=code
+    )
+    return json.loads(result.stdout)["rules"] if code == 0 else result.stderr
+
+
+def test_truths_are_given_by_key_or_name_as_columns_are(zoo):
+    Path("keys.txt").write_text("n1\nn2\nn3\n")
+    Path("names.txt").write_text("bird\nmachine\nn3\n")
+    np.save("names.npy", np.array(["bird", "n2", "n3"]))
+    Path("names.csv").write_text("bird\nmachine\nn3\n")
+    expected = evaluated(zoo, "keys.txt")
+    for path in ("names.txt", "names.npy", "names.csv"):
+        assert evaluated(zoo, path) == expected
+    trained = evaluated(zoo, "keys.txt", "--train-truth", "keys.txt")
+    assert evaluated(zoo, "names.txt", "--train-truth", "names.txt") == trained
+    zoo("bundle", "build", "zoo", "named", "--observed", "bird,heron,machine")
+    Path("all-names.txt").write_text("bird\nmachine\nheron\n")
+    columns = ("--columns", "bird,heron,machine", "--by", "name", "--json")
+    zoo("evaluate", "zoo/named", "p.npy", "all-names.txt", *columns)
+    zoo("evaluate", "zoo/named", "p.npy", "keys.txt", *columns, code=4)
+    a, b = (
+        json.loads(
+            zoo(
+                "calibrate",
+                "zoo/mine",
+                "p.npy",
+                path,
+                "--columns",
+                "bundle",
+                "--measure",
+                "squared_distance",
+                "--json",
+            ).stdout
+        )
+        for path in ("keys.txt", "names.txt")
+    )
+    assert a == b
+
+
+def test_a_truth_that_may_be_several_labels_is_refused_once_with_its_first_line(zoo):
+    Path("truth.txt").write_text("bird\ncrane\ncrane\n")
+    said = evaluated(zoo, "truth.txt", code=2)
+    assert "truth.txt: 1 label cannot be found (by auto):\n  truth.txt:2 'crane' is ambiguous" in said
+    assert said.count("'crane' is") == 1
+    assert "'n3' (crane), below 'n1' (bird)" in said
+
+
+def test_a_truth_that_is_no_label_is_named_by_its_line(zoo):
+    Path("truth.txt").write_text("bird\nbrid\nn3\n")
+    assert "truth.txt:2 'brid'" in evaluated(zoo, "truth.txt", code=4)
+    assert "truth.txt:2 'n2' is unknown" in evaluated_by_name(zoo)
+
+
+def evaluated_by_name(call):
+    Path("truth.txt").write_text("bird\nn2\nheron\n")
+    call("bundle", "build", "zoo", "named", "--observed", "bird,heron,machine")
+    columns = ("--columns", "bird,heron,machine", "--by", "name")
+    return call("evaluate", "zoo/named", "p.npy", "truth.txt", *columns, code=4).stderr
+
+
+def test_a_text_that_is_a_key_and_another_name_asks_which_is_meant(call):
+    Path("odd.json").write_text(
+        '{"id": "r", "name": "root", "children": [{"id": "a", "name": "b"}, {"id": "b", "name": "c"}]}'
+    )
+    call("ingest", "odd", "odd.json")
+    assert "--by key" in call("locus", "odd", "--observed", "b", code=2).stderr
+    call("locus", "odd", "--observed", "b", "--by", "key")

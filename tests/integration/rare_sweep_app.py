@@ -1,0 +1,16 @@
+"""The application of `slow_kind_app`, which sweeps as seldom as workers do: `celery -A` this module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.integration import slow_kind_app
+from workers.transport import TASK
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(name)
+    app = slow_kind_app.app
+    app.tasks[TASK].sweep_s = 5.0
+    return app

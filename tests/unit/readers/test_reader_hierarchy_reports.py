@@ -1,0 +1,134 @@
+"""What a report advises where a hierarchy looks like several: the reason first, and a mend that is one."""
+
+from __future__ import annotations
+
+import pytest
+
+from ontology.errors import DefectsError
+from ontology.readers import ReadResult, read
+
+TREE = [("2", "1"), ("3", "1"), ("4", "2"), ("5", "2"), ("6", "3")]
+NAMES = {"1": "food", "2": "fruit", "3": "herb", "4": "apple", "5": "pear", "6": "mint"}
+RIGHT = sorted(TREE)
+
+
+def made(folder, text: str, **options: object) -> ReadResult:
+    source = folder / "food.csv"
+    source.write_text(text)
+    return read(source, strict=False, **options)  # type: ignore[arg-type]
+
+
+def records(parents: dict[str, str]) -> str:
+    lines = [f"{key},{name},{parents.get(key, '')}" for key, name in NAMES.items()]
+    return "\n".join(["id,name,parent", *lines, ""])
+
+
+def edges_of(result: ReadResult) -> list[tuple[str, str]]:
+    assert result.graph is not None, result.report.render()
+    return sorted((child, parent) for child, parent, _, _ in result.graph.edges())
+
+
+def codes(result: ReadResult) -> list[str]:
+    return [defect.code for defect in result.report.defects]
+
+
+def test_decimals_of_the_ids_are_the_defect_not_the_roots_they_make(tmp_path):
+    text = records({child: f"{parent}.0" for child, parent in TREE})
+    result = made(tmp_path, text)
+    assert codes(result) == ["decimal-parent"]
+    (defect,) = result.report.errors
+    assert defect.examples[0][1:] == (3, "2 under 1.0, beside 1")
+    assert "read them as text" in defect.remedy
+    assert edges_of(made(tmp_path, text, policies={"decimal-parent": "fix"})) == RIGHT
+
+
+def test_decimals_of_the_children_in_a_list_of_edges_too(tmp_path):
+    result = made(tmp_path, "child,parent\n2,1\n3,1\n4,2.00\n5,2.00\n6,3.0\n")
+    assert codes(result) == ["decimal-parent"]
+    assert result.report.errors[0].count == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "child,parent\n1.0,1\n1.0.1,1.0\n",  # sections and versions are labels of their own
+        "key,parent\n1,\n1.0,1\n2,1.0\n",
+        "child,parent\n2,1.5\n1,1.5\n",
+        "child,parent\n100,10\n10,1\n",
+    ],
+)
+def test_a_decimal_that_is_a_label_is_none_of_an_id(text, tmp_path):
+    assert codes(made(tmp_path, text)) == []
+
+
+def test_decimals_are_kept_where_that_is_asked_for(tmp_path):
+    text = "key,parent\n1,\n2,1.0\n"
+    result = made(tmp_path, text, policies={"decimal-parent": "warn", "roots": "keep"})
+    assert edges_of(result) == [("2", "1.0")]
+
+
+def test_parents_given_by_name_are_named_before_the_roots(tmp_path):
+    result = made(tmp_path, records({child: NAMES[parent] for child, parent in TREE}))
+    assert codes(result) == ["parent-without-record", "roots"]
+    cause, roots = result.report.defects
+    assert cause.examples[0][2] == "food: the name of the label 1"
+    assert cause.remedy.startswith("most likely the reason for the roots: ")
+    assert roots.remedy.startswith("see parent-without-record first, most likely the reason; else choose ")
+
+
+def test_children_before_their_parents_are_named_before_the_roots(tmp_path):
+    text = "".join(f"{child},{parent}\n" for child, parent in TREE)
+    result = made(tmp_path, text)
+    assert codes(result) == ["direction-swapped", "roots"]
+    cause, _ = result.report.defects
+    assert "--direction child-parent" in cause.remedy
+    rendered = result.report.render()
+    assert "food.csv: 3 roots, 1 leaf" in rendered
+    assert "food.csv:0" not in rendered
+    assert result.report.to_dict()["defects"][0]["places"] == [str(tmp_path / "food.csv")]
+    assert edges_of(made(tmp_path, text, direction="child-parent")) == RIGHT
+    with pytest.raises(DefectsError, match="see direction-swapped first"):
+        read(tmp_path / "food.csv")
+
+
+def test_roots_of_which_no_reason_is_known_come_with_their_policies_alone(tmp_path):
+    result = made(tmp_path, "a,b\nx,y\n")
+    assert codes(result) == ["roots"]
+    assert result.report.errors[0].remedy.startswith("choose --policy roots=virtual")
+
+
+@pytest.mark.parametrize("policy", ["virtual", "largest", "keep"])
+def test_a_policy_of_the_roots_that_was_chosen_is_not_advised(policy, tmp_path):
+    (defect,) = made(tmp_path, "a,b\na,c\nx,y\n", policies={"roots": policy}).report.defects
+    assert "choose" not in defect.remedy
+    assert "--policy" not in defect.remedy
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "None", "null", "NA"])
+def test_a_missing_value_is_no_parent(text, tmp_path):
+    result = made(tmp_path, records(dict(TREE) | {"1": text}))
+    assert codes(result) == ["placeholder-parent"]
+    assert "leave the parent of a root empty" in result.report.errors[0].remedy
+
+
+def test_a_label_with_a_record_may_be_called_like_a_missing_value(tmp_path):
+    assert codes(made(tmp_path, "key,parent\nAfrica,\nNA,Africa\nWindhoek,NA\n")) == []
+
+
+def test_a_table_of_levels_is_told_to_become_a_record_for_each_label(tmp_path):
+    result = made(tmp_path, "level1,level2,level3\nfood,fruit,apple\nfood,fruit,pear\nfood,herb,mint\n")
+    (defect,) = result.report.errors
+    said = defect.examples[0][2]
+    assert "if each line is a path from the top (food, fruit, apple)" in said
+    assert "write one line per label: key, name, parent" in said
+    assert said.endswith("in its first line"), "cut"
+
+
+def test_a_column_without_a_name_is_named_by_its_place(tmp_path):
+    (defect,) = made(tmp_path, "key,,parent\nfood,a,\nfruit,b,food\n").report.defects
+    assert defect.examples[0][2] == "column 2, without a name: what it holds is left out"
+
+
+def test_one_of_a_kind_is_counted_as_one(tmp_path):
+    first, *_ = made(tmp_path, "key,parent,x\nfood,,\nfruit,food,\n").report.render().splitlines()
+    assert first.endswith(": 2 labels, 1 edge; 0 errors, 1 warning, 0 repairs")

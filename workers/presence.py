@@ -1,0 +1,110 @@
+"""Which workers are alive: each says so in the database, and takes its name back when it ends.
+
+A worker that could not say so knows by this for how long the database was away.
+
+A worker that was killed takes nothing back; it counts as alive until nothing was heard of it for `LIVING_S`.
+Units do not depend on any of this: who works on them is told by their leases.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from ontology.database import now, reading, upsert, writing
+from workers.tables import worker_table
+
+__all__ = ["LIVING_S", "Presence", "Worker", "living"]
+
+LIVING_S = 60.0
+"""Seconds without a word after which a worker no longer counts as alive."""
+
+_EVERY_S = 10.0
+_FORGOTTEN_S = 86_400.0
+
+_worker = worker_table.c
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker that is alive.
+
+    Attributes
+    ----------
+    name : str
+        Its host, and the number of its main process there.
+    slots : int
+        Units that it runs at the same time.
+    silent_s : float
+        Seconds since it was heard of, by the clock of the database.
+    """
+
+    name: str
+    slots: int
+    silent_s: float
+
+
+class Presence:
+    """The sign of life of this process.
+
+    Parameters
+    ----------
+    slots : int
+        Units that it runs at the same time.
+    """
+
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
+        self.name = f"{socket.gethostname()}/{os.getpid()}"
+        self._told_at: float | None = None
+        self._reached_at: float | None = None
+        self._away = False
+
+    @contextmanager
+    def reaching(self, engine: sa.Engine) -> Iterator[float]:
+        """Say that this worker is alive, and watch whether a block that writes to the database ends well.
+
+        Yields
+        ------
+        float
+            Seconds for which the database has been away: since the block last ended well, where it failed
+            after that, and 0 where it did not.
+        """
+        away_s = time.monotonic() - self._reached_at if self._away and self._reached_at is not None else 0.0
+        self._away = True
+        self.tell(engine)
+        yield away_s
+        self._away, self._reached_at = False, time.monotonic()
+
+    def tell(self, engine: sa.Engine) -> None:
+        """Say that this worker is alive, unless it said so a moment ago."""
+        if self._told_at is not None and time.monotonic() - self._told_at < _EVERY_S:
+            return
+        values = {"slots": self._slots, "seen_at": now()}
+        with writing(engine) as connection:
+            connection.execute(
+                upsert(connection, worker_table)
+                .values(name=self.name, **values)
+                .on_conflict_do_update(index_elements=["name"], set_=values)
+            )
+            connection.execute(sa.delete(worker_table).where(_worker.seen_at < now() - _FORGOTTEN_S))
+        self._told_at = time.monotonic()
+
+    def leave(self, engine: sa.Engine) -> None:
+        """Say that this worker ends."""
+        with writing(engine) as connection:
+            connection.execute(sa.delete(worker_table).where(_worker.name == self.name))
+
+
+def living(engine: sa.Engine) -> list[Worker]:
+    """Return the workers that were heard of in the last `LIVING_S` seconds, by name."""
+    silent = now() - _worker.seen_at
+    query = sa.select(_worker.name, _worker.slots, silent).where(silent <= LIVING_S).order_by(_worker.name)
+    with reading(engine) as connection:
+        return [Worker(*row) for row in connection.execute(query)]
