@@ -137,7 +137,7 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
     """
     if settings.broker_url is None:
         configure_logging(settings.log_format, level=log_level)
-        _serve_here(settings, concurrency)
+        return _serve_here(settings, concurrency)
     check_deployment(settings, mend=True)
     _await_database(settings, before_waiting=partial(configure_logging, settings.log_format, level=log_level))
     arguments = ["worker", f"--loglevel={log_level}", "--without-gossip", "--without-mingle"]
@@ -156,7 +156,7 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
         raise KeyboardInterrupt
 
 
-def _serve_here(settings: Settings, concurrency: int | None) -> NoReturn:
+def _serve_here(settings: Settings, concurrency: int | None) -> None:
     """Run units in threads of this process until a signal ends it; then they are given back at once."""
     signal.signal(signal.SIGTERM, _end)
     with contextlib.ExitStack() as stack:

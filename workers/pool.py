@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import NoReturn, Self
+from typing import Self
 
 from ontology.errors import DEPLOYMENT_FAULTS, GroveError
 from ontology.workspace import Workspace
@@ -62,6 +62,8 @@ class Pool:
         self._recall = Recall()
         self._presence = Presence(self.slots)
         self._changed = threading.Event()
+        self._ending = threading.Event()
+        self._sweeping = threading.Thread(target=self._sweep_until_told, name="sweeps", daemon=True)
 
     def run_until(self, finished: Callable[[], bool]) -> None:
         """Work until `finished()` is true, asked whenever nothing runs and about once a second.
@@ -71,21 +73,28 @@ class Pool:
         while not finished():
             self._turn()
 
-    def serve(self) -> NoReturn:
+    def serve(self) -> None:
         """Work until an exception ends it, as a signal raises one; a database that is away is waited for.
 
-        Meanwhile this process counts among the workers that are alive.
+        Meanwhile this process counts among the workers that are alive. The calling thread only waits: a
+        signal that found it inside a driver would leave a transaction open, or be swallowed there.
         """
+        self._sweeping.start()
+        self._sweeping.join()
+
+    def _sweep_until_told(self) -> None:
         failed = False
-        while True:
+        while not self._ending.is_set():
             try:
                 self._turn(self._presence)
             except Exception as error:
+                if self._ending.is_set():  # what its end brings about, as a unit that nobody starts any more
+                    return
                 if not failed:
                     expected = isinstance(error, (GroveError, OSError))
                     logger.warning("waiting, as the sweep failed: %s", error, exc_info=not expected)
                 failed = True
-                time.sleep(_AWAY_S)
+                self._ending.wait(_AWAY_S)
             else:
                 if failed:
                     logger.info("going on")
@@ -99,7 +108,7 @@ class Pool:
 
     def _work(self, window: int, *, until: float) -> None:
         """Keep the threads busy until nothing is left to start, or the time of the next sweep."""
-        while (left := until - time.monotonic()) > 0:
+        while (left := until - time.monotonic()) > 0 and not self._ending.is_set():
             self._changed.wait(left)
             self._changed.clear()
             for future in [future for future in self._running if future.done()]:
@@ -112,14 +121,19 @@ class Pool:
 
     def give_back(self, *, within_s: float) -> bool:
         """Give back the units that run, and start no others; whether their threads ended in that time."""
+        until = time.monotonic() + within_s
+        self._ending.set()
+        self._changed.set()
         self._executor.shutdown(wait=False, cancel_futures=True)
         if given := self._recall.call():
             logger.info("%d units are given back", given)
+        if self._sweeping.is_alive():  # else its sweep could say after this that the worker is alive
+            self._sweeping.join(within_s)
         try:
             self._presence.leave(self._workspace.engine)
         except DEPLOYMENT_FAULTS as error:
             logger.warning("this worker counts as alive for a while: %s", error)
-        return not wait(self._running, timeout=within_s).not_done
+        return not wait(self._running, timeout=max(0.0, until - time.monotonic())).not_done
 
     def close(self, *, wait: bool = True) -> None:
         """Start no other units, and wait for those that run."""

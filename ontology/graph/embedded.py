@@ -66,6 +66,10 @@ _POOL_FULL = re.compile(r"unable to allocate memory|buffer pool is full", re.IGN
 _QUERY_AT_FAULT = re.compile(r"(parser|binder|catalog|function|conversion|overflow) exception", re.IGNORECASE)
 
 
+_WIPES_OUTLIVED = 3
+"""Times that a reader begins a graph anew which a rebuild wipes before it is open."""
+
+
 class _PoolFullError(QueryFailedError):
     """The engine's buffer pool has no room for what a query needs."""
 
@@ -298,17 +302,20 @@ class EmbeddedStore(GraphStore):
     @contextmanager
     def _reader(self) -> Iterator[ladybug.Database]:
         """Give the newest generation, open; one reader at a time in a process."""
-        if self._missing():
-            self.migrate()
-        with self._reading:
-            self._refresh()
-            if self._open is None:
-                raise GraphDamagedError(f"graph {self.folder} has gone; run: grove graph rebuild")
-            try:
-                yield self._open[1]
-            except BaseException:  # memory of the pool that a failed query took is not given back
-                self._close_reader()
-                raise
+        for _ in range(_WIPES_OUTLIVED):
+            if self._missing():
+                self.migrate()
+            with self._reading:
+                self._refresh()
+                if self._open is None:  # a rebuild wiped the graph since
+                    continue
+                try:
+                    yield self._open[1]
+                except BaseException:  # memory of the pool that a failed query took is not given back
+                    self._close_reader()
+                    raise
+                return
+        raise GraphDamagedError(f"graph {self.folder} has gone; run: grove graph rebuild")
 
     def _missing(self) -> list[Migration]:
         """Return the migrations that the newest generation lacks."""

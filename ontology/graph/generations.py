@@ -97,6 +97,7 @@ class Generations:
             yield None
             return
         with contextlib.ExitStack() as stack:
+            held: tuple[int, Path] | None
             try:
                 held = self._link(stack.enter_context(self._private("reading")))
             except ServiceError as error:
@@ -149,11 +150,11 @@ class Generations:
 
     # ---- helpers -----------------------------------------------------------------------------------
 
-    def _link(self, private: Path) -> tuple[int, Path]:
+    def _link(self, private: Path) -> tuple[int, Path] | None:
         while True:
             number = self.newest()
-            if number is None:
-                raise self._gone(0)
+            if number is None:  # wiped since
+                return None
             path = private / f"g{number}.lbug"
             try:
                 os.link(self.folder / f"g{number}.lbug", path)

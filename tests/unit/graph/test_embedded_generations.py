@@ -68,6 +68,29 @@ def test_the_folder_holds_one_generation_and_nothing_else(loaded: EmbeddedStore)
     assert {p.name for p in loaded.folder.iterdir()} == {"CURRENT", "LOCK", newest_file(loaded).name}
 
 
+@pytest.mark.parametrize("at", ["migrate", "newest"])
+def test_a_graph_that_is_wiped_before_it_is_open_is_begun_again(
+    at: str, loaded: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = loaded if at == "migrate" else loaded.generations
+    act, wipes = getattr(owner, at), []
+
+    def then_wiped() -> object:
+        """Act as ever, and let another process wipe the graph right after."""
+        found = act()
+        if found and not wipes:
+            wipes.append(found)
+            Generations(loaded.folder).wipe()
+        return found
+
+    loaded.close()
+    if at == "migrate":
+        loaded.wipe()
+    monkeypatch.setattr(owner, at, then_wiped)
+    assert loaded.versions() == []
+    assert wipes
+
+
 def test_a_generation_is_never_written_again(loaded: EmbeddedStore) -> None:
     first = newest_file(loaded)
     kept = loaded.folder.parent / "kept"
