@@ -120,6 +120,9 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
     app.register_task(task)
     app.steps["worker"].update((_Preflight, _Measuring, _Sweeping))
     app.steps["consumer"].add(Gathering)
+    # A second order to end may interrupt the first while it tells its receivers; with a plain lock the thread
+    # would wait for itself.
+    celery.signals.worker_shutting_down.lock = threading.RLock()
     return app
 
 
@@ -137,7 +140,8 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
     """
     if settings.broker_url is None:
         configure_logging(settings.log_format, level=log_level)
-        return _serve_here(settings, concurrency)
+        _serve_here(settings, concurrency)
+        return
     check_deployment(settings, mend=True)
     _await_database(settings, before_waiting=partial(configure_logging, settings.log_format, level=log_level))
     arguments = ["worker", f"--loglevel={log_level}", "--without-gossip", "--without-mingle"]

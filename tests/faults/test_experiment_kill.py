@@ -32,10 +32,23 @@ PATIENCE_S = 120.0
 REQUEST = {"experiment": "diabetes-path", "quick": True}
 
 WORKS = f"""
+import dataclasses
+import threading
+
 from ontology.workspace import Workspace
-from workers import client
+from workers import client, kinds
 from workers.pool import Pool
 
+kind, begun = kinds.find_kind("experiment"), []
+
+def execute(work):
+    begun.append(work)
+    if len(begun) == 3:
+        print("in the third unit", flush=True)
+        threading.Event().wait()
+    return kind.execute(work)
+
+kinds._registry()["experiment"] = dataclasses.replace(kind, execute=execute)
 with Workspace.open() as workspace:
     job = client.submit(workspace, "experiment", {REQUEST!r}, wait=False)
     with Pool(workspace, threads=1, lease_s={LEASE_S}) as pool:
@@ -92,9 +105,13 @@ def test_a_job_goes_on_after_its_process_was_killed(tmp_path):
             ended = (unit for units in found for unit in units if unit.state is State.DONE)
             return {unit.key: (unit.claimed_at, unit.attempts) for unit in ended}
 
-        with killed([sys.executable, "-c", WORKS], tmp_path / "log", environment(settings)):
-            wait_until(lambda: len(done()) >= 2, deadline_s=PATIENCE_S, what="two units of the job")
+        log = tmp_path / "log"
+        with killed([sys.executable, "-c", WORKS], log, environment(settings)):
+            wait_until(
+                lambda: "in the third unit" in log.read_text(), deadline_s=PATIENCE_S, what="the third unit"
+            )
         before = done()
+        assert len(before) == 2
         (job,) = client.list_jobs(workspace)
         assert not job.finished
         with Pool(workspace, threads=1, lease_s=LEASE_S) as pool:

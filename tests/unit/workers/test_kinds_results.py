@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from celery.signals import worker_shutting_down
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -309,6 +310,13 @@ def test_workers_listen_on_the_queues_of_all_kinds(tmp_path):
     app = make_app(settings_in(tmp_path, broker_url="redis://127.0.0.1:1/0"))
     assert {queue.name for queue in app.conf.task_queues} >= queues
     assert set(OURS) <= {kind.name for kind in known_kinds()}
+
+
+def test_a_worker_that_is_told_twice_to_end_does_not_wait_for_itself(tmp_path):
+    make_app(settings_in(tmp_path, broker_url="redis://127.0.0.1:1/0"))
+    with worker_shutting_down.lock:  # the first signal tells its receivers, and the second interrupts it
+        assert worker_shutting_down.lock.acquire(blocking=False)
+        worker_shutting_down.lock.release()
 
 
 def test_metadata_of_results_are_text_that_a_person_can_read(workspace):
