@@ -4,26 +4,17 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from adapter import Adapter
-from labelgrove.cli import grove
 
 EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str, code: int = 0):
-        result = CliRunner().invoke(grove, list(arguments))
-        assert result.exit_code == code, (arguments, result.output, result.exception)
-        return result
-
+def call(call):
     Path("garden.csv").write_text(EDGES)
-    run("ingest", "garden", "garden.csv")
-    return run
+    call("ingest", "garden", "garden.csv")
+    return call
 
 
 def shown(call, uri):

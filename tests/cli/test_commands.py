@@ -9,25 +9,12 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from labelgrove.cli import COMMANDS, EXIT_CODES, LazyGroup, grove
 from ontology import errors
 from ontology.settings import Settings
 
 EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str, code: int = 0, text: str | None = None):
-        result = CliRunner().invoke(grove, list(arguments), input=text)
-        assert result.exit_code == code, (arguments, result.output, result.exception)
-        return result
-
-    return run
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from labelgrove.cli import COMMANDS, completion, grove
 from ontology.settings import Settings
@@ -25,18 +24,6 @@ SHELLS = ["bash", *(shell for shell in ("zsh", "fish") if shutil.which(shell))]
 """Continuous integration has bash; the others are tried where they are installed."""
 
 EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str, code: int = 0):
-        result = CliRunner().invoke(grove, list(arguments))
-        assert result.exit_code == code, (arguments, result.output, result.exception)
-        return result
-
-    return run
 
 
 def fill(call):

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from labelgrove.cli import grove
 from ontology.geometry import locus, metric_space
 from ontology.labelgraph import LabelGraph
 
@@ -15,17 +13,10 @@ EDGES = [("tree", "plant"), ("moss", "plant"), ("oak", "tree"), ("elm", "tree"),
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str, code: int = 0, text: str | None = None):
-        result = CliRunner().invoke(grove, list(arguments), input=text)
-        assert result.exit_code == code, (arguments, result.output, result.exception)
-        return result
-
+def call(call):
     Path("garden.csv").write_text("child,parent\n" + "".join(f"{c},{p}\n" for c, p in EDGES))
-    run("ingest", "garden", "garden.csv")
-    return run
+    call("ingest", "garden", "garden.csv")
+    return call
 
 
 def document(result):

@@ -10,25 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from labelgrove.cli import grove
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
 
 EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
 OTHER = "parent,child\nplant,tree\ntree,oak\n"
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str, code: int = 0, text: str | None = None):
-        result = CliRunner().invoke(grove, list(arguments), input=text)
-        assert result.exit_code == code, (arguments, result.output, result.exception)
-        return result
-
-    return run
 
 
 def digest(call, name: str = "garden") -> str:

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from adapter.bundle import build_bundle
-from labelgrove.cli import grove
 from labelgrove.cli.common import resumable
 from ontology.labelgraph import LabelGraph
 from tests.cli import pausing
@@ -24,16 +22,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def call(call):
     Path("garden.csv").write_text(EDGES)
-
-    def run(*arguments: str, code: int = 0):
-        result = CliRunner().invoke(grove, list(arguments))
-        assert result.exit_code == code, (arguments, result.output, result.exception)
-        return result
-
-    return run
+    return call
 
 
 @pytest.fixture

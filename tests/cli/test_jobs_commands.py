@@ -28,17 +28,10 @@ COVER = ("cover", "--param", "ontology=garden")
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str, code: int = 0):
-        result = CliRunner().invoke(grove, list(arguments))
-        assert result.exit_code == code, (arguments, result.output, result.exception)
-        return result
-
+def call(call):
     with Workspace.open(Settings.from_env()) as workspace:
         add_version(workspace, "garden", GARDEN)
-    return run
+    return call
 
 
 @pytest.fixture

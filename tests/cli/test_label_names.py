@@ -5,9 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-
-from labelgrove.cli import grove
 
 ZOO = {
     "id": "n0",
@@ -34,18 +31,6 @@ ZOO = {
         },
     ],
 }
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str, code: int = 0):
-        result = CliRunner().invoke(grove, list(arguments))
-        assert result.exit_code == code, (arguments, result.output, result.exception)
-        return result
-
-    return run
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from labelgrove.cli import grove
 from ontology import read
 
 OLD = "key,name,parent\nfood,food,\nfruit,fruit,food\napple,apple,fruit\nherb,herb,food\n"
@@ -16,18 +14,11 @@ NEW = OLD + "pear,pear,fruit\n"
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str, code: int = 0):
-        result = CliRunner().invoke(grove, list(arguments))
-        assert result.exit_code == code, (arguments, result.output, result.exception)
-        return result
-
+def call(call):
     for text in (OLD, NEW):
         Path("food.csv").write_text(text)
-        run("ingest", "food", "food.csv")
-    return run
+        call("ingest", "food", "food.csv")
+    return call
 
 
 def versions(call) -> tuple[str, str]:

@@ -13,9 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from click.testing import CliRunner
 
-from labelgrove.cli import grove
 from ontology import LabelGraph
 from ontology.artifacts import open_store
 from ontology.database import create_engine, writing
@@ -41,18 +39,6 @@ def _three(work: Work) -> Product:
 
 
 SMALL = JobKind("small", 1, dict, lambda parameters: [Step(parameters)], _three)
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str, code: int = 0):
-        result = CliRunner().invoke(grove, list(arguments))
-        assert result.exit_code == code, (arguments, result.output, result.exception)
-        return result
-
-    return run
 
 
 @pytest.fixture

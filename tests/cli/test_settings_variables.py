@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from adapter import Adapter
 from adapter.bundle import build_bundle
@@ -18,18 +17,6 @@ from tests.cli.reference import walk
 
 LEAVES = [path[1:] for path, command in walk(grove) if not isinstance(command, click.Group)]
 BESIDE = {("doctor",), ("completion",)}
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str, code: int = 0):
-        result = CliRunner().invoke(grove, list(arguments))
-        assert result.exit_code == code, (arguments, result.output, result.exception)
-        return result
-
-    return run
 
 
 @pytest.mark.parametrize("command", [c for c in LEAVES if c not in BESIDE], ids=" ".join)

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter import build_bundle
-from labelgrove.cli import grove
 from labelgrove.cli.common import as_csv, safe_cell
 from ontology.ingest import register
 from ontology.labelgraph import LabelGraph
@@ -26,19 +24,12 @@ GRAPH = LabelGraph.from_edges([(key, "root") for key in KEYS])
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def call(call):
     build_bundle(GRAPH, KEYS).save("b.safetensors")
     np.save("p.npy", np.eye(len(KEYS)))
-
-    def run(*arguments: str, code: int = 0):
-        result = CliRunner().invoke(grove, list(arguments))
-        assert result.exit_code == code, (arguments, result.output, result.exception)
-        return result
-
     with Workspace.open(Settings.from_env()) as workspace:
         register(workspace, "hostile", GRAPH)
-    return run
+    return call
 
 
 def cells(text: str, delimiter: str = ",") -> list[list[str]]:

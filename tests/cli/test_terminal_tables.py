@@ -1,8 +1,6 @@
 """Tables: they fit a terminal, whatever they hold, and a program gets all of it."""
 
 import os
-import pty
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from ontology.ingest import register
 from ontology.labelgraph import LabelGraph
 from ontology.settings import Settings
 from ontology.workspace import Workspace
+from tests.cli.terminal import sent_to_terminal
 
 WORDS = st.text(st.sampled_from("ab -櫟e\u0301é"), max_size=40)
 NUMBERS = st.integers(-(10**6), 10**6).map(str)
@@ -99,24 +98,9 @@ def ontology(tmp_path):
 
 def on_terminal(columns: int, *arguments: str) -> list[str]:
     """The lines that a terminal of so many columns is sent."""
-    own, terminal = pty.openpty()
-    command = [sys.executable, "-m", "labelgrove", *arguments]
     env = os.environ | {"COLUMNS": str(columns), "PYTHONPATH": str(Path(__file__).parents[2])}
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.DEVNULL, env=env
-    ):
-        os.close(terminal)
-        sent = b""
-        while True:
-            try:
-                part = os.read(own, 65536)
-            except OSError:  # what Linux says at the end
-                part = b""
-            if not part:
-                break
-            sent += part
-    os.close(own)
-    return sent.decode().replace("\r\n", "\n").splitlines()
+    sent = sent_to_terminal([sys.executable, "-m", "labelgrove", *arguments], env=env, errors=False)
+    return sent.replace("\r\n", "\n").splitlines()
 
 
 @pytest.mark.parametrize(
