@@ -46,7 +46,6 @@ __all__ = [
     "delete_ontology",
     "empty_graph",
     "export_ontology",
-    "make_current",
     "register",
     "repair",
     "restore_graph",
@@ -151,28 +150,13 @@ def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
     """Record that `snapshot` is to be loaded for `name`, by somebody else and later: step 2 alone.
 
     Until then its artifacts are kept, and what is loaded of it is known to be wanted. A name that somebody is
-    changing is left as it is: `make_current` records the same.
+    changing is left as it is: `register` records the same.
     """
     try:
         with holding(workspace, name) as lease:
             _open_version(workspace, lease, snapshot)
     except ConflictError as error:
         _log.info("version %s of %s is not announced: %s", snapshot.graph.digest[:12], name, error)
-
-
-def make_current(
-    workspace: Workspace, name: str, snapshot: Snapshot, *, shrink: bool = False
-) -> RegisterResult:
-    """Take every step for what is stored already, as `register` does; whatever is missing is made up for.
-
-    Raises
-    ------
-    ShrinkError
-        As `register` does, unless `shrink` is given.
-    ConflictError
-        When somebody else is changing `name`; nothing was changed.
-    """
-    return register(workspace, name, snapshot, shrink=shrink)
 
 
 def _make_current(workspace: Workspace, lease: Lease, snapshot: Snapshot, steps: Steps) -> RegisterResult:

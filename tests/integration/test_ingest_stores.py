@@ -33,7 +33,6 @@ from ontology.ingest import (
     delete_ontology,
     empty_graph,
     export_ontology,
-    make_current,
     register,
     restore_graph,
     snapshot_graph,
@@ -170,7 +169,7 @@ def test_less_than_half_of_the_labels_is_asked_for(workspace: Workspace) -> None
     half = LabelGraph.from_edges([("a", "b")], labels=["c", "d", "e"])
     for ask in (
         lambda: register(workspace, "trees", small),
-        lambda: make_current(workspace, "trees", put_snapshot(workspace, small, {}, None)),
+        lambda: register(workspace, "trees", put_snapshot(workspace, small, {}, None)),
     ):
         with pytest.raises(ShrinkError, match=r"'trees' has 9 labels, and would have 4.*--shrink"):
             ask()

@@ -97,7 +97,7 @@ def _named(target: Mapping[str, str]) -> str:
 
 def _publish(workspace: Workspace, publication: Publication) -> None:
     """Make the version current; one that left the graph since it was loaded is loaded by its units again."""
-    from ontology.ingest import make_current
+    from ontology.ingest import register
     from ontology.loading import holds
     from ontology.snapshots import open_snapshot
     from workers.ledger import Ledger
@@ -113,7 +113,7 @@ def _publish(workspace: Workspace, publication: Publication) -> None:
         raise TransientError(f"version {snapshot.graph.digest[:12]} left the graph; it is loaded again")
     try:
         # a job that was recorded before there was the parameter lacks it
-        make_current(workspace, name, snapshot, shrink=bool(wanted.get("shrink")))
+        register(workspace, name, snapshot, shrink=bool(wanted.get("shrink")))
     except ConflictError as error:  # whoever holds the name ends some time, and the wish stands
         raise TransientError(f"{error}; {name} follows later") from error
     reshow(workspace, Ledger(workspace.engine))  # results of a version that comes back

@@ -21,7 +21,6 @@ from ontology.ingest import (
     announce,
     delete_ontology,
     empty_graph,
-    make_current,
     register,
     restore_graph,
     verify_graph,
@@ -316,9 +315,9 @@ def test_a_thread_leaves_a_publication_to_the_one_that_is_at_it(workspace, monke
         if not inside.is_set():
             inside.set()
             assert go_on.wait(60)
-        return make_current(*arguments, **options)
+        return register(*arguments, **options)
 
-    monkeypatch.setattr("ontology.ingest.make_current", slow)
+    monkeypatch.setattr("ontology.ingest.register", slow)
     with ThreadPoolExecutor(1) as threads, caplog.at_level(logging.WARNING):
         first = threads.submit(lambda: [execute_unit(key, ledger, workspace) for key in ledger.units(job.id)])
         assert inside.wait(60)
@@ -416,7 +415,7 @@ def test_announcing_keeps_the_artifacts_named_and_changes_nothing_that_serves(wo
     )
     opened = open_snapshot(workspace, snapshot.arrays[0], snapshot.definitions[0])
     assert (opened.graph, opened.arrays, opened.definitions) == (NEW, snapshot.arrays, snapshot.definitions)
-    assert make_current(workspace, "trees", opened).created
+    assert register(workspace, "trees", opened).created
     assert workspace.catalog.version("trees").source == "new.csv"
 
 
