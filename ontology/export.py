@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from ontology.errors import InputError
 from ontology.labelgraph import LabelGraph
 from ontology.readers.cells import LONGEST_CELL, write_cell
+from ontology.readers.exported import EXPORT_FORMAT
 from ontology.workspace import Workspace
 
-__all__ = ["EXPORT_FORMAT", "export_graph", "export_ontology"]
-
-EXPORT_FORMAT = "labelgrove/export/1"
+__all__ = ["export_graph", "export_ontology"]
 
 _BREAKING = ("\n", "\r", "\0", "\ufeff")
 """Characters that a line of text does not keep."""

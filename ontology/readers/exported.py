@@ -12,7 +12,10 @@ from typing import Any
 from ontology.readers.collect import Collector, Options, parse_weight
 from ontology.readers.jsontext import NO_DOCUMENT, JsonNumber, JsonObject, read_document, shown
 
-__all__ = ["read_export"]
+__all__ = ["EXPORT_FORMAT", "read_export"]
+
+EXPORT_FORMAT = "labelgrove/export/1"
+"""What an export names as its format, before all else."""
 
 _LARGEST_RANK = 2**31 - 1
 

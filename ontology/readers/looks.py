@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ontology.readers.columns import has_header
+from ontology.readers.exported import EXPORT_FORMAT
 from ontology.readers.head import Head
 from ontology.readers.jsonshapes import BY_NETWORKX
 from ontology.readers.signs import (
@@ -154,7 +155,7 @@ LOOKS: tuple[Look, ...] = (
     Look("an edge list with a header",
          lambda head: has_header(head.first_record) not in (None, "space"),
          reader="edges"),
-    Look("an export of labelgrove", text_starts(r'\{\s*"format":\s*"labelgrove/export/1"'), reader="export"),
+    Look("an export of labelgrove", text_starts(rf'\{{\s*"format":\s*"{EXPORT_FORMAT}"'), reader="export"),
     Look("binary data", is_binary, "read a file of text"),
     Look("OBO", first_record(r"format-version:|\[(term|typedef)\]"), _AS_EDGES),
     Look("a settings file (TOML or INI)",
