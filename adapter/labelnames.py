@@ -155,13 +155,13 @@ def describe_points(bundle: Bundle) -> Describe | None:
 
 
 def describe_observed(bundle: Bundle) -> Describe | None:
-    """Return what each observed label of a bundle stands below; None for a block, which holds no parents."""
+    """Describe each observed label of a bundle by its parent; None for a block, which holds no parents."""
     describe = describe_points(bundle)
     return None if describe is None else lambda i: describe(int(bundle.observed[i]))
 
 
 def describe_graph(graph: LabelGraph, definition: Callable[[int], str] | None = None) -> Describe:
-    """Return what each label of a graph stands below, and what it means where definitions are at hand."""
+    """Describe each label of a graph by its parent, and by its definition where definitions are at hand."""
     parent = (lambda i: int(graph.primary_parent[i])) if graph.directed else None
     return describe_labels(graph.keys, graph.names, parent, definition)
 

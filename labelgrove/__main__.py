@@ -6,6 +6,7 @@ import os
 import sys
 
 _STOPPED = 130
+"""The exit code `EXIT_STOPPED` of `labelgrove.cli`, which may not be imported yet when Ctrl-C comes."""
 
 
 def main() -> None:

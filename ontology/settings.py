@@ -270,7 +270,7 @@ def _one_of(env: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
 def _switch(env: Mapping[str, str], name: str, meaning: str) -> bool:
     value = _read(env, name) or "0"
     if value not in ("0", "1"):
-        raise SettingsError(f"{name}: {value!r} given; set 1 to {meaning}, or 0", name)
+        raise SettingsError(f"{name}: {value!r} must be 1, to {meaning}, or 0", name)
     return value == "1"
 
 

@@ -318,7 +318,7 @@ def _solved(data: LabelledOutputs) -> float:
 
 
 def _steps(data: LabelledOutputs, by: str) -> int:
-    """Return how many temperatures an octave to look at: many where that is soon done, on few samples."""
+    """Return the number of temperatures to try in each octave: more where there are fewer samples."""
     least, most = _STEPS[by]
     return int(np.clip(_WORK // (_OCTAVES * data.n * data.adapter.n_observed), least, most))
 

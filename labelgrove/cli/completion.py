@@ -52,10 +52,10 @@ def completion(shell: str) -> None:
 
 
 def files(*words: str) -> Completer:
-    """Return what offers these words, and the names of files."""
+    """Return a completion of these words, and of file names."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Offer the words that go on from here, and files."""
+        """Offer the words that begin with what was typed, and files."""
         return [_file(incomplete), *_beginning(incomplete, [(word, "") for word in words])]
 
     return complete

@@ -61,8 +61,8 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--branch-level",
     type=click.IntRange(0),
-    help="1: children of the root. By default the first level at which no branch holds more than half of the "
-    "samples.",
+    help="Depth at which branches begin, 1 for the children of the root; by default the first level at which "
+    "no branch holds more than half of the samples.",
 )
 @click.option("--top", default=5, show_default=True, type=click.IntRange(1), help="The k of top-k accuracy.")
 @click.option(

@@ -41,13 +41,13 @@ class Head:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The beginnings of the lines: patterns need no more, and take long over long ones."""
+        """Return the beginning of each line: patterns need no more, and are slow on long lines."""
         lines = self.text.split("\n")
         return [line[:_LONGEST] for line in (lines if self.whole or len(lines) == 1 else lines[:-1])]
 
     @cached_property
     def records(self) -> list[str]:
-        """Those of the lines that are neither blank nor a comment."""
+        """Return the lines that are neither blank nor a comment."""
         return [line for line in self.lines if line.strip() and not line.startswith("#")]
 
     @cached_property

@@ -64,7 +64,7 @@ def test_a_wheel_of_it_is_that_of_the_checkout(unpacked, wheel, tmp_path):
 
 
 def test_the_tests_run_from_it(unpacked):
-    """The files of the test command of README are there, and tests are collected and pass."""
+    """The README's test command finds its files, and the tests are collected and pass."""
     readme = (unpacked / "README.md").read_text(encoding="utf-8")
     command = readme.partition("<!-- test-command -->")[2].split("```")[1]
     assert (unpacked / re.search(r"-c (\S+)", command)[1]).is_file()

@@ -291,7 +291,7 @@ class TestWhole:
 
 
 def test_a_step_that_goes_on_is_never_silent(capsys):
-    """A line for each step, and dots while nothing else is said."""
+    """Each step prints a line, and dots while it prints nothing else."""
     said = ""
     with Steps(patience_s=0.001) as progress:
         progress("reading")

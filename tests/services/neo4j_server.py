@@ -288,7 +288,7 @@ class _Recorder(Neo4jServer):
 
 
 def _recorded(archive: Path) -> bool:
-    """Whether a server that is run for it leaves an archive of its classes."""
+    """Run a server once to record an archive of its classes; return whether it left one."""
     partial = archive.with_suffix(".partial")
     partial.unlink(missing_ok=True)
     try:

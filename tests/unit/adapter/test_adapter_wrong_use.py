@@ -429,7 +429,7 @@ LOADING = {
         NotFoundError,
         "load it once while online",
     ),
-    "offline, maybe": (with_offline, SettingsError, "GROVE_OFFLINE: 'yes' given; set 1"),
+    "offline, maybe": (with_offline, SettingsError, "GROVE_OFFLINE: 'yes' must be 1"),
     "a store that is a NUL": (loaded(artifacts_url="a\0b"), InputError, "NUL character"),
     "refreshed from memory": (lambda _: Adapter(BUNDLE).refresh(), InputError, r"make it with Adapter\.load"),
     "saved into a file": (

@@ -1,6 +1,7 @@
-"""Covers of every small space that is out of the ordinary, against all sets of labels, one by one.
+"""Compare covers of small, unusual spaces with a search through all sets of labels.
 
-Labels in one place, ties everywhere, grids thin and solid, complete graphs, and matrices that are no metric.
+The spaces: labels in one place, ties everywhere, thin and solid grids, complete graphs, and matrices that are
+not a metric.
 """
 
 import itertools
