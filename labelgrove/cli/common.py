@@ -36,6 +36,7 @@ __all__ = [
     "emit",
     "existing_folder",
     "json_option",
+    "json_text",
     "name_and_version",
     "note",
     "open_workspace",
@@ -135,9 +136,14 @@ def say(text: str, *, err: bool = False, nl: bool = True) -> None:
 def emit(document: Any, as_json: bool, text: str | Callable[[], str]) -> None:
     """Print `document` as JSON, or `text` for people."""
     if as_json:
-        say(json.dumps(document, ensure_ascii=False, indent=2, default=str))
+        say(json_text(document))
     else:
         say(text() if callable(text) else text)
+
+
+def json_text(document: Any) -> str:
+    """Return `document` as JSON, indented."""
+    return json.dumps(document, ensure_ascii=False, indent=2, default=str)
 
 
 def note(message: str) -> None:

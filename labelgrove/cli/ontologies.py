@@ -319,11 +319,12 @@ def list_(workspace: Workspace, as_json: bool) -> None:
 @json_option
 @with_workspace
 def show(workspace: Workspace, name: str, as_json: bool) -> None:
-    """Show the current version of NAME, its shape and every version kept."""
-    current = workspace.catalog.version(name)
-    graph = workspace.snapshot(current)
+    """Show the shape of NAME, or of another version as NAME@VERSION, and every version kept."""
+    name, version = name_and_version(name)
+    shown = workspace.catalog.version(name, version)
+    graph = workspace.snapshot(shown)
     versions = workspace.catalog.versions(name)
-    document = _described(current) | {
+    document = _described(shown) | {
         "roots": list(graph.roots[:10]) if graph.directed else [],
         "n_roots": len(graph.roots) if graph.directed else 0,
         "n_leaves": int(graph.leaf_mask.sum()),

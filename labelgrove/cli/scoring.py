@@ -11,11 +11,12 @@ from labelgrove.cli.common import (
     Progress,
     as_csv,
     check_safe,
-    emit,
     json_option,
+    json_text,
     note,
     read_keys,
     safe_option,
+    say,
     write_file,
 )
 from labelgrove.cli.completion import bundles, files
@@ -212,7 +213,9 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
     help="Say why this row, counted from 0, is answered as it is, and answer no other.",
 )
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout if not given."
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write, as JSON where its name ends in .json, else as CSV; stdout if not given.",
 )
 @safe_option
 @json_option
@@ -238,29 +241,34 @@ def score(
     Each answer has its Fréchet variance, and the first one the number of labels tied with it; where a column
     of OUTPUTS names the rows, each answer has that name as its id.
     """
-    as_csv_ = explain is None and (out is not None or not as_json)
-    check_safe(safe, as_csv_, "leave out --json and --explain")
+    as_document = as_json if out is None else out.suffix == ".json"
+    check_safe(safe, explain is None and not as_document, "leave out --json, --explain and a .json file")
     adapter, values = load_model(bundle, outputs, beta=beta, **model)
     among = _candidates(candidates)
     if explain is not None:
         from dataclasses import asdict
 
         found = adapter.explain(_one_row(adapter, outputs, values, explain), candidates=among)
-        text = str(found) + "\n"
-        if out is not None:
-            write_file(out, text.encode(), f"why row {explain} is answered so")
-        else:
-            emit(asdict(found), as_json, text.rstrip())
+        text = json_text(asdict(found)) if as_document else str(found)
+        _give(text, out, f"why row {explain} is answered so")
         return
     ids = ("id",) if getattr(values, "id_column", None) is not None else ()
     header = ("row", *ids, "rank", "key", "name", "variance", "n_tied")
     with Progress("score").shown() as progress:
         rows = list(_answers(adapter, values, top, among, progress))
-    if out is not None:
-        write_file(out, (as_csv(header, rows, safe=safe) + "\n").encode(), f"{len(rows):,} answers")
+    if as_document:
+        text = json_text([dict(zip(header, row, strict=True)) for row in rows])
     else:
-        document = [dict(zip(header, row, strict=True)) for row in rows]
-        emit(document, as_json, lambda: as_csv(header, rows, safe=safe))
+        text = as_csv(header, rows, safe=safe)
+    _give(text, out, f"{len(rows):,} answers")
+
+
+def _give(text: str, out: Path | None, what: str) -> None:
+    """Write `text` to the file that ``--out`` names, else print it."""
+    if out is None:
+        say(text)
+    else:
+        write_file(out, (text + "\n").encode(), what)
 
 
 def _answers(

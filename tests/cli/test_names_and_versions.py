@@ -47,6 +47,7 @@ def test_labels_and_exports_of_the_version_that_is_named(call):
     old, _ = versions(call)
     for at, n in {"food": 2, f"food@{old[:8]}": 1}.items():
         assert len(json.loads(call("labels", "children", at, "fruit", "--json").stdout)) == n
+        assert json.loads(call("ontology", "show", at, "--json").stdout)["n_labels"] == 3 + n
         call("ontology", "export", at, "--out", "copy.tsv")
         assert read("copy.tsv").graph.n_labels == 3 + n
         rows = call(

@@ -231,4 +231,16 @@ def test_one_row_is_explained(score):
     assert leaf["answer"] == Adapter(BUNDLE).explain(P[1], candidates="leaves").answer
     score("p.npy", "--columns", "bundle", "--explain", "0", "--out", "why.txt")
     assert Path("why.txt").read_text().startswith("answer ")
+    score("p.npy", "--columns", "bundle", "--explain", "1", "--out", "why.json")
+    assert json.loads(Path("why.json").read_text())["answer"] == why.answer
     assert "has 3 rows" in score("p.npy", *IN_ORDER, "--explain", "3", code=2).stderr
+
+
+def test_the_ending_of_out_says_what_is_written(score):
+    shown = score("p.npy", *IN_ORDER, "--top", "2").stdout
+    score("p.npy", "--columns", "bundle", "--top", "2", "--out", "found.json")
+    assert Path("found.json").read_text() == shown
+    score("p.npy", "--columns", "bundle", "--top", "2", "--out", "found.txt")
+    assert Path("found.txt").read_text().startswith("row,rank,key,")
+    refused = score("p.npy", "--columns", "bundle", "--spreadsheet-safe", "--out", "found.json", code=2)
+    assert "goes with CSV" in refused.stderr
