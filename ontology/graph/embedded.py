@@ -9,6 +9,7 @@ database.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -66,6 +67,9 @@ _POOL_FULL = re.compile(r"unable to allocate memory|buffer pool is full", re.IGN
 _QUERY_AT_FAULT = re.compile(r"(parser|binder|catalog|function|conversion|overflow) exception", re.IGNORECASE)
 
 
+_MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""Where Linux says how much memory a container may have, in the two versions of control groups."""
+
 _WIPES_OUTLIVED = 3
 """Times that a reader begins a graph anew which a rebuild wipes before it is open."""
 
@@ -83,7 +87,7 @@ class EmbeddedStore(GraphStore):
         Where the generations lie; on a local disk.
     pool_bytes : int, optional
         Most memory of the engine's buffer pool. By default twice the file, at least 256 MiB to read and 1 GiB
-        to write, and at most half of the machine's memory; of it only what queries need is taken.
+        to write, and at most half of the memory of the machine or container; only what queries need is taken.
     """
 
     dialect = "embedded"
@@ -388,8 +392,7 @@ class EmbeddedStore(GraphStore):
 
     def _pool(self, file_bytes: int, least: int) -> int:
         """Return the most bytes of the buffer pool for a file of this size."""
-        half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-        return self.pool_bytes or max(least, min(2 * file_bytes, half))
+        return self.pool_bytes or max(least, min(2 * file_bytes, _memory_bytes() // 2))
 
     def _close_reader(self) -> None:
         if self._open is not None:
@@ -428,6 +431,15 @@ def open_database(
         raise GraphDamagedError(
             f"graph file {path.name} cannot be opened: {error}; run: grove graph rebuild"
         ) from error
+
+
+def _memory_bytes() -> int:
+    """Return the memory of the machine, or of the container that this process runs in."""
+    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for path in _MEMORY_LIMITS:
+        with contextlib.suppress(OSError, ValueError):  # no such file on other systems; "max" is no limit
+            found = min(found, int(path.read_text()))
+    return found
 
 
 def fetch(connection: ladybug.Connection, cypher: str, params: Mapping[str, Any] | None = None) -> Rows:

@@ -98,11 +98,18 @@ def test_a_pool_that_earlier_queries_filled_is_emptied_once(
 def test_the_pool_follows_the_file_within_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 4 << 18}  # 4 GiB
     monkeypatch.setattr(os, "sysconf", memory.__getitem__)
+    limit = tmp_path / "limit"
+    monkeypatch.setattr("ontology.graph.embedded._MEMORY_LIMITS", (tmp_path / "absent", limit))
+    limit.write_text("max\n")
     store = EmbeddedStore(tmp_path / "graph")
     assert [store._pool(n << 20, 256 * MIB) >> 20 for n in (0, 128, 200, 1024, 5000)] == [
         256, 256, 400, 2048, 2048,
     ]  # fmt: skip
     assert EmbeddedStore(tmp_path / "graph", SMALL)._pool(5000 << 20, 256 * MIB) == SMALL
+    limit.write_text(f"{1 << 30}\n")  # a container with 1 GiB
+    assert store._pool(5000 << 20, 256 * MIB) == 512 * MIB
+    limit.write_text(f"{1 << 62}\n")  # what version 1 says where there is no limit
+    assert store._pool(5000 << 20, 256 * MIB) == 2048 * MIB
 
 
 def test_the_setting_reaches_the_store(tmp_path: Path) -> None:
