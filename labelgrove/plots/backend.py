@@ -14,6 +14,7 @@ try:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch, Polygon
     from matplotlib.patheffects import withStroke
+    from matplotlib.text import Text
     from matplotlib.ticker import MaxNLocator
 except ImportError as error:
     raise MissingExtraError.of("matplotlib", "plots", "drawing pictures") from error
@@ -29,6 +30,7 @@ __all__ = [
     "Patch",
     "Polygon",
     "ScalarMappable",
+    "Text",
     "to_rgb",
     "withStroke",
 ]

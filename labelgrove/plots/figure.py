@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from labelgrove.plots.backend import Axes, ConstrainedLayoutEngine, Figure
+from labelgrove.plots.backend import Axes, ConstrainedLayoutEngine, Figure, Text
 
-__all__ = ["INK", "PALETTE", "QUIET", "panels", "save", "shortened"]
+__all__ = ["INK", "PALETTE", "QUIET", "panels", "save", "shorten_to_fit", "shortened"]
 
 INK = "#222222"
 """Colour of text and outlines."""
@@ -20,6 +20,8 @@ PALETTE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 
 _DPI = 160
 _MOST_CHARACTERS = 28
+_LEAST_CHARACTERS = 6
+"""Of a name that is cut to fit, the end mark among them."""
 
 
 def panels(
@@ -40,6 +42,20 @@ def panels(
 def shortened(name: str) -> str:
     """Return a name as pictures show it: cut after 28 characters."""
     return name if len(name) <= _MOST_CHARACTERS else name[: _MOST_CHARACTERS - 1].rstrip() + "…"
+
+
+def shorten_to_fit(text: Text, room: float) -> bool:
+    """Cut a text that is wider than `room` pixels; return whether it still says something.
+
+    Nothing is left of a text that would lose all but its first characters.
+    """
+    full = text.get_text()
+    for n in range(len(full), _LEAST_CHARACTERS - 1, -1):
+        text.set_text(full if n == len(full) else full[: n - 1].rstrip() + "…")
+        if text.get_window_extent().width <= room:
+            return True
+    text.set_text(full)
+    return text.get_window_extent().width <= room
 
 
 def save(figure: Figure, path: Path) -> Path:

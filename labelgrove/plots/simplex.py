@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.plots.backend import Axes, Figure, Line2D, Patch, Polygon, to_rgb, withStroke
-from labelgrove.plots.figure import INK, PALETTE, QUIET, panels, shortened
+from labelgrove.plots.backend import Axes, Figure, Line2D, Patch, Polygon, Text, to_rgb, withStroke
+from labelgrove.plots.figure import INK, PALETTE, QUIET, panels, shorten_to_fit, shortened
 from labelgrove.plots.regions import Region, exact_regions
 from ontology.errors import InputError
 from ontology.geometry import CompleteSpace, MetricSpace, frechet_mean
@@ -23,9 +23,13 @@ _CAPTION = (
     "Each point is one probability vector, each corner certainty. "
     "Bold: labels the classifier was trained on; the others need no training example."
 )
-_X_LIMITS, _Y_LIMITS = (-0.16, 1.16), (-0.13, _HEIGHT + 0.1)
-_BELOW = -0.17
+_X_LIMITS, _Y_LIMITS = (-0.16, 1.16), (-0.15, _HEIGHT + 0.1)
+_BELOW = -0.19
 """Where the labels without a text are listed."""
+_LISTED_ROOM = 1.3
+_CORNERS_NAMED = (((0.0, -0.06), 0.29), ((1.0, -0.06), 0.29), ((0.5, _HEIGHT + 0.06), 1.2))
+"""Where the name of each corner stands, and how wide it may be."""
+_SIDE_ROOM = 0.85
 _ON_COLOUR: dict[str, Any] = {
     "zorder": 4,
     "path_effects": [withStroke(linewidth=2.5, foreground="white", alpha=0.75)],
@@ -34,8 +38,6 @@ _SMALLEST_LABELLED = 0.006
 _SMALLEST_OBSERVED = 0.04
 """Shares of the simplex below which a region holds no text; observed labels stand beside their corner too."""
 
-_CHARACTER = (0.0012, 0.0024)
-"""Half the width and half the height of a character, in sides of the simplex for each point of its size."""
 _SHARED: dict[str, Any] = {"fill": False, "hatch": "....", "linewidth": 0, "edgecolor": INK, "alpha": 0.35}
 """Regions in which several labels tie."""
 _ONLY_TIED: dict[str, Any] = {"color": INK, "linewidth": 1.8, "solid_capstyle": "round"}
@@ -85,13 +87,18 @@ def prediction_regions(
     figure, axes = panels(2, width=11.6, height=5.9, title=title)
     figure.supxlabel(_CAPTION, fontsize=9.5, color=INK)
     complete = CompleteSpace(observed)  # unit distances between all labels: the Fréchet mean is argmax
+    drawn = []
     for ax, rule, answers in ((axes[0], "argmax", complete), (axes[1], "Fréchet mean", space)):
-        n_answers, unwritten = _panel(ax, answers, observed, name, resolution, fontsize=10)
-        ax.set_title(f"{rule}: {n_answers} different answers", fontsize=11, pad=10)
+        regions = _panel(ax, answers, observed, resolution)
+        ax.set_title(f"{rule}: {_n_answers(regions)} different answers", fontsize=11, pad=10)
         ax.set_ylim(_BELOW - 0.02, _Y_LIMITS[1])
+        drawn.append((ax, answers, regions))
+    figure.draw_without_rendering()  # texts are cut to fit, so the layout has to stand first
+    for ax, answers, regions in drawn:
+        _name_corners(ax, observed, name)
+        unwritten = _name_regions(ax, answers, observed, regions, name, fontsize=10)
         if unwritten:
-            told = f"too small to label: {', '.join(unwritten)}"
-            _write(ax, np.array([0.5, _BELOW]), told, fontsize=8, color=QUIET)
+            _list(ax, unwritten)
     return figure
 
 
@@ -126,10 +133,12 @@ def region_panels(
         raise InputError(f"families: {len(families)} given; panels are drawn in rows of three")
     rows = len(families) // 3
     figure, axes = panels(len(families), width=14.4, height=4.5 * rows + 0.9, title=title, rows=rows)
+    drawn = []
     for ax, (family, (space, observed)) in zip(axes, families.items(), strict=True):
-        n_answers, _ = _panel(ax, space, observed, str, resolution, fontsize=8)
-        told = f"{family}\n{n_answers} different answers of {space.n_labels} labels"
+        regions = _panel(ax, space, observed, resolution)
+        told = f"{family}\n{_n_answers(regions)} different answers of {space.n_labels} labels"
         ax.set_title(told, fontsize=11, pad=8)
+        drawn.append((ax, space, observed, regions))
     shared = "a dotted region: several labels tie all over it (+ how many others)"
     only_tied = "a black line or dot: labels that tie there and win nowhere alone"
     handles = [
@@ -137,53 +146,36 @@ def region_panels(
         Line2D([], [], label=only_tied, **_ONLY_TIED),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=10)
+    figure.draw_without_rendering()
+    for ax, space, observed, regions in drawn:
+        _name_corners(ax, observed, str)
+        _name_regions(ax, space, observed, regions, str, fontsize=8)
     return figure
 
 
-def _panel(
-    ax: Axes,
-    space: MetricSpace,
-    observed: Sequence[str],
-    name: Callable[[str], str],
-    resolution: int,
-    *,
-    fontsize: float,
-) -> tuple[int, list[str]]:
-    """Draw the regions of the Fréchet mean over `space`; return their number and what found no room.
-
-    Larger regions are written first, and a text that would touch another is left out.
-    """
+def _panel(ax: Axes, space: MetricSpace, observed: Sequence[str], resolution: int) -> list[Region]:
+    """Draw the regions of the Fréchet mean over `space`, without texts; return them, the largest first."""
     if len(observed) != 3:
         raise InputError(f"observed: {list(observed)!r}; prediction regions are drawn for three labels")
-    _frame(ax, [shortened(name(key)) for key in observed])
-    regions = exact_regions(space.distances(cols=space.point_index(observed)))
+    _frame(ax)
+    regions = sorted(exact_regions(space.distances(cols=space.point_index(observed))), key=lambda r: -r.area)
     _fill(ax, space, observed, regions, resolution)
-    boxes: list[NDArray[np.float64]] = []
-    unwritten = []
-    for region in sorted(regions, key=lambda r: -r.area):
+    for region in regions:
         outline = region.corners @ _CORNERS
-        key = space.keys[region.labels[0]]
-        others = len(region.labels) - 1
         if not region.area:
             marker = "o" if len(outline) == 1 else ""
             ax.plot(*outline.T, zorder=3, marker=marker, markersize=3.5, **_ONLY_TIED)
             continue
         ax.add_patch(Polygon(outline, fill=False, edgecolor="white", linewidth=1.1, zorder=2))
-        if others:
+        if len(region.labels) > 1:
             ax.add_patch(Polygon(outline, zorder=2, **_SHARED))
-        text = shortened(name(key)) + (f" +{others}" if others else "")
-        place = region.centre @ _CORNERS
-        reach = fontsize * np.array([_CHARACTER[0] * len(text), _CHARACTER[1]])
-        least = _SMALLEST_OBSERVED if key in observed else _SMALLEST_LABELLED
-        if region.area >= least and all((abs(place - box[0]) > reach + box[1]).any() for box in boxes):
-            boxes.append(np.array([place, reach]))
-            weight = "bold" if key in observed else "normal"
-            _write(ax, place, text, fontweight=weight, fontsize=fontsize, **_ON_COLOUR)
-        elif key not in observed:
-            unwritten.append(shortened(name(key)))
     ax.set_xlim(*_X_LIMITS)
     ax.set_ylim(*_Y_LIMITS)
-    return sum(region.area > 0 for region in regions), unwritten
+    return regions
+
+
+def _n_answers(regions: Sequence[Region]) -> int:
+    return sum(region.area > 0 for region in regions)
 
 
 def _fill(
@@ -221,25 +213,118 @@ def _mixed(centre: NDArray[np.float64], *, is_observed: bool) -> tuple[float, fl
     return float(red), float(green), float(blue)
 
 
-def _frame(ax: Axes, names: Sequence[str]) -> None:
-    """Draw outline, corner names, and the probability scale of each corner along one side."""
+def _frame(ax: Axes) -> None:
+    """Draw the outline, and the probability scale of each corner along one side."""
     ax.add_patch(Polygon(_CORNERS, fill=False, edgecolor=QUIET, linewidth=1.2, zorder=5))
     ax.axis("off")
-    # The scale of corner c runs along the side from the corner before it (0) to itself (1).
-    for c, turn in enumerate((60, 0, -60)):
-        start, end = _CORNERS[(c + 2) % 3], _CORNERS[c]
-        outward = np.array([end[1] - start[1], start[0] - end[0]])
+    for c in range(3):
+        start, end, outward = _side(c)
         for level in (0.2, 0.4, 0.6, 0.8):
             at = start + level * (end - start)
             tip = at + 0.015 * outward
             ax.plot(*zip(at, tip, strict=True), color=QUIET, linewidth=1)
-            _write(ax, at + 0.045 * outward, f"{level:.1f}", fontsize=8, color=QUIET)
-        middle = (start + end) / 2 + 0.1 * outward
-        _write(ax, middle, f"probability of {names[c]}", fontsize=9, rotation=turn, rotation_mode="anchor")
-        beyond = end + 0.1 * (end - _CORNERS.mean(axis=0))
-        _write(ax, beyond, names[c], fontsize=11, fontweight="bold")
+            _write(ax, at + 0.05 * outward, f"{level:.1f}", fontsize=8, color=QUIET)
 
 
-def _write(ax: Axes, place: NDArray[np.float64], text: str, *, color: str = INK, **style: Any) -> None:
+def _side(c: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of the side along which the scale of a corner runs, and the direction out of it.
+
+    It runs from the corner before (0) to the corner itself (1).
+    """
+    start, end = _CORNERS[(c + 2) % 3], _CORNERS[c]
+    return start, end, np.array([end[1] - start[1], start[0] - end[0]])
+
+
+def _name_corners(ax: Axes, observed: Sequence[str], name: Callable[[str], str]) -> None:
+    """Write the name of each corner beside it, and what its scale measures along its side."""
+    for c, (key, turn, (place, room)) in enumerate(zip(observed, (60, 0, -60), _CORNERS_NAMED, strict=True)):
+        named = shortened(name(key))
+        corner = _write(ax, np.array(place), named, fontsize=11, fontweight="bold")
+        _fit(ax, corner, room)
+        start, end, outward = _side(c)
+        middle = (start + end) / 2 + 0.12 * outward
+        side = _write(ax, middle, f"probability of {named}", fontsize=9)
+        _fit(ax, side, _SIDE_ROOM)
+        side.set(rotation=turn, rotation_mode="anchor")
+
+
+def _name_regions(
+    ax: Axes,
+    space: MetricSpace,
+    observed: Sequence[str],
+    regions: Sequence[Region],
+    name: Callable[[str], str],
+    *,
+    fontsize: float,
+) -> list[str]:
+    """Write the name of each region in it; return those that found no room.
+
+    The first regions are written first. A text that would leave the triangle is cut, and one that would touch
+    another is left out.
+    """
+    boxes: list[Any] = []
+    unwritten = []
+    for region in regions:
+        key = space.keys[region.labels[0]]
+        others = len(region.labels) - 1
+        least = _SMALLEST_OBSERVED if key in observed else _SMALLEST_LABELLED
+        if region.area >= least:
+            more = f" +{others}" if others else ""
+            weight = "bold" if key in observed else "normal"
+            place = region.centre @ _CORNERS
+            text = _write(ax, place, more, fontweight=weight, fontsize=fontsize, **_ON_COLOUR)
+            end = text.get_window_extent().width if more else 0.0
+            text.set_text(shortened(name(key)))
+            if _fit(ax, text, _width_at(ax, place, text), less=end):
+                text.set_text(text.get_text() + more)
+                box = text.get_window_extent()
+                if not any(box.overlaps(other) for other in boxes):
+                    boxes.append(box)
+                    continue
+            text.remove()
+        if region.area and key not in observed:
+            unwritten.append(shortened(name(key)))
+    return unwritten
+
+
+def _width_at(ax: Axes, place: NDArray[np.float64], text: Text) -> float:
+    """Return how wide a text may be that has its middle at `place` and stays in the triangle."""
     x, y = place.tolist()
-    ax.text(x, y, text, ha="center", va="center", color=color, **style)
+    top = y + float(text.get_window_extent().height) / 2 / _pixels(ax)
+    left = top / math.sqrt(3)
+    return 2 * (min(x, 1 - x) - left)
+
+
+def _fit(ax: Axes, text: Text, room: float, *, less: float = 0.0) -> bool:
+    """Cut a text to a width in sides of the triangle, `less` pixels taken off."""
+    return shorten_to_fit(text, room * _pixels(ax) - less)
+
+
+def _pixels(ax: Axes) -> float:
+    """Return the length of a side of the triangle."""
+    ends = np.asarray(ax.transData.transform(_CORNERS[:2]), dtype=np.float64)
+    return float(ends[1, 0] - ends[0, 0])
+
+
+def _list(ax: Axes, unwritten: Sequence[str]) -> None:
+    """Name the regions without a text below the panel, as many as there is room for."""
+    for n in range(len(unwritten), -1, -1):
+        left_out = len(unwritten) - n
+        told = ", ".join(unwritten[:n]) + (f" and {left_out} others" if n and left_out else "")
+        text = _write(
+            ax,
+            np.array([0.5, _BELOW]),
+            f"too small to label: {told or f'{left_out} answers'}",
+            fontsize=8,
+            color=QUIET,
+        )
+        if not n or text.get_window_extent().width <= _LISTED_ROOM * _pixels(ax):
+            return
+        text.remove()
+
+
+def _write(ax: Axes, place: NDArray[np.float64], text: str, *, color: str = INK, **style: Any) -> Text:
+    """Write a text around a place; the layout of the figure does not depend on it."""
+    x, y = place.tolist()
+    style |= {"ha": "center", "va": "center", "parse_math": False, "in_layout": False}
+    return ax.text(x, y, text, color=color, **style)

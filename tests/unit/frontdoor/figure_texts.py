@@ -45,8 +45,10 @@ def problems(figure: Figure) -> list[str]:
 
 
 def _texts(figure: Figure) -> Iterator[Text]:
+    scales = [axis for ax in figure.axes if not ax.axison for axis in (ax.xaxis, ax.yaxis)]
+    hidden = {id(text) for axis in scales for text in axis.findobj(Text)}
     for text in figure.findobj(Text):
-        if text.get_visible() and text.get_text().strip() and _shown(text):
+        if text.get_visible() and text.get_text().strip() and id(text) not in hidden and _shown(text):
             yield text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -11,11 +12,13 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("networkx")
 
 from labelgrove.plots import paper_families, prediction_regions, region_panels
+from labelgrove.plots.figure import shortened
 from labelgrove.plots.regions import exact_regions
 from ontology.errors import InputError
 from ontology.geometry import frechet_mean, metric_space
 from ontology.labelgraph import LabelGraph
 from ontology.randomgraphs import barabasi_albert, random_tree
+from tests.unit.frontdoor.figure_texts import problems
 
 SPIDER = LabelGraph.from_edges(
     [("a1", "o"), ("a2", "a1"), ("b1", "o"), ("b2", "b1"), ("c1", "o"), ("c2", "c1"), ("d", "o")]
@@ -165,6 +168,27 @@ def test_tied_answers_are_counted_beside_the_first():
     space = metric_space(LabelGraph.grid((4, 4)))  # 0,1 and 1,0 have the same distances to all three
     figure = prediction_regions(space, ("0,0", "1,3", "3,3"), resolution=80)
     assert any(text.get_text().endswith("+1") for text in figure.axes[1].texts)
+
+
+@pytest.mark.parametrize(
+    "before", ["", "the ordinary ", "a very long name that nobody would choose ", "$5 or $6 "]
+)
+def test_names_of_any_length_stand_on_nothing(before):
+    space = metric_space(LabelGraph.grid((5, 5)))
+    figure = prediction_regions(
+        space, ("0,0", "1,4", "4,4"), name=lambda key: f"{before}{key}", resolution=60
+    )
+    assert problems(figure) == []
+    texts = {text.get_text() for text in figure.axes[0].texts}
+    assert {f"probability of {shortened(before + key)}" for key in ("0,0", "1,4", "4,4")} <= texts
+
+
+def test_regions_without_room_are_listed_as_far_as_they_fit():
+    space = metric_space(LabelGraph.grid((30, 30)))
+    figure = prediction_regions(space, ("0,0", "7,29", "29,29"), name="label {}".format, resolution=60)
+    assert problems(figure) == []
+    listed = [text.get_text() for text in figure.axes[1].texts if text.get_text().startswith("too small")]
+    assert re.fullmatch(r"too small to label: (label \d+,\d+(, )?)+ and \d+ others", listed[0])
 
 
 def _area(corners):
