@@ -1,13 +1,17 @@
 PYTHON ?= python
 FAULTS = tests/faults tests/stateful tests/integration/test_workers_contention.py
 
-.PHONY: test faults faults-small bench
+.PHONY: test test-long faults faults-small bench
 
-test: ## everything that needs minutes; servers that are missing are skipped
-	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest
+test: ## what does not need long; servers that are missing are skipped
+	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 3 --dist loadgroup
 
-faults-small: ## the fault tests as every run of the tests has them, alone: four minutes
-	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 3 --dist loadgroup $(FAULTS)
+test-long: ## the rest of what continuous integration runs: a quarter of an hour
+	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 4 --dist loadgroup \
+		-m "(long or faults) and not (slow or bench or torch or jax or browser)"
+
+faults-small: ## the fault tests as continuous integration has them, alone: four minutes
+	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 3 --dist loadgroup -m "not slow" $(FAULTS)
 
 faults: ## the fault tests with their large figures, then docs/reliability.md
 	GROVE_TEST_FAULTS_MEASURED=1 $(PYTHON) -m pytest -m slow $(FAULTS)

@@ -87,18 +87,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.line(f"{test}: {reason}")
 
 
-# --- two processes ------------------------------------------------------------------------------------------
+# --- several processes --------------------------------------------------------------------------------------
 
-_SHARED_SERVERS = {"neo4j_url", "redis_url"}
 ONE_PROCESS = pytest.mark.xdist_group("servers")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests that empty or kill a shared server in one process when there are several (`-n 2`)."""
+    """Keep tests that share Neo4j, which they empty, in one process where there are several (`-n 3`).
+
+    Redis starts in no time, so each process has its own, and PostgreSQL gives each test a database.
+    """
     for item in items:
-        shares = _SHARED_SERVERS.intersection(getattr(item, "fixturenames", ()))
-        if shares:
+        if "neo4j_url" in getattr(item, "fixturenames", ()):
             item.add_marker(ONE_PROCESS)
 
 
@@ -162,8 +163,12 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 def _url(request: pytest.FixtureRequest, name: str) -> str:
-    """Return the URL from the environment, or of our own server, started again if a test left it dead."""
-    if given := os.environ.get(f"GROVE_TEST_{name.upper()}_URL"):
+    """Return the URL from the environment, or of our own server, started again if a test left it dead.
+
+    The Redis of the environment is taken by the first of several processes alone: tests empty it.
+    """
+    given = os.environ.get(f"GROVE_TEST_{name.upper()}_URL")
+    if given and (name != "redis" or os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"):
         return given
     server: ServerProcess = request.getfixturevalue(f"{name}_server")
     server.start()
@@ -189,7 +194,6 @@ def redis_url(request: pytest.FixtureRequest) -> str:
     """URL of a Redis database emptied before the test."""
     import redis
 
-    _alone(request)
     url = _url(request, "redis")
     with redis.Redis.from_url(url) as client:
         client.flushdb()

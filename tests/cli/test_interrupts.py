@@ -17,6 +17,8 @@ from tests.cli import pausing
 from tests.integration.celery_worker import environment
 from tests.integration.workers_support import registered, settings_in
 
+pytestmark = pytest.mark.long
+
 EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
 ROOT = Path(__file__).parents[2]
 

@@ -24,7 +24,7 @@ from tests.faults.changing_database import WAYS, ordinary_user, refusing
 from tests.services import PostgresServer
 from tests.services.postgres_server import create_database, drop_database
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 REFUSED: Mapping[str, tuple[str, ...]] = {
     "read-only": (WRITES,),

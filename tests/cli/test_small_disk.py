@@ -13,6 +13,8 @@ import pytest
 from tests.cli.every_command import COMMANDS, WRITES, filled
 from tests.conftest import unavailable
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 TOLD = {
     "full": (

@@ -18,6 +18,8 @@ from ontology.settings import Settings
 from ontology.workspace import Workspace
 from tests.cli.terminal import sent_to_terminal
 
+pytestmark = pytest.mark.long
+
 WORDS = st.text(st.sampled_from("ab -櫟e\u0301é"), max_size=40)
 NUMBERS = st.integers(-(10**6), 10**6).map(str)
 TABLES = st.integers(1, 9).flatmap(

@@ -26,7 +26,10 @@ from tests.conftest import ONE_PROCESS
 from workers import client
 from workers.states import State
 
-pytestmark = ONE_PROCESS  # what all share takes half a minute to make, and one of them needs a server
+pytestmark = [
+    ONE_PROCESS,
+    pytest.mark.long,
+]  # what all share takes half a minute to make, and one of them needs a server
 
 COOKBOOK = Path(__file__).parents[2] / "docs" / "cypher.md"
 

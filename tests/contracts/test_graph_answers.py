@@ -21,6 +21,8 @@ from ontology.graph.embedded import EmbeddedStore
 from ontology.graph.neo4j import Neo4jStore
 from tests.contracts.test_graph_store import PETS, load
 
+pytestmark = pytest.mark.long
+
 LARGE = 10**18  # of nineteen digits each
 TOO_LARGE: dict[str, tuple[str, int]] = {  # a statement, and the length of its $text
     "one row": (f"RETURN range({LARGE}, {LARGE + 3_400_000}) AS r", 1),

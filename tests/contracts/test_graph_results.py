@@ -33,6 +33,8 @@ from ontology.labelgraph import LabelGraph
 from ontology.migrations import migrations_folder
 from tests.contracts.graph_results import digest_of, one_result_of_each_label, summary_of
 
+pytestmark = pytest.mark.long
+
 HOSTILE_KEYS = [
     "'",
     '"',

@@ -30,6 +30,8 @@ from tests.conftest import ONE_PROCESS
 from tests.contracts.graph_results import one_result_of_each_label
 from tests.unit.graph.hostile import HARMLESS, HOSTILE
 
+pytestmark = pytest.mark.long
+
 # A hierarchy with two parents to one label, two ways up of different length, names, weights and ranks.
 PETS = LabelGraph.from_edges(
     [

@@ -66,10 +66,10 @@ commits late), *no lease* (a message delivered twice is worked on twice), *no sw
 are gone is never done). With the fence in place the late worker is told `lost`, while another works and
 after it has finished.
 
-    make faults-small  # the small figures, which every run of the tests has as well
+    make faults-small  # the small figures, which continuous integration runs as well
     make faults        # the large figures, then this page; needs redis-server, PostgreSQL and Neo4j
 
-The small figures are part of every run of the tests.
+The small figures are part of every run of continuous integration.
 """
 
 _NOT_COVERED = """\

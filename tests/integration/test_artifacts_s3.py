@@ -31,6 +31,8 @@ from workers.backup import backup
 from workers.restore import restore
 from workers.states import State
 
+pytestmark = pytest.mark.long
+
 SECRET = "canary-secret-of-the-s3-tests"
 ABSENT = "0" * 64
 GARDEN = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])

@@ -42,6 +42,8 @@ from workers.restore import restore
 from workers.schedule import Timetable, add_schedule
 from workers.states import State
 
+pytestmark = pytest.mark.long
+
 GARDEN = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
 GROWN = LabelGraph.from_edges([*[(c, p) for c, p, _, _ in GARDEN.edges()], ("fern", "plant")])
 

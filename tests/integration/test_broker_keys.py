@@ -23,7 +23,7 @@ from workers.kinds import DEFAULT_QUEUE
 from workers.states import State
 from workers.tasks import sender
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 TYPES: dict[str, Callable[[redis.Redis, str], object]] = {
     "string": lambda broker, key: broker.set(key, "somebody else's"),

@@ -36,6 +36,8 @@ from tests.services.postgres_server import _connect
 from tests.services.process import find_program
 from workers import client
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 PASSWORDS = {

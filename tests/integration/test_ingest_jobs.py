@@ -23,7 +23,7 @@ from workers.execute import Outcome, execute_unit
 from workers.ledger import Ledger
 from workers.states import Job, State
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 GRAPH = watts_strogatz(40, k=4, p=0.2, seed=3)
 SMALL = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])

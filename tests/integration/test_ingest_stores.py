@@ -44,6 +44,8 @@ from ontology.snapshots import put_snapshot
 from ontology.workspace import Workspace
 from tests.conftest import ONE_PROCESS
 
+pytestmark = pytest.mark.long
+
 OLD = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
 NEW = LabelGraph.from_edges(
     [("oak", "tree"), ("fir", "tree"), ("tree", "plant"), ("fir", "conifer"), ("conifer", "plant")],

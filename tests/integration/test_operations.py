@@ -30,7 +30,7 @@ from workers.broker_check import check_deployment
 from workers.ledger import Ledger
 from workers.states import State
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 
 @pytest.fixture

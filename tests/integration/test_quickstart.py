@@ -28,7 +28,7 @@ from ontology.readers import read
 from ontology.settings import Settings
 from ontology.workspace import Workspace
 
-pytestmark = pytest.mark.xdist_group("quickstart")  # one run of it serves all
+pytestmark = [pytest.mark.xdist_group("quickstart"), pytest.mark.long]  # one run of it serves all
 
 
 def _path_with_grove() -> str:

@@ -27,7 +27,7 @@ from tests.services.neo4j_server import fetch_jars, pinned_version
 from tests.services.postgres_server import _connect, create_database, drop_database
 from tests.services.process import find_program, free_port
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 
 def _kill_and_start(server: ServerProcess) -> None:

@@ -14,7 +14,7 @@ from tests.services import RedisServer, wait_until
 from workers import client
 from workers.states import State
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 
 def test_a_broker_that_is_gone_keeps_no_node_from_its_end(tmp_path: Path) -> None:

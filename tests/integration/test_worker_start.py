@@ -21,7 +21,7 @@ from tests.integration.workers_support import settings_in
 from tests.services import PostgresServer, wait_until
 from workers.presence import living
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 
 @pytest.fixture

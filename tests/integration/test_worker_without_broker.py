@@ -28,7 +28,7 @@ from workers.schedule import Timetable, add_schedule
 from workers.states import State
 from workers.tables import schedule_table
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 PATIENT_S = 30
 

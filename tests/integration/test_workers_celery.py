@@ -31,7 +31,7 @@ from workers.states import State
 from workers.tasks import sender
 from workers.transport import TASK
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 QUEUE = f"labelgrove:{DEFAULT_QUEUE}"
 

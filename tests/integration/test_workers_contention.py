@@ -18,6 +18,8 @@ from tests.integration.workers_support import notes, plan_parts, settings_in
 from workers.ledger import Ledger
 from workers.states import State
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize(
     ("processes", "units"),

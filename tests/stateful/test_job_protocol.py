@@ -33,6 +33,8 @@ from tests.integration.workers_support import plan_parts
 from workers.ledger import RESEND_S, Ledger
 from workers.states import Beat, Claim, State
 
+pytestmark = pytest.mark.long
+
 LEASE_S = 10.0
 WINDOW = 3
 PLANS = (plan_parts([1, 2]), plan_parts([2, 3]))  # two jobs that share a unit, each with a second stage

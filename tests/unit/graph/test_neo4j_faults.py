@@ -21,6 +21,8 @@ from ontology.labelgraph import LabelGraph
 from tests.conftest import wipe_neo4j
 from tests.services import Neo4jServer
 
+pytestmark = pytest.mark.long
+
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
 
 
