@@ -12,6 +12,8 @@ from adapter.bundle import build_bundle
 from ontology.artifacts import open_store
 from ontology.labelgraph import LabelGraph
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 
 DRIVERS = ("alembic", "celery", "kombu", "ladybug", "neo4j", "psycopg", "pyarrow", "redis", "sqlalchemy")

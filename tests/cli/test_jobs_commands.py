@@ -23,6 +23,8 @@ from tests.integration.workers_support import add_version, registered
 from workers import client
 from workers.kinds import JobKind, Step
 
+pytestmark = pytest.mark.long
+
 GARDEN = LabelGraph.from_edges([("tree", "plant"), ("oak", "tree"), ("elm", "tree"), ("moss", "plant")])
 COVER = ("cover", "--param", "ontology=garden")
 

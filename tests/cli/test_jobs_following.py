@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from labelgrove.cli import following
 from ontology import LabelGraph
 from ontology.workspace import Workspace
 from tests.integration.workers_support import add_version, settings_in
 from workers import client
+
+pytestmark = pytest.mark.long
 
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
 

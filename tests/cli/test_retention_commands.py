@@ -25,6 +25,8 @@ from workers.kinds import Estimate, JobKind, Product, Step, Work
 from workers.kinds.inputs import read_graph
 from workers.tables import job_table
 
+pytestmark = pytest.mark.long
+
 OLD = (("oak", "tree"), ("elm", "tree"))
 NEW = (*OLD, ("ash", "tree"))
 INGEST = ("ingest", "garden", "garden.tsv", "--direction", "child-parent", "--no-header")

@@ -120,6 +120,7 @@ def test_classes_that_cannot_be_held_out_are_refused(y, groups, said):
 # ---- within scikit-learn -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_searches_and_cross_validation_take_it():
     X, y = samples()
     grid = {"temperature": [0.25, 0.5, 1.0, 2.0]}

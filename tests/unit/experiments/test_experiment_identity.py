@@ -19,7 +19,7 @@ from labelgrove.report.markdown import to_markdown
 from ontology.errors import NotFoundError
 from tests.report_samples import experiment_document
 
-pytestmark = pytest.mark.xdist_group("experiments")
+pytestmark = [pytest.mark.xdist_group("experiments"), pytest.mark.long]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from labelgrove.experiments.running import run
 from labelgrove.experiments.settings import changed
 from ontology.errors import InputError, NotFoundError
 
-pytestmark = pytest.mark.xdist_group("experiments")  # one run of each serves all
+pytestmark = [pytest.mark.xdist_group("experiments"), pytest.mark.long]  # one run of each serves all
 
 
 @pytest.fixture(scope="module")

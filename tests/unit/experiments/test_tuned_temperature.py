@@ -20,7 +20,7 @@ from labelgrove.experiments.sources.digits import CORNERS, digits_on_grid
 from labelgrove.experiments.sources.glosses import glosses
 from ontology.geometry import sample_observed
 
-pytestmark = pytest.mark.xdist_group("experiments")
+pytestmark = [pytest.mark.xdist_group("experiments"), pytest.mark.long]
 
 PAGE = Path(__file__).parents[3] / "docs" / "frameworks.md"
 TEMPERATURES = [0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8]

@@ -215,6 +215,7 @@ class TestLocusHierarchy:
         assert len(kinds["observed"].get_offsets()) == 1
         assert len(kinds["reached"].get_offsets()) == len(reached) - 1
 
+    @pytest.mark.long
     def test_a_deep_path_and_an_undirected_tree_are_drawn(self):
         path = LabelGraph.from_edges([(f"{i + 1:04d}", f"{i:04d}") for i in range(1500)])
         ax = locus_hierarchy(path, [0, 1500], list(range(1501)), limit=2000).axes[0]

@@ -33,6 +33,8 @@ from ontology.graph.generations import Generations
 from ontology.labelgraph import LabelGraph
 from ontology.settings import Settings
 
+pytestmark = pytest.mark.long
+
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
 OTHER = LabelGraph.from_edges([("cat", "animal")])
 

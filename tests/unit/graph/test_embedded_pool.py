@@ -18,6 +18,8 @@ from ontology.graph.records import is_part
 from ontology.labelgraph import LabelGraph
 from ontology.settings import Settings
 
+pytestmark = pytest.mark.long
+
 MIB = 1 << 20
 SMALL = 64 * MIB
 N_LABELS = 150_000

@@ -224,6 +224,7 @@ def test_names_definitions_weights_and_ranks_have_columns():
     ]
 
 
+@pytest.mark.long
 def test_wordnet_survives_both(wordnet_dir):
     result = read(wordnet_dir)
     for format in ("tsv", "json"):

@@ -40,6 +40,8 @@ from workers.plan import plan_job
 from workers.schedule import Timetable, add_schedule
 from workers.states import Job, State
 
+pytestmark = pytest.mark.long
+
 OLD = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
 NEW = LabelGraph.from_edges([("oak", "tree"), ("fir", "tree"), ("tree", "plant"), ("moss", "plant")])
 THIRD = LabelGraph.from_edges([("oak", "tree")])

@@ -16,7 +16,7 @@ from workers.states import State
 
 pytest.importorskip("sklearn")
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 GRAPH = watts_strogatz(40, k=4, p=0.2, seed=3)
 SEEN = GRAPH.keys.take([3, 30, 17, 21])

@@ -39,6 +39,8 @@ from workers.showing import publish_results, reshow, show_result
 from workers.states import Job, State
 from workers.sweeper import sweep
 
+pytestmark = pytest.mark.long
+
 TREE = LabelGraph.from_edges(
     [(f"{i:02d}", f"{(i - 1) // 3:02d}") for i in range(1, 40)], weights=[1 + i % 3 for i in range(39)]
 )

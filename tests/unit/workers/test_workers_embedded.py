@@ -22,6 +22,8 @@ from workers.pool import Pool
 from workers.states import State
 from workers.tables import unit_table
 
+pytestmark = pytest.mark.long
+
 CORNERS = ["0,0", "0,8", "8,0", "8,8"]
 
 
