@@ -30,6 +30,8 @@ _LISTED_ROOM = 1.3
 _CORNERS_NAMED = (((0.0, -0.06), 0.29), ((1.0, -0.06), 0.29), ((0.5, _HEIGHT + 0.06), 1.2))
 """Where the name of each corner stands, and how wide it may be."""
 _SIDE_ROOM = 0.85
+_INSIDE = 0.015
+"""Left free between the name of a region and the sides of the triangle."""
 _ON_COLOUR: dict[str, Any] = {
     "zorder": 4,
     "path_effects": [withStroke(linewidth=2.5, foreground="white", alpha=0.75)],
@@ -292,7 +294,7 @@ def _width_at(ax: Axes, place: NDArray[np.float64], text: Text) -> float:
     x, y = place.tolist()
     top = y + float(text.get_window_extent().height) / 2 / _pixels(ax)
     left = top / math.sqrt(3)
-    return 2 * (min(x, 1 - x) - left)
+    return 2 * (min(x, 1 - x) - left - _INSIDE)
 
 
 def _fit(ax: Axes, text: Text, room: float, *, less: float = 0.0) -> bool:
