@@ -1,9 +1,9 @@
 """What every test shares: an environment of its own, real servers, and the rule about skipping.
 
 A server comes from `GROVE_TEST_NEO4J_URL`, `GROVE_TEST_REDIS_URL` or `GROVE_TEST_POSTGRES_URL` when set, else
-it is started on first use. A test whose server or data cannot be had is skipped, with the reason; with
-`GROVE_TEST_REQUIRE_SERVICES=1` (continuous integration) it fails instead, and so does a run in which any test
-at all was skipped.
+it is started on first use; of several processes only the first takes the Redis that is set. A test whose
+server or data cannot be had is skipped, with the reason; with `GROVE_TEST_REQUIRE_SERVICES=1` (continuous
+integration) it fails instead, and so does a run in which any test at all was skipped.
 """
 
 from __future__ import annotations

@@ -173,11 +173,12 @@ def _serve_here(settings: Settings, concurrency: int | None) -> None:
         try:
             pool.serve()
         except (SystemExit, KeyboardInterrupt) as told:
-            ended = pool.give_back(within_s=_ENDING_S)  # a unit in one part listens to nobody
-            if not ended and isinstance(told, SystemExit):
-                logging.shutdown()
-                os._exit(0)
-            raise  # who pressed Ctrl-C is told how to go on, and waits for no thread
+            if not pool.give_back(within_s=_ENDING_S):  # a unit in one part listens to nobody
+                if isinstance(told, SystemExit):
+                    logging.shutdown()
+                    os._exit(0)
+                stack.pop_all()  # who pressed Ctrl-C is told how to go on, and waits for no thread
+            raise
 
 
 def _end(number: int, frame: Any) -> NoReturn:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Self
 
-from ontology.errors import DEPLOYMENT_FAULTS, GroveError
+from ontology.errors import DEPLOYMENT_FAULTS, GroveError, ServiceError
 from ontology.workspace import Workspace
 from workers.execute import Outcome, Recall, execute_unit
 from workers.ledger import Ledger
@@ -63,7 +63,9 @@ class Pool:
         self._presence = Presence(self.slots)
         self._changed = threading.Event()
         self._ending = threading.Event()
-        self._sweeping = threading.Thread(target=self._sweep_until_told, name="sweeps", daemon=True)
+        self._idle = threading.Event()
+        self._idle.set()
+        self._fault: BaseException | None = None
 
     def run_until(self, finished: Callable[[], bool]) -> None:
         """Work until `finished()` is true, asked whenever nothing runs and about once a second.
@@ -74,22 +76,32 @@ class Pool:
             self._turn()
 
     def serve(self) -> None:
-        """Work until an exception ends it, as a signal raises one; a database that is away is waited for.
+        """Work until a signal's exception ends it; a database that is away is waited for.
 
         Meanwhile this process counts among the workers that are alive. The calling thread only waits: a
-        signal that found it inside a driver would leave a transaction open, or be swallowed there.
+        signal that found it inside a driver would leave a transaction open, or be swallowed there. What ends
+        the sweeps, as a unit that exits, is raised here.
         """
-        self._sweeping.start()
-        self._sweeping.join()
+        self._idle.clear()
+        threading.Thread(target=self._sweep_until_told, name="sweeps", daemon=True).start()
+        self._idle.wait()  # not `join`: before Python 3.13 a signal in it makes the thread count as ended
+        if self._fault is not None:
+            raise self._fault
 
     def _sweep_until_told(self) -> None:
+        try:
+            self._sweep_on()
+        except BaseException as fault:
+            self._fault = fault
+        finally:
+            self._idle.set()
+
+    def _sweep_on(self) -> None:
         failed = False
         while not self._ending.is_set():
             try:
                 self._turn(self._presence)
             except Exception as error:
-                if self._ending.is_set():  # what its end brings about, as a unit that nobody starts any more
-                    return
                 if not failed:
                     expected = isinstance(error, (GroveError, OSError))
                     logger.warning("waiting, as the sweep failed: %s", error, exc_info=not expected)
@@ -108,9 +120,11 @@ class Pool:
 
     def _work(self, window: int, *, until: float) -> None:
         """Keep the threads busy until nothing is left to start, or the time of the next sweep."""
-        while (left := until - time.monotonic()) > 0 and not self._ending.is_set():
+        while (left := until - time.monotonic()) > 0:
             self._changed.wait(left)
             self._changed.clear()
+            if self._ending.is_set():
+                return
             for future in [future for future in self._running if future.done()]:
                 self._running.discard(future)
                 future.result()
@@ -120,20 +134,22 @@ class Pool:
                 return
 
     def give_back(self, *, within_s: float) -> bool:
-        """Give back the units that run, and start no others; whether their threads ended in that time."""
+        """Give back the units that run, and start no others; whether all threads ended in that time.
+
+        Where one did not, it still uses the workspace.
+        """
         until = time.monotonic() + within_s
         self._ending.set()
         self._changed.set()
         self._executor.shutdown(wait=False, cancel_futures=True)
         if given := self._recall.call():
             logger.info("%d units are given back", given)
-        if self._sweeping.is_alive():  # else its sweep could say after this that the worker is alive
-            self._sweeping.join(within_s)
+        idle = self._idle.wait(within_s)  # else the sweep could say after this that the worker is alive
         try:
             self._presence.leave(self._workspace.engine)
         except DEPLOYMENT_FAULTS as error:
             logger.warning("this worker counts as alive for a while: %s", error)
-        return not wait(self._running, timeout=max(0.0, until - time.monotonic())).not_done
+        return idle and not wait(self._running, timeout=max(0.0, until - time.monotonic())).not_done
 
     def close(self, *, wait: bool = True) -> None:
         """Start no other units, and wait for those that run."""
@@ -148,8 +164,11 @@ class Pool:
 
     def _start(self, key: str, queue: str) -> None:
         del queue  # one process, one queue
-        future = self._executor.submit(
-            execute_unit, key, self._ledger, self._workspace, lease_s=self._lease_s, recall=self._recall
-        )
+        try:
+            future = self._executor.submit(
+                execute_unit, key, self._ledger, self._workspace, lease_s=self._lease_s, recall=self._recall
+            )
+        except RuntimeError as error:  # it was shut down
+            raise ServiceError("this worker ends") from error
         self._running.add(future)
         future.add_done_callback(lambda _: self._changed.set())

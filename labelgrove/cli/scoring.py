@@ -215,7 +215,7 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write, as JSON where its name ends in .json, else as CSV; stdout if not given.",
+    help="File to write, as JSON where its name ends in .json; stdout if not given.",
 )
 @safe_option
 @json_option

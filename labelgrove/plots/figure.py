@@ -45,17 +45,16 @@ def shortened(name: str) -> str:
 
 
 def shorten_to_fit(text: Text, room: float) -> bool:
-    """Cut a text that is wider than `room` pixels; return whether it still says something.
+    """Cut a text until it is at most `room` pixels wide; return whether it is.
 
-    Nothing is left of a text that would lose all but its first characters.
+    Its first characters stay, whether they fit or not.
     """
     full = text.get_text()
-    for n in range(len(full), _LEAST_CHARACTERS - 1, -1):
+    for n in range(len(full), min(len(full), _LEAST_CHARACTERS) - 1, -1):
         text.set_text(full if n == len(full) else full[: n - 1].rstrip() + "…")
         if text.get_window_extent().width <= room:
             return True
-    text.set_text(full)
-    return text.get_window_extent().width <= room
+    return not full
 
 
 def save(figure: Figure, path: Path) -> Path:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from labelgrove.plots.backend import Axes, Figure, Line2D, Patch, Polygon, Text, to_rgb, withStroke
 from labelgrove.plots.figure import INK, PALETTE, QUIET, panels, shorten_to_fit, shortened
 from labelgrove.plots.regions import Region, exact_regions
-from ontology.errors import InputError
+from ontology.errors import InputError, counted
 from ontology.geometry import CompleteSpace, MetricSpace, frechet_mean
 
 __all__ = ["prediction_regions", "region_panels"]
@@ -312,11 +312,11 @@ def _list(ax: Axes, unwritten: Sequence[str]) -> None:
     """Name the regions without a text below the panel, as many as there is room for."""
     for n in range(len(unwritten), -1, -1):
         left_out = len(unwritten) - n
-        told = ", ".join(unwritten[:n]) + (f" and {left_out} others" if n and left_out else "")
+        told = ", ".join(unwritten[:n]) + (f" and {counted(left_out, 'other')}" if n and left_out else "")
         text = _write(
             ax,
             np.array([0.5, _BELOW]),
-            f"too small to label: {told or f'{left_out} answers'}",
+            f"too small to label: {told or counted(left_out, 'answer')}",
             fontsize=8,
             color=QUIET,
         )

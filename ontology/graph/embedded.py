@@ -71,7 +71,7 @@ _MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 """Where Linux says how much memory a container may have, in the two versions of control groups."""
 
 _WIPES_OUTLIVED = 3
-"""Times that a reader begins a graph anew which a rebuild wipes before it is open."""
+"""How often a reader starts again where a rebuild wipes the graph before it is open."""
 
 
 class _PoolFullError(QueryFailedError):
@@ -86,8 +86,9 @@ class EmbeddedStore(GraphStore):
     folder : Path
         Where the generations lie; on a local disk.
     pool_bytes : int, optional
-        Most memory of the engine's buffer pool. By default twice the file, at least 256 MiB to read and 1 GiB
-        to write, and at most half of the memory of the machine or container; only what queries need is taken.
+        Most memory of the engine's buffer pool. By default twice the file, at most half of the memory of the
+        machine or container, but at least 256 MiB to read and 1 GiB to write; of it only what queries need is
+        taken.
     """
 
     dialect = "embedded"

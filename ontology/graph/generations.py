@@ -89,8 +89,8 @@ class Generations:
         Yields
         ------
         (number, path) or None
-            None before the first generation. The file may be opened in the block and read after it: a file
-            whose last name goes lives on while it is open.
+            None before the first generation and after a wipe. The file may be opened in the block and read
+            after it: a file whose last name goes lives on while it is open.
         """
         number = self.newest()
         if number is None:

@@ -179,6 +179,12 @@ def test_names_of_any_length_stand_on_nothing(before):
         space, ("0,0", "1,4", "4,4"), name=lambda key: f"{before}{key}", resolution=60
     )
     assert problems(figure) == []
+    for ax in figure.axes:
+        inside = [text for text in ax.texts if text.get_path_effects()]
+        for corner in (ax.transData.inverted().transform(t.get_window_extent().corners()) for t in inside):
+            x, y = corner.T
+            assert (np.minimum(x, 1 - x) * 3**0.5 >= y).all()
+            assert (y >= 0).all()
     texts = {text.get_text() for text in figure.axes[0].texts}
     assert {f"probability of {shortened(before + key)}" for key in ("0,0", "1,4", "4,4")} <= texts
 
@@ -188,7 +194,7 @@ def test_regions_without_room_are_listed_as_far_as_they_fit():
     figure = prediction_regions(space, ("0,0", "7,29", "29,29"), name="label {}".format, resolution=60)
     assert problems(figure) == []
     listed = [text.get_text() for text in figure.axes[1].texts if text.get_text().startswith("too small")]
-    assert re.fullmatch(r"too small to label: (label \d+,\d+(, )?)+ and \d+ others", listed[0])
+    assert re.fullmatch(r"too small to label: (label \d+,\d+(, )?)+ and \d+ others?", listed[0])
 
 
 def _area(corners):
