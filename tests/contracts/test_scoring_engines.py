@@ -204,7 +204,12 @@ def jax_arrays(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]
     import jax
 
     arrays = ArrayAdapter(adapter)
-    return lambda rows: np.asarray(arrays.predict_indices(jax.numpy.asarray(rows.astype(np.float32))))
+
+    def answer(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        with np.errstate(over="ignore"):  # to infinity, which is refused as well
+            return np.asarray(arrays.predict_indices(jax.numpy.asarray(rows.astype(np.float32))))
+
+    return answer
 
 
 def torch_head(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]:
