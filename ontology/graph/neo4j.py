@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -53,6 +54,10 @@ EDGES_PER_BATCH = 10_000
 _DATABASE = "neo4j"
 _BATCH_TIMEOUT_S = 120.0
 _UNKNOWN_OUTCOMES = 5
+_TIMED_OUT = "TransactionTimedOut"
+_AWAIT = "CALL db.awaitIndexes"
+_AWAITED_S = 10.0
+_AWAITED_IN_ALL_S = 600.0
 _MADE_MEANWHILE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 """What ``IF NOT EXISTS`` answers where another process makes the same index at the same moment."""
 
@@ -96,17 +101,27 @@ class Neo4jStore(GraphStore):
         return [m.version for m in missing]
 
     def _execute(self, statement: str) -> None:
-        """Execute one statement of a migration, which another process may be executing as well."""
+        """Execute one statement of a migration, which another process may be executing as well.
 
+        Who waits for indexes holds locks that whoever makes them may need, which the server takes for no
+        deadlock: such a wait is cut into parts, so that the locks are let go between them.
+        """
+        waits = _AWAIT in statement
+
+        @neo4j.unit_of_work(timeout=_AWAITED_S if waits else None)
         def execute(transaction: neo4j.ManagedTransaction) -> None:
             transaction.run(statement).consume()
 
+        until = time.monotonic() + _AWAITED_IN_ALL_S
         with self._session() as session:
-            try:
-                session.execute_write(execute)  # again after a deadlock
-            except neo4j.exceptions.ClientError as error:
-                if error.code != _MADE_MEANWHILE:
-                    raise
+            while True:
+                try:
+                    return session.execute_write(execute)  # again after a deadlock
+                except neo4j.exceptions.Neo4jError as error:
+                    if error.code == _MADE_MEANWHILE:
+                        return None
+                    if _TIMED_OUT not in str(error.code) or time.monotonic() > until:
+                        raise
 
     def describe(self) -> dict[str, Any]:
         """Return engine, version and masked URL of the server."""
@@ -277,7 +292,7 @@ class Neo4jStore(GraphStore):
             raise SettingsError(f"GROVE_GRAPH_URL: {masked(str(error))}") from error
         except neo4j.exceptions.Neo4jError as error:
             code, text = str(error.code), str(error.message)
-            if "TransactionTimedOut" in code:
+            if _TIMED_OUT in code:
                 raise QueryTimeoutError(
                     f"{where}: the query ran past its time limit and was stopped"
                 ) from error

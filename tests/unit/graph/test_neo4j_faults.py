@@ -14,7 +14,14 @@ import neo4j.exceptions
 import numpy as np
 import pytest
 
-from ontology.errors import MigrationError, QueryFailedError, ServiceError, SettingsError, TransientError
+from ontology.errors import (
+    MigrationError,
+    QueryFailedError,
+    QueryTimeoutError,
+    ServiceError,
+    SettingsError,
+    TransientError,
+)
 from ontology.graph.migrate import migrations
 from ontology.graph.neo4j import EDGES_PER_BATCH, LABELS_PER_BATCH, Neo4jStore
 from ontology.labelgraph import LabelGraph
@@ -118,6 +125,22 @@ def test_processes_that_migrate_one_empty_graph_at_once(neo4j_clean_url: str) ->
             list(threads.map(Neo4jStore.migrate, stores))
             assert stores[0].run_named("recorded_migrations").rows == [(m.version, m.checksum) for m in steps]
             assert [store.migrate() for store in stores] == [[]] * len(stores)
+
+
+@pytest.mark.services
+def test_a_wait_for_indexes_lets_its_locks_go_between_its_parts(
+    store: Neo4jStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = "UNWIND range(1, 1000000000) AS i RETURN count(i)"
+    for name, value in {"_AWAIT": waits, "_AWAITED_S": 1.0, "_AWAITED_IN_ALL_S": 3.0}.items():
+        monkeypatch.setattr(f"ontology.graph.neo4j.{name}", value)
+    began, parts = time.monotonic(), []
+    run = neo4j.ManagedTransaction.run
+    monkeypatch.setattr(neo4j.ManagedTransaction, "run", lambda *given: parts.append(given) or run(*given))
+    with pytest.raises(QueryTimeoutError):
+        store._execute(waits)
+    assert 2 <= len(parts) <= 4
+    assert 3 <= time.monotonic() - began < 60
 
 
 @pytest.mark.services
