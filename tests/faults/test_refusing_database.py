@@ -58,6 +58,15 @@ class Running:
     def let_go(self) -> None:
         (self._folder / "go").touch()
 
+    def check_renewed(self) -> None:
+        """Wait until the lease has been renewed for longer than one lease."""
+        before = self.ledger.unit(self.key).lease_until
+        wait_until(
+            lambda: self.ledger.unit(self.key).lease_until > before + LEASE_S,
+            deadline_s=30,
+            what="renewed leases",
+        )
+
     def check_done(self) -> None:
         self._thread.join(30)
         assert self.outcomes == [Outcome.DONE]
@@ -76,12 +85,7 @@ def test_a_heartbeat_goes_on_when_the_database_does(way, workspace, tmp_path, po
     with refusing(WAYS[way], postgres_url, user_url):
         wait_until(lambda: bool(said(caplog, "no heartbeat")), deadline_s=30, what="a heartbeat that failed")
     assert WAYS[way].told in said(caplog, "no heartbeat")[0]
-    before = unit.ledger.unit(unit.key).lease_until
-    wait_until(
-        lambda: unit.ledger.unit(unit.key).lease_until > before + LEASE_S,
-        deadline_s=30,
-        what="renewed leases",
-    )
+    unit.check_renewed()
     unit.let_go()
     unit.check_done()
     assert not any(record.exc_info for record in caplog.records)
@@ -105,12 +109,7 @@ def test_a_defect_in_a_heartbeat_costs_no_work_either(workspace, tmp_path, monke
         patch.setattr(unit.ledger, "heartbeat", lambda *_, **__: 1 / 0)
         wait_until(lambda: bool(said(caplog, "no heartbeat")), deadline_s=30, what="a heartbeat that failed")
     assert "ZeroDivisionError" in caplog.text
-    before = unit.ledger.unit(unit.key).lease_until
-    wait_until(
-        lambda: unit.ledger.unit(unit.key).lease_until > before + LEASE_S,
-        deadline_s=30,
-        what="renewed leases",
-    )
+    unit.check_renewed()
     unit.let_go()
     unit.check_done()
 
