@@ -184,7 +184,7 @@ class OutputFile:
     def _without_ids(
         self, header: tuple[str, ...], id_column: str | None, labels: Container[str] | None
     ) -> tuple[str, ...]:
-        """Settle which column names the samples, and return the others."""
+        """Decide which column names the samples; return the other columns."""
         found = [] if id_column is None else [i for i, name in enumerate(header) if name == id_column]
         if id_column is not None and len(found) != 1:
             raise InputError(

@@ -236,7 +236,7 @@ class TreeTable:
         return xp.sum(xp.take(weights, sample, axis=1) * (distance * distance), axis=0)
 
     def _way(self, xp: Any, candidate: Any, observed: Any, turn: Any, part: int) -> Any:
-        """Return one part of the distances of candidates from observed labels, whose ways turn at `turn`."""
+        """Return one part of the distances from candidates to observed labels, by paths through `turn`."""
         n_turns = self.turn_depth.shape[0] * self.columns.shape[0] // self.observed_depth.shape[0]
         meet = _lookup(xp, self.turn_depth, turn + part * n_turns)
         depth = xp.take(self.point_depth, candidate + part * self.n_candidates, axis=0)

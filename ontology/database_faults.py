@@ -125,7 +125,7 @@ _CONNECTING: Final[tuple[tuple[re.Pattern[str], _Fault], ...]] = tuple(
         (r"starting up|shutting down|recovery mode", _SQLSTATES["57P03"]),
     )
 )
-"""What a server says to a client that it does not let in."""
+"""Patterns of the messages with which a server refuses a client."""
 
 _SQLITE: Final[dict[int, _Fault]] = {
     3: (ServiceError, "give this user the right to read and write the file and its folder"),  # PERM

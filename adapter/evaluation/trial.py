@@ -21,7 +21,7 @@ _TIMES = 2.0 ** np.arange(-6.0, 4.5, 0.5)
 
 @dataclass(frozen=True)
 class Trial:
-    """Other temperatures, tried on some of the samples.
+    """Try other temperatures on some of the samples.
 
     Attributes
     ----------

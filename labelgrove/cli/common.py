@@ -188,7 +188,7 @@ def as_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, safe: bool 
 
 
 def safe_cell(cell: Any) -> Any:
-    """Return text that a spreadsheet would run as a formula with an apostrophe before it, all else as it is.
+    """Put an apostrophe before text that a spreadsheet would run as a formula; return all else unchanged.
 
     >>> [safe_cell(cell) for cell in ("=1+1", "-elm", "elm", -0.5)]
     ["'=1+1", "'-elm", 'elm', -0.5]

@@ -204,7 +204,7 @@ class EmbeddedStore(GraphStore):
         return self._reading_again(tables)
 
     def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
-        """Say how what the store holds of a version differs from it; with `graph`, piece by piece."""
+        """Say how the stored version differs from the original; with `graph`, compare piece by piece."""
         if graph is None:
             return super().difference(digest)
         self._known_version(digest)

@@ -207,7 +207,7 @@ class Collector:
 
 
 def parse_weight(text: str) -> tuple[float, str | None]:
-    """Return (weight, None), or (nan, defect code) for a text that is not an edge length.
+    """Parse an edge length: return (weight, None), or (nan, code of the defect) where the text is not one.
 
     >>> parse_weight("2.5"), parse_weight("1e999")[1], parse_weight("-0")[1], parse_weight("1_0")[1]
     ((2.5, None), 'weight-not-finite', 'weight-not-positive', 'weight-not-a-number')

@@ -38,7 +38,7 @@ HEADER_WORDS = {
     "definition": "definition", "gloss": "definition",
     "relation": "relation", "relationship": "relation", "relationtype": "relation", "predicate": "relation",
 }  # fmt: skip
-"""What the words of a header name; case, blanks, ``_`` and ``-`` in them do not count."""
+"""The role of each word in a header, compared without case, blanks, ``_`` and ``-``."""
 
 _ENDS = (("child", "parent"), ("key", "parent"), ("key", "neighbor"), ("name", "parent"), ("first", "second"))
 """Pairs of columns that hold the two ends of an edge; the first pair that a header names in full counts."""

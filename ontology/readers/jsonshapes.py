@@ -114,7 +114,7 @@ def _within(member: str, *members: str) -> Callable[[Any, Any], bool]:
 
 
 def _values(*kinds: type) -> Callable[[Any, Any], bool]:
-    """Tell an object whose members all hold one of some types."""
+    """Match an object in which the value of every member has one of these types."""
     return lambda document, first: (
         isinstance(document, dict)
         and bool(document)

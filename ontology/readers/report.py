@@ -228,7 +228,7 @@ class Recorder:
 
 
 def place(file: str, line: int) -> str:
-    """Return where a defect stands as text; line 0 is the file as a whole.
+    """Return the place of a defect, as text; line 0 means the file as a whole.
 
     >>> place("a.csv", 3), place("a.csv", 0)
     ('a.csv:3', 'a.csv')

@@ -24,7 +24,7 @@ class _Data(ctypes.Structure):
 
 @contextmanager
 def without_privileges() -> Iterator[None]:
-    """Let the rights of files hold for this thread, and those that it starts, where it is root's."""
+    """Enforce file permissions in this thread, and in threads that it starts, even where it runs as root."""
     if os.geteuid() != 0:
         yield
         return

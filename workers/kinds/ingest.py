@@ -75,7 +75,7 @@ def _execute(work: Work) -> Product:
 def _complete_target(
     workspace: Workspace, parameters: Mapping[str, Any], target: Mapping[str, str]
 ) -> dict[str, str]:
-    """Check the name, and that it would not shrink: at once, before anything is done for it."""
+    """Check the name and the size before any work begins: the ontology may not shrink unasked."""
     from ontology.ingest import check_size
 
     name = _named(target)
