@@ -4,7 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 import ontology
 
@@ -47,6 +50,68 @@ inner = Path(sys.argv[1])
 inner.write_text(inner.read_text().replace("+ 1", "+ 2"))
 answer()
 """
+
+
+TYPED = """
+import os, sys
+import numpy as np
+from ontology.geometry.kernels.jit import compiled
+
+@compiled
+def total(values: np.ndarray) -> float:
+    return values.sum()
+
+print(float(total(np.array([1, 2, 4], dtype=sys.argv[1]))), sum(total.stats.cache_hits.values()))
+"""
+
+
+class Program:
+    """A program with a kernel of its own, run in processes that share a cache folder."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.path, self.cache = tmp_path / "typed.py", tmp_path / "cache"
+        self.path.write_text(TYPED)
+
+    def run(self, dtype: str, limit: str = ":") -> str:
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(self.cache)}
+        command = ["sh", "-c", f'{limit}; exec "$@"', "sh", sys.executable, str(self.path), dtype]
+        where = Path(ontology.__file__).parents[1]
+        done = subprocess.run(command, env=environment, cwd=where, stdout=subprocess.PIPE, text=True)
+        return done.stdout.strip() if done.returncode == 0 else f"exit {done.returncode}"
+
+    def files(self) -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in self.cache.rglob("*") if path.is_file()}
+
+
+def test_two_processes_that_compile_two_types_at_once_never_read_the_code_of_each_other(
+    tmp_path: Path,
+) -> None:
+    program = Program(tmp_path)
+    assert program.run("float64") == "7.0 0"
+    of_the_first = program.files()
+    shutil.rmtree(program.cache)
+    assert program.run("int64") == "7.0 0"
+    # both found an empty folder; the first wrote its files while the second compiled, and wrote some last
+    for path, content in of_the_first.items():
+        if path.suffix == ".nbc" or not path.exists():
+            path.write_bytes(content)
+    assert [program.run(dtype) for dtype in ("int64", "float64", "uint64")] == ["7.0 1", "7.0 1", "7.0 0"]
+
+
+@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[: len(content) // 2]])
+def test_a_file_of_the_cache_cut_short_is_compiled_again(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    program = Program(tmp_path)
+    assert program.run("float64") == "7.0 0"
+    for path, content in program.files().items():
+        path.write_bytes(damage(content))
+    assert [program.run("float64"), program.run("float64")] == ["7.0 0", "7.0 1"]
+
+
+def test_a_kernel_runs_where_its_code_cannot_be_kept(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    assert [program.run("float64", "ulimit -f 0"), program.run("float64")] == ["7.0 0", "7.0 0"]
 
 
 def test_a_kernel_is_compiled_again_when_one_that_it_inlines_has_changed(tmp_path: Path) -> None:
