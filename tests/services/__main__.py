@@ -64,6 +64,8 @@ def _serve(name: str, *, url_only: bool) -> int:
 
 def _run(command: list[str]) -> int:
     environment = dict(os.environ)
+    # Tests start hundreds of processes: without compiled modules kept, each compiles all that it imports.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with contextlib.ExitStack() as stack:
         for name, kind in _SERVERS.items():
             announce(f"{name}: starting")
