@@ -7,24 +7,13 @@ from numpy.typing import NDArray
 
 from adapter.answers import BackedOff
 from adapter.state import CandidateSet, State
-from ontology.errors import SpaceError
 from ontology.geometry.arguments import nonnegative_number
 from ontology.geometry.rootedtree import RootedTree
 from ontology.geometry.ties import TIE_RELATIVE
 
-__all__ = ["back_off", "common_ancestors", "needed_tree"]
+__all__ = ["back_off", "common_ancestors"]
 
 _ENTRIES_AT_ONCE = 1 << 20
-
-
-def needed_tree(state: State, what: str) -> RootedTree:
-    """Return the tree of a tree bundle, or raise `SpaceError`."""
-    if state.tree is None:
-        raise SpaceError(
-            f"{what}: a {state.bundle.kind} bundle does not hold whose parent is who; build a tree bundle "
-            "with build_bundle(graph, observed, metric='tree')"
-        )
-    return state.tree.tree
 
 
 def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], margin: float) -> BackedOff:
@@ -35,7 +24,7 @@ def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], ma
     The ranking is asked for twice as many labels until one is beyond the margin; a row all of whose
     labels are within it costs O(n_labels).
     """
-    tree = needed_tree(state, "back_off")
+    tree = state.hierarchy("back_off").tree
     margin = nonnegative_number("margin", margin)
     n_rows, n_labels = len(weights), among.n_labels
     at = tree.positions(state.bundle.allowed)

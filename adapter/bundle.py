@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.bundlechecks import FORMAT, UNIT, BundleChecker
+from adapter.bundlechecks import FORMAT, NO_HIERARCHY, UNIT, BundleChecker
 from adapter.plainfile import open_plain
 from ontology.errors import (
     ArtifactError,
@@ -74,6 +74,8 @@ class Bundle:
         Weighted trees: length of the edge to the parent.
     distances : ndarray of shape (n_labels, n_observed), or None
         Blocks: uint8, uint16, float32 or float64, whichever is the smallest that is exact.
+    is_hierarchy : bool
+        Trees: whether the parents say what is above what, as for `TreeSpace`.
     """
 
     kind: str
@@ -89,6 +91,7 @@ class Bundle:
     parent: NDArray[np.int32] | None = None
     length: NDArray[np.float64] | None = None
     distances: NDArray[Any] | None = None
+    is_hierarchy: bool = True
 
     # ---- what it holds -----------------------------------------------------------------------------
 
@@ -138,7 +141,9 @@ class Bundle:
         if self.parent is None:
             return CompleteSpace(self.points, self.is_allowed)
         try:
-            return TreeSpace.from_arrays(self.points, self.parent, self.length, self.is_allowed)
+            return TreeSpace.from_arrays(
+                self.points, self.parent, self.length, self.is_allowed, is_hierarchy=self.is_hierarchy
+            )
         except SpaceError as error:
             raise BundleError(f"bundle {self.digest[:12]}: its arrays are not a tree ({error})") from error
 
@@ -185,6 +190,8 @@ class Bundle:
                 arrays[name] = array
         metadata = {field: getattr(self, field) for field in _TEXT_FIELDS}
         metadata |= {field: str(getattr(self, field)) for field in _COUNTS}
+        if not self.is_hierarchy:
+            metadata["hierarchy"] = NO_HIERARCHY
         return arrays, metadata | {"format": FORMAT, "unit": UNIT, "diameter": repr(self.diameter)}
 
     @classmethod
@@ -238,6 +245,7 @@ class Bundle:
             parent=check.parent(len(points)) if check.kind == "tree" else None,
             length=check.length(len(points)) if check.kind == "tree" else None,
             distances=check.distances(n_labels, len(observed)) if check.kind == "block" else None,
+            is_hierarchy=check.is_hierarchy(),
         )
         if digest is not None:
             made.__dict__["digest"] = digest
@@ -389,6 +397,7 @@ def build_bundle(
     arrays: dict[str, Any] = {"kind": "block"}
     if isinstance(space, TreeSpace) and as_tree:
         arrays = {"kind": "tree", "parent": space.parent, "length": space.length}
+        arrays["is_hierarchy"] = space.is_hierarchy
     elif isinstance(space, CompleteSpace) and form != "block":
         arrays = {"kind": "complete"}
     else:

@@ -14,13 +14,16 @@ from ontology.errors import BundleError, InputError
 from ontology.extras import upgrade_command
 from ontology.keys import Keys, Texts
 
-__all__ = ["FORMAT", "UNIT", "BundleChecker"]
+__all__ = ["FORMAT", "NO_HIERARCHY", "UNIT", "BundleChecker"]
 
 FORMAT = "labelgrove/bundle/1"
 """Raised whenever a file that an older version would misread is written."""
 
 UNIT = "edge-weight units"
 """The unit of every distance in a bundle, and of its diameter."""
+
+NO_HIERARCHY = "none"
+"""The metadata field ``hierarchy`` of a tree whose parents do not say what is above what."""
 
 _COMMON = {"keys.blob", "keys.offsets", "keys.order", "observed.indices"}
 _OPTIONAL = {"names.blob", "names.offsets", "labels.allowed"}
@@ -96,6 +99,17 @@ class BundleChecker:
         if self.kind != "block" and metric != self.kind:
             raise self._fault(f"metadata: metric is {metric!r}, which no {self.kind} bundle has")
         return metric
+
+    def is_hierarchy(self) -> bool:
+        """Return whether the parents of a tree say what is above what."""
+        if "hierarchy" not in self._metadata:
+            return True
+        if self.kind != "tree" or self.text("hierarchy") != NO_HIERARCHY:
+            raise self._fault(
+                f"metadata: hierarchy is {self.text('hierarchy')!r}; only a tree bundle has the field, and "
+                f"there it is {NO_HIERARCHY!r}"
+            )
+        return False
 
     def ontology_digest(self) -> str:
         """Return the digest of the version it was made from; empty for none."""

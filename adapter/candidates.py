@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from adapter.bundle import Bundle
 from adapter.labelnames import LabelNames
-from ontology.errors import InputError, SpaceError, UnknownLabelError, counted, first_few
+from ontology.errors import InputError, UnknownLabelError, counted, first_few
 from ontology.geometry import TreeSpace
 from ontology.keys import Keys
 
@@ -150,7 +150,11 @@ def _one(given: object, name: str) -> Chosen:
 
 
 def chosen_labels(
-    chosen: Chosen, bundle: Bundle, keys: Keys, tree: TreeSpace | None, locus: Callable[[], NDArray[np.int64]]
+    chosen: Chosen,
+    bundle: Bundle,
+    keys: Keys,
+    hierarchy: Callable[[str], TreeSpace],
+    locus: Callable[[], NDArray[np.int64]],
 ) -> NDArray[np.int64]:
     """Return the allowed labels that a set of candidates means; keys in the order given, else ascending.
 
@@ -160,8 +164,8 @@ def chosen_labels(
         What `read_candidates` returned.
     bundle, keys
         The label space, and the keys of its allowed labels.
-    tree : TreeSpace or None
-        The space of a tree bundle.
+    hierarchy : callable
+        Returns the tree that says whose parent is who, or raises an error in the name of what asks for it.
     locus : callable
         Computes the locus of the observed labels.
 
@@ -170,12 +174,12 @@ def chosen_labels(
     UnknownLabelError
         For a key that is not an allowed label, or that is nowhere in the tree.
     InputError, SpaceError
-        Where no allowed label is left, and for rules that need a tree without one.
+        Where no allowed label is left, and for rules that ask a hierarchy where there is none.
     """
     if isinstance(chosen, tuple):
         return keys.indices(chosen)
     if isinstance(chosen, Subtree):
-        labels = _below(chosen, bundle, _needed(tree, f"the subtree of {chosen.key!r}"))
+        labels = _below(chosen, bundle, hierarchy(f"candidates: the subtree of {chosen.key!r}"))
         if not len(labels):
             raise InputError(f"candidates: no allowed label at or below {chosen.key!r}; name another label")
         return labels
@@ -187,7 +191,7 @@ def chosen_labels(
         return np.arange(bundle.n_labels)
     else:
         has_child = np.zeros(bundle.n_points, dtype=bool)
-        parent = _needed(tree, "'leaves'").parent
+        parent = hierarchy("candidates: 'leaves'").parent
         has_child[parent[parent >= 0]] = True
         labels = np.flatnonzero(~has_child[bundle.allowed])
     if not len(labels):
@@ -213,12 +217,3 @@ def _below(chosen: Subtree, bundle: Bundle, space: TreeSpace) -> NDArray[np.int6
     first = tree.positions(point)
     at = tree.positions(bundle.allowed)
     return np.flatnonzero((at >= first) & (at < tree.end[first]))
-
-
-def _needed(tree: TreeSpace | None, what: str) -> TreeSpace:
-    if tree is None:
-        raise SpaceError(
-            f"candidates: {what} asks who is whose parent, which only a tree bundle holds; build one with "
-            "metric='tree', or list the keys"
-        )
-    return tree

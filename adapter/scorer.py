@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapter.answers import BackedOff, Ranking
-from adapter.backoff import back_off, needed_tree
+from adapter.backoff import back_off
 from adapter.batches import best, one_set, ranked, room_for_variances, variances
 from adapter.binding import By, Columns
 from adapter.bundle import build_bundle
@@ -324,7 +324,7 @@ class Adapter(Holder):
         ('tree', 'elm')
         """
         state = self._state
-        needed_tree(state, "back_off")
+        state.hierarchy("back_off")
         among = one_set(state, candidates)
         empty = np.zeros((0, self.n_observed))
         chunks = self._reader.chunks(self.rows(P), state.order)

@@ -13,7 +13,7 @@ from adapter.binding import By, Columns, bind
 from adapter.bundle import Bundle
 from adapter.candidates import Chosen, LeastRecentlyUsed, chosen_labels
 from adapter.labelnames import describe_observed
-from ontology.errors import InputError
+from ontology.errors import InputError, SpaceError
 from ontology.geometry import (
     DenseScorer,
     FrechetResult,
@@ -150,6 +150,20 @@ class State:
         """The space of a tree bundle."""
         return self.space if isinstance(self.space, TreeSpace) else None
 
+    def hierarchy(self, what: str) -> TreeSpace:
+        """Return the tree in which `what` asks whose parent is who, or raise `SpaceError`."""
+        if self.tree is None:
+            raise SpaceError(
+                f"{what} asks whose parent is who, which a {self.bundle.kind} bundle does not hold; build a "
+                "tree bundle with metric='tree', or list the keys"
+            )
+        if not self.tree.is_hierarchy:
+            raise SpaceError(
+                f"{what} asks whose parent is who, and this tree has undirected edges or several roots: "
+                "nothing says what is above what; list the keys, or ingest with the policy roots=virtual"
+            )
+        return self.tree
+
     @cached_property
     def every(self) -> CandidateSet:
         """All allowed labels."""
@@ -166,7 +180,7 @@ class State:
 
     def labels(self, chosen: Chosen) -> NDArray[np.int64]:
         """Return the allowed labels that `chosen` means, keys in the order given."""
-        return chosen_labels(chosen, self.bundle, self.keys, self.tree, self._locus)
+        return chosen_labels(chosen, self.bundle, self.keys, self.hierarchy, self._locus)
 
     def rows_scorer(self, labels: NDArray[np.int64]) -> DenseScorer:
         """Return a scorer of `labels` in their order; where they are many, it measures when asked."""

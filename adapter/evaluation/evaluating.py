@@ -23,7 +23,7 @@ from adapter.evaluation.truths import LabelDistances, listed_keys, resolved, tru
 from adapter.evaluation.verdict import judged, no_better_than_chance
 from adapter.rowblocks import OutputStream, logits_of, note_on_sums, odd_sums, opened, row_blocks
 from adapter.scorer import Adapter
-from ontology.errors import InputError, counted
+from ontology.errors import InputError, SpaceError, counted
 from ontology.geometry import MetricSpace, TreeSpace
 
 __all__ = ["evaluate"]
@@ -70,7 +70,7 @@ def evaluate(
         Labels of the training samples, of which the constant rule answers the Fréchet mean; by default the
         truth itself, and the report says so.
     hierarchy : TreeSpace, optional
-        Tree that ancestors and branches are read from; the space itself where it is a tree.
+        Tree that ancestors and branches are read from; the space itself where it is the tree of a hierarchy.
     branch_level : int, optional
         Level of the tree whose labels are the branches; 1 are the children of the root. By default the first
         level at which no branch holds more than half of the samples.
@@ -135,8 +135,13 @@ def evaluate(
     else:
         trained = Counter(training)
     constant = constant_label(space, trained)
-    if hierarchy is None and isinstance(space, TreeSpace):
+    if hierarchy is None and isinstance(space, TreeSpace) and space.is_hierarchy:
         hierarchy = space
+    if isinstance(hierarchy, TreeSpace) and not hierarchy.is_hierarchy:
+        raise SpaceError(
+            "hierarchy: a tree of undirected edges, or of several roots, says nothing of what is above what; "
+            "give the tree of a hierarchy with one root, or none"
+        )
     tree = None if hierarchy is None else Ancestry(hierarchy, adapter.bundle.points)
     if tree is not None and branch_level is None:
         branch_level = tree.parting(tree.position[adapter.bundle.allowed[truths]])

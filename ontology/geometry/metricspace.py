@@ -64,7 +64,8 @@ def metric_space(
         metric = "tree" if graph.is_tree else "graph"
     if metric == "graph":
         return GraphSpace(graph, allowed)
-    return TreeSpace(graph.keys, RootedTree(*_parents(graph)), allowed)
+    parent, length, is_hierarchy = _parents(graph)
+    return TreeSpace(graph.keys, RootedTree(parent, length), allowed, is_hierarchy=is_hierarchy)
 
 
 def _allowed(graph: LabelGraph, labels: Labels) -> NDArray[np.int64] | None:
@@ -77,8 +78,8 @@ def _allowed(graph: LabelGraph, labels: Labels) -> NDArray[np.int64] | None:
     return graph.keys.indices(listed("labels", labels))
 
 
-def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return parent and length of each label in the tree that ``metric="tree"`` means."""
+def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
+    """Return parents and lengths of the tree of ``metric="tree"``, and whether parents are the graph's."""
     if graph.directed:
         parent = graph.primary_parent.astype(np.int64)
         n_roots = int(np.count_nonzero(parent < 0))
@@ -86,7 +87,7 @@ def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64]]
             length = np.ones(len(parent))
             below = parent >= 0
             length[below] = graph.edge_weight[graph.primary_edge[below]]
-            return parent, length
+            return parent, length, True
         if not graph.is_tree:
             raise SpaceError(
                 f"metric='tree': the tree of primary parents needs one root, this hierarchy has {n_roots}; "
@@ -99,7 +100,7 @@ def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64]]
             f"metric='tree': an undirected graph with {graph.n_labels} labels and {graph.n_edges} edges "
             "holds a cycle; use metric='graph'"
         )
-    return _hang_from_first(graph)
+    return *_hang_from_first(graph), False
 
 
 def _hang_from_first(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -175,6 +175,9 @@ class TreeSpace(MetricSpace):
         The tree over them.
     allowed : array_like of int or bool, optional
         Labels that may be an answer, as for `MetricSpace`; all by default.
+    is_hierarchy : bool, default=True
+        Whether the parents say what is above what. False where a tree of undirected edges, or of several
+        roots, was hung from its first label to be measured.
 
     Examples
     --------
@@ -185,12 +188,20 @@ class TreeSpace(MetricSpace):
 
     kind = "tree"
 
-    def __init__(self, points: Keys, tree: RootedTree, allowed: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        points: Keys,
+        tree: RootedTree,
+        allowed: ArrayLike | None = None,
+        *,
+        is_hierarchy: bool = True,
+    ) -> None:
         super().__init__(key_table("points", points), allowed)
         refuse_other_than(RootedTree, "tree", tree, "or call TreeSpace.from_arrays")
         if len(tree) != len(self.points):
             raise SpaceError(f"parent: {len(tree)} entries for {len(self.points)} labels; give one for each")
         self.tree = tree
+        self.is_hierarchy = is_hierarchy
 
     @classmethod
     def from_arrays(
@@ -199,6 +210,8 @@ class TreeSpace(MetricSpace):
         parent: ArrayLike,
         length: ArrayLike | None = None,
         allowed: ArrayLike | None = None,
+        *,
+        is_hierarchy: bool = True,
     ) -> TreeSpace:
         """Build a space from canonical arrays.
 
@@ -212,6 +225,8 @@ class TreeSpace(MetricSpace):
             Length of the edge to the parent; 1 by default. The root's entry is ignored.
         allowed : array_like of int or bool, optional
             Labels that may be an answer, as for `MetricSpace`; all by default.
+        is_hierarchy : bool, default=True
+            As for `TreeSpace`.
 
         Raises
         ------
@@ -219,7 +234,8 @@ class TreeSpace(MetricSpace):
             Unless the arrays describe one tree over all labels with positive lengths.
         """
         lengths = None if length is None else given_array("length", length)
-        return cls(keys, RootedTree(given_array("parent", parent), lengths), allowed)
+        tree = RootedTree(given_array("parent", parent), lengths)
+        return cls(keys, tree, allowed, is_hierarchy=is_hierarchy)
 
     @property
     def parent(self) -> NDArray[np.int32]:

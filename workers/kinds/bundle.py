@@ -101,7 +101,7 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
 
 BUNDLE = JobKind(
     name="bundle",
-    version=1,
+    version=2,
     normalise=_normalise,
     plan=_plan,
     execute=_execute,

@@ -251,7 +251,7 @@ def _execute(work: Work) -> bytes:
     if adapter.space is None:
         space = metric_space(graph, wanted["metric"], list(adapter.keys))
         found = metric_space(graph, "tree") if wanted["hierarchy"] else None
-        tree = found if isinstance(found, TreeSpace) else None
+        tree = found if isinstance(found, TreeSpace) and found.is_hierarchy else None
     _, outputs = stored_outputs(work.artifacts, wanted["outputs"])
     training = wanted["train_truth"]
     result = evaluate(
@@ -315,7 +315,7 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
 
 EVALUATION = JobKind(
     name="evaluation",
-    version=2,
+    version=3,
     normalise=_normalise,
     plan=_plan,
     execute=_execute,

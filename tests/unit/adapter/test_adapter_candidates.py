@@ -209,7 +209,7 @@ def test_a_block_has_no_leaves_and_no_subtrees_but_its_own():
     grid = LabelGraph.grid((2, 3))
     adapter = Adapter.from_graph(grid, [grid.keys[0]])
     for candidates in ("leaves", Subtree(grid.keys[0])):
-        with pytest.raises(SpaceError, match="only a tree bundle holds"):
+        with pytest.raises(SpaceError, match="which a block bundle does not hold"):
             adapter.predict([[1.0]], candidates=candidates)
     leaves = Adapter(build_bundle(TREE, ["oak", "moss"], metric="graph", labels="leaves"))
     assert leaves.bundle.kind == "block"

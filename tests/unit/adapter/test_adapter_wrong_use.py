@@ -180,7 +180,7 @@ ANSWERS = {
     "a subtree of a block": (
         predicted(ROW, BLOCK, candidates=Subtree("tree")),
         SpaceError,
-        "only a tree bundle holds; build one",
+        "a block bundle does not hold; build a tree bundle",
     ),
     "sets for other rows": (
         predicted(ROW, candidates=[["oak"], None]),

@@ -16,10 +16,10 @@ from workers.plan import plan_job
 GIVEN = {"ontology": "a" * 64, "snapshot": "b" * 64, "observed": "c" * 64}
 
 
-def test_the_default_keeps_the_key_of_earlier_jobs():
+def test_the_default_has_the_key_of_a_request_without_a_form():
     kind = find_kind("bundle")
     assert plan_job(kind, GIVEN) == plan_job(kind, {**GIVEN, "form": "auto"})
-    assert plan_job(kind, GIVEN).id == "dff3d7abc673b57be4bf34c1321b6db4d58292e77cdd26c545511513820dfcda"
+    assert plan_job(kind, GIVEN).id == "6626d74a548de57f182eb8648f58c6488dc7dffc1300c33c03b70b8bd2881b90"
     keys = {plan_job(kind, {**GIVEN, "form": form}).id for form in ("auto", "tree", "block")}
     assert len(keys) == 3
     assert "form" not in json.loads(plan_job(kind, GIVEN).spec_json)["parameters"]
