@@ -6,6 +6,7 @@ from ontology.errors import MissingExtraError
 
 try:
     from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.cm import ScalarMappable
     from matplotlib.collections import LineCollection
     from matplotlib.colors import Normalize, to_rgb
@@ -23,6 +24,7 @@ __all__ = [
     "Axes",
     "ConstrainedLayoutEngine",
     "Figure",
+    "FigureCanvasAgg",
     "Line2D",
     "LineCollection",
     "MaxNLocator",

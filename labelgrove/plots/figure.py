@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from labelgrove.plots.backend import Axes, ConstrainedLayoutEngine, Figure, Text
+from labelgrove.plots.backend import Axes, ConstrainedLayoutEngine, Figure, FigureCanvasAgg, Text
 
 __all__ = ["INK", "PALETTE", "QUIET", "panels", "save", "shorten_to_fit", "shortened"]
 
@@ -30,6 +30,7 @@ def panels(
     """Return a figure of `width` by `height` inches with `n` panels, in equal rows, under one title."""
     layout = ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.09, wspace=0.04)
     figure = Figure(figsize=(width, height), dpi=_DPI, layout=layout, facecolor="white")
+    FigureCanvasAgg(figure)  # keeps its renderer: without a canvas each measured text makes one of 10 MB
     figure.suptitle(title, fontsize=13, fontweight="bold", color=INK)
     axes = figure.subplots(rows, n // rows, squeeze=False).ravel().tolist()
     for ax in axes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import ClassVar
 
 import numpy as np
@@ -242,3 +244,19 @@ class TestLocusHierarchy:
     def test_a_graph_with_cycles_has_no_hierarchy(self):
         with pytest.raises(SpaceError, match="cycle"):
             locus_hierarchy(LabelGraph.grid((2, 2)), [0], [0])
+
+
+def test_memory_does_not_grow_with_the_names(tmp_path):
+    """A figure without a canvas makes, and keeps, a whole picture for each text that is measured."""
+    program = """
+import resource, sys
+from labelgrove.plots import locus_hierarchy
+from tests.unit.frontdoor.test_plots_locus import hierarchy, to_root
+graph = hierarchy(3000)
+observed = list(range(1000, 3000, 50))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+locus_hierarchy(graph, observed, to_root(graph, observed), limit=600)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 300
