@@ -93,6 +93,7 @@ def build(
     graph = workspace.label_graph(ontology)
     find = finder(workspace, ontology, graph, by)
     labels = allowed if allowed in ("all", "leaves") else find(read_keys(allowed))
+    before = _digest_of(workspace, ontology, name)
     progress = Progress(f"bundle {ontology}/{name}")
     with progress.shown():
         job = build_bundle_job(
@@ -106,23 +107,50 @@ def build(
             wait=False,
         )
         job = follow(workspace, job, progress)
-    named = {b.name: b.sha256 for b in workspace.catalog.bundles(ontology)}
     sha256 = job.result_sha256
-    if sha256 is None or named.get(name) != sha256:  # with its name it is of use, whatever the graph shows
+    named = _digest_of(workspace, ontology, name)
+    if sha256 is None or named != sha256:  # with its name it is of use, whatever the graph shows
         sha256 = result_of(job)
     if out is not None:
         write_file(out, workspace.artifacts.read_bytes(sha256), "the bundle")
+    replaced = before if before != sha256 else None
     document = {
         "bundle": f"{ontology}/{name}",
         "sha256": sha256,
+        "replaced": replaced,
         "job": job.id,
         "state": job.state,
     }
     emit(
         document,
         as_json,
-        f"{ontology}/{name} is {sha256} (job {job.id[:12]}, {progress.seconds:.1f} s)",
+        lambda: (
+            f"{ontology}/{name} is {sha256}{_instead(workspace, replaced)} "
+            f"(job {job.id[:12]}, {progress.seconds:.1f} s)"
+        ),
     )
+
+
+def _digest_of(workspace: Workspace, ontology: str, name: str) -> str | None:
+    """Return which bundle a name means in the catalogue."""
+    return next((b.sha256 for b in workspace.catalog.bundles(ontology) if b.name == name), None)
+
+
+def _instead(workspace: Workspace, replaced: str | None) -> str:
+    """Say which bundle a name meant before; how many labels it observes, where its file is at hand."""
+    from adapter.source import open_bundle
+    from ontology.errors import GroveError, counted
+
+    if replaced is None:
+        return ""
+    observes = ""
+    if workspace.artifacts.local_path(replaced) is not None:  # nothing is fetched for a word
+        try:
+            n_observed = open_bundle(replaced, artifacts_url=workspace.settings.artifacts_url).n_observed
+            observes = f" ({counted(n_observed, 'observed label')})"
+        except GroveError:  # what is wrong with what nobody needs any more is no fault of the new one
+            pass
+    return f", in place of {replaced[:12]}{observes}"
 
 
 @bundle.command("list")

@@ -96,3 +96,20 @@ def test_without_a_network_the_variable_is_enough(call, monkeypatch):
     monkeypatch.setenv("GROVE_OFFLINE", "1")
     monkeypatch.setenv("GROVE_ARTIFACTS_URL", "s3://nowhere/at-all")
     assert "offline" in call("bundle", "inspect", "garden/all", code=4).stderr
+
+
+def test_a_name_that_moves_to_another_bundle_says_from_which(call):
+    def built(observed, *options):
+        return call("bundle", "build", "garden", "all", "--observed", observed, *options).stdout
+
+    def document(observed):
+        return json.loads(built(observed, "--json"))
+
+    first = document("oak,elm,moss")
+    assert first["replaced"] is None
+    assert document("oak,elm,moss")["replaced"] is None, "the same bundle takes nobody's place"
+    assert "in place of" not in built("oak,elm,moss")
+    assert f", in place of {first['sha256'][:12]} (3 observed labels) (job " in built("oak,elm")
+    second = shown(call, "garden/all")["digest"]
+    again = document("oak,elm,moss")
+    assert (again["sha256"], again["replaced"]) == (first["sha256"], second)
