@@ -316,8 +316,8 @@ class _Run:
         if guesses:
             notes.append(
                 f"argmax is right for {sure.mean_accuracy or 0.0:.2%} of {counted(sure.n, 'sample')} with an "
-                f"observed truth, no more than chance ({chance:.2%}): are rows and truths, columns and "
-                "labels in one order?"
+                f"observed truth, no more than chance may give ({chance:.2%}): are rows and truths, columns "
+                "and labels in one order?"
             )
         return tuple(notes)
 

@@ -46,6 +46,7 @@ FEWEST_DIFFERING = 10
 
 _FEWEST = 30  # samples
 _RARE = 0.01  # how often a model that is better than chance may look as if it were not
+_SURE = 0.05  # how often a model that only guesses may look as if it were better
 _OFF = 0.1  # difference between confidence and accuracy that is worth a word
 _NAMES = {"argmax": "argmax", "constant": "a constant answer"}
 
@@ -59,7 +60,9 @@ class Verdict:
     answer : str
         ``"use it"``: the Fréchet mean beats argmax and the constant, with intervals above 0.
         ``"calibrate first"``: it is behind one of them, and surely ahead of both at another temperature.
-        ``"do not use it here"``: it loses to one of them, and no temperature tried puts it surely ahead.
+        ``"do not use it here"``: it loses to one of them, and no temperature tried puts it surely ahead; or
+        it is behind one of them, and argmax is no better than chance, which another order of rows or columns
+        makes of any model.
         ``"no difference shown"``: there are samples enough, and an interval holds 0.
         ``"too little to tell"``: the samples are too few, too much alike, or one more could turn the balance.
     reason : str
@@ -167,7 +170,7 @@ def judged(
     behind = [rule for rule, gain in gains.items() if gain.interval.mean < 0]
     doubt = _confidence(sure)
     if behind:
-        found = mended()
+        found = None if guesses else mended()
         loses = " and ".join(_beside(rule, gains[rule].interval) for rule in lost or behind)
         if found is not None:
             return Verdict(
@@ -177,14 +180,16 @@ def judged(
                 "than either",
                 found.temperature,
             )
+        if guesses:  # before any temperature: it would be fitted to outputs of other rows or columns
+            return Verdict(
+                REFUSE,
+                f"its E[d²] is {loses}{doubt}; argmax is no better than chance where the truth is observed: "
+                "check the order of rows and columns first (grove: --columns)",
+            )
         if lost:
-            said = f"its E[d²] is {loses}{doubt}, and no temperature tried makes it surely smaller"
-            if guesses:
-                said += (
-                    "; argmax is no better than chance where the truth is observed: check the order of the "
-                    "columns first (grove: --columns)"
-                )
-            return Verdict(REFUSE, said)
+            return Verdict(
+                REFUSE, f"its E[d²] is {loses}{doubt}, and no temperature tried makes it surely smaller"
+            )
     unsure = [rule for rule, gain in gains.items() if not gain.interval.low > 0]
     if not unsure:
         saves = " and ".join(_beside(rule, gain.interval) for rule, gain in gains.items())
@@ -204,11 +209,12 @@ def judged(
 
 
 def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
-    """Whether argmax is right no more often than a guess among `n_observed` labels, and not by bad luck.
+    """Whether argmax is right no more often than guesses among `n_observed` labels are, not by bad luck.
 
-    A model that is right twice as often as a guess (of two labels: three times of four) would be as bad in
-    fewer than one of a hundred such sets, by the Chernoff bound ``exp(-n KL(accuracy, rate))`` of the
-    binomial distribution.
+    Guesses are right as often, or more often, in more than one of twenty such sets; and a model that is right
+    twice as often as a guess (of two labels: three times of four) would be as bad in fewer than one of a
+    hundred. The second keeps it from being said of samples that are too few to tell the two apart. Both are
+    tails of the binomial distribution.
 
     Parameters
     ----------
@@ -224,13 +230,36 @@ def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
     False
     """
     accuracy, chance = sure.mean_accuracy, 1 / n_observed
-    if accuracy is None or not accuracy <= chance < 1:
+    if accuracy is None or n_observed < 2:
         return False
-    rate = min(2 * chance, (1 + chance) / 2)
-    divergence = (1 - accuracy) * math.log((1 - accuracy) / (1 - rate))
-    if accuracy:
-        divergence += accuracy * math.log(accuracy / rate)
-    return math.exp(-sure.n * divergence) < _RARE
+    n, right = sure.n, round(accuracy * sure.n)
+    useful = min(2 * chance, (1 + chance) / 2)
+    return _at_least(right, n, chance) > _SURE and _at_least(n - right, n, 1 - useful) < _RARE
+
+
+def _at_least(k: int, n: int, p: float) -> float:
+    """Return how often `n` trials succeed `k` times or more, each with the chance `p`; 1 for k up to n p.
+
+    Beyond the mean the terms only fall, and those that no longer count are left out.
+
+    >>> round(_at_least(15, 20, 0.5), 6), _at_least(10, 20, 0.5)
+    (0.020695, 1.0)
+    """
+    if k <= n * p:
+        return 1.0
+    term = math.exp(
+        math.lgamma(n + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(n - k + 1)
+        + k * math.log(p)
+        + (n - k) * math.log1p(-p)
+    )
+    total, least = 0.0, 1e-12 * term
+    while term > least:
+        total += term
+        term *= (n - k) / (k + 1) * p / (1 - p)
+        k += 1
+    return total
 
 
 def _thin(reason: str, enough: int | None) -> Verdict:

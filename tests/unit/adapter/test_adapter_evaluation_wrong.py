@@ -288,16 +288,14 @@ def within(k, n, p):
 def test_no_better_than_chance_is_said_where_a_useful_model_is_hardly_ever_as_bad(n_observed):
     chance, said = 1 / n_observed, 0
     better = {2: 3 / 4}.get(n_observed, 2 * chance)
-    for n in (1, 3, 10, 27, 100, 400):
+    for n in (1, 3, 10, 27, 100, 600):
         for k in range(n + 1):
             sure = Reliability.of([0.9] * n, [True] * k + [False] * (n - k))
-            if no_better_than_chance(sure, n_observed):
-                said += 1
-                assert k / n <= chance
-                assert within(k, n, better) < 0.01
-            else:  # the bound is not far from the distribution
-                assert k / n > chance or within(k, n, better) > 1e-4
-    assert said
+            guessed = 1 - within(k - 1, n, chance) > 0.05
+            assert no_better_than_chance(sure, n_observed) == (guessed and within(k, n, better) < 0.01)
+            said += guessed and k / n > chance and no_better_than_chance(sure, n_observed)
+    assert said, "guesses are right more often than their mean, too"
+    assert no_better_than_chance(Reliability.of([0.9] * 20_000, [False] * 20_000), n_observed)
     assert not no_better_than_chance(Reliability.of([], []), n_observed)
     assert not no_better_than_chance(Reliability.of([1.0] * 500, [False] * 500), 1)
 
@@ -309,8 +307,34 @@ def test_a_verdict_against_it_says_to_check_the_columns_where_argmax_only_guesse
     keys = [OBSERVED[i] for i in truth]
     swapped = run(given[:, [1, 2, 0]], keys).verdict
     assert swapped.answer == "do not use it here"
-    assert swapped.reason.endswith("check the order of the columns first (grove: --columns)")
+    assert swapped.reason.endswith("check the order of rows and columns first (grove: --columns)")
     assert "--columns" not in run(given, keys).verdict.reason
+
+
+def test_no_temperature_is_advised_where_argmax_only_guesses():
+    """Outputs that say nothing come near the middle of the space as they get flat: surely less."""
+    line = LabelGraph.from_edges([(str(i + 1), str(i)) for i in range(14)])
+    model = Adapter.from_graph(line, ["0", "7", "14"], outputs="logits")
+    rng = np.random.default_rng(1)
+    position = rng.integers(0, 15, 600)
+    logits = -np.abs(position[:, None] + rng.normal(0, 1, (600, 1)) - [0, 7, 14]) / 3.5
+    truth = [str(i) for i in position]
+    far = ["0"] * 5 + ["14"]
+    found = evaluate(model, logits[:, [1, 2, 0]], truth, train_truth=far, resamples=200)
+    assert found.verdict.answer == "do not use it here"
+    assert found.verdict.temperature is None
+    assert "check the order of rows and columns first" in found.verdict.reason
+    assert "in one order?" in "".join(found.notes)
+
+
+def test_truths_in_another_order_are_suspected_as_often_as_they_are_met():
+    rng, suspected = np.random.default_rng(2), 0
+    for _ in range(40):
+        truth = rng.integers(0, 3, 300)
+        given = rng.dirichlet(np.ones(3), 300) + 2 * np.eye(3)[truth]
+        shuffled = [OBSERVED[i] for i in rng.permutation(truth)]
+        suspected += any("in one order?" in note for note in run(given, shuffled, resamples=50).notes)
+    assert suspected >= 34, "nineteen of twenty"
 
 
 ONE = LabelGraph.from_edges([("a", "r")])
