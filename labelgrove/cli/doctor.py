@@ -9,7 +9,7 @@ import platform
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING
 import click
 
 from labelgrove.cli.common import emit, existing_folder, json_option, open_workspace, table
-from ontology.errors import GroveError, ServiceError, SettingsError, first_few, sized
+from ontology.errors import GroveError, ServiceError, SettingsError, counted, first_few, sized
 from ontology.settings import Settings, masked, unknown_variables
 
 if TYPE_CHECKING:
+    from ontology.artifacts import ArtifactStore
+    from ontology.catalog import Version
     from ontology.workspace import Workspace
 
 __all__ = ["doctor"]
@@ -128,10 +130,15 @@ def _environment(
 
 def _services(workspace: Workspace, malformed: Mapping[str, SettingsError]) -> list[Finding]:
     settings = workspace.settings
+
+    @functools.cache
+    def ready() -> list[Version] | None:
+        return None if "GROVE_DATABASE_URL" in malformed else _ready(workspace)
+
     checks: dict[str, tuple[str, Callable[[], str]]] = {
-        "artifacts": (settings.artifacts_url, lambda: _artifacts(workspace)),
+        "artifacts": (settings.artifacts_url, lambda: _artifacts(workspace, ready())),
         "database": (settings.database_url, lambda: _database(workspace)),
-        "graph": (settings.graph_url, lambda: _graph(workspace)),
+        "graph": (settings.graph_url, lambda: _graph(workspace, ready())),
         "cache": (settings.cache_url or "local folder", lambda: _cache(settings)),
         "workers": (settings.broker_url or "in this process", lambda: _workers(settings)),
     }
@@ -179,8 +186,41 @@ def _look(part: str, uses: str, check: Callable[[], str]) -> Finding:
 # ---- services ------------------------------------------------------------------------------------------
 
 
-def _artifacts(workspace: Workspace) -> str:
+def _ready(workspace: Workspace) -> list[Version] | None:
+    """Return the versions that the catalogue calls whole, None where it cannot be asked: its row says why."""
+    try:
+        return [version for version in workspace.catalog.versions() if version.state == "ready"]
+    except GroveError:
+        return None
+
+
+def _holds_none(store: ArtifactStore, ready: Sequence[Version]) -> bool:
+    """Whether the snapshots of all versions are missing: it may be another store than was meant."""
+    return bool(ready) and not any(store.exists(version.snapshot_sha256) for version in ready)
+
+
+def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
+    from ontology.artifacts import LocalStore
+
     store = workspace.artifacts
+    if ready and _holds_none(store, ready):
+        has = "is empty" if next(store.digests(), None) is None else "holds none of the snapshots"
+        known = counted(len({version.ontology for version in ready}), "ontology", "ontologies")
+        right = "folder" if isinstance(store, LocalStore) else "URL"
+        raise SettingsError(
+            f"this store {has}, but the catalogue knows {known}: is GROVE_ARTIFACTS_URL the right {right}? "
+            "If so, ingest their sources again, or bring a backup back: grove restore "
+            f"(missing first: snapshot {ready[0].snapshot_sha256} of {ready[0].ontology})"
+        )
+    if isinstance(store, LocalStore) and not store.root.exists():
+        above = existing_folder(store.root)
+        if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+            raise SettingsError(
+                f"the folder is not there and cannot be made in {above}; point GROVE_ARTIFACTS_URL to one "
+                "that you may write"
+            )
+        what = "the folder is not there yet; the first ingest makes it"
+        return what if ready is not None else Note(f"{what}, unless the database, which cannot tell, has any")
     # A content of its own: of two who look at once, one would delete what the other is about to read.
     probe = store.put_bytes(f"labelgrove doctor {secrets.token_hex(16)}\n".encode())
     store.read_bytes(probe)
@@ -212,17 +252,16 @@ def _database(workspace: Workspace) -> str:
     return f"{detail}, {facts['version']}, {milliseconds:.1f} ms there and back"
 
 
-def _graph(workspace: Workspace) -> str:
+def _graph(workspace: Workspace, ready: Sequence[Version] | None) -> str:
     from ontology.graph.errors import GraphDamagedError
 
     described = ", ".join(f"{k} {v}" for k, v in workspace.graph.describe().items())
-    try:
-        versions = workspace.catalog.versions()
-    except GroveError:  # the graph answers; what is wrong with the database is said in its own row
+    if ready is None:  # the graph answers; what is wrong with the database is said in its own row
         return Note(f"{described}; the database cannot tell what it should hold")
-    for version in versions:
-        if version.state == "ready":
-            workspace.artifacts.size(version.snapshot_sha256)  # NotFoundError: nothing could make it again
+    if _holds_none(workspace.artifacts, ready):
+        return Note(f"{described}; nothing could make it again from this artifact store, see artifacts")
+    for version in ready:
+        workspace.artifacts.size(version.snapshot_sha256)  # NotFoundError: nothing could make it again
         if version.current and workspace.graph.current(version.ontology) != version.digest:
             raise GraphDamagedError(
                 f"the graph of {version.ontology!r} is out of date; see the warnings, then run: "

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from labelgrove.cli import grove
+from ontology.artifacts import open_store
 from ontology.database import create_engine, upgrade
 from ontology.workspace import Workspace
 from tests.integration.workers_support import PARTS, registered
@@ -79,6 +80,40 @@ def test_a_secrets_file_that_cannot_be_read_is_a_row_and_the_home_ends_it(findin
     result = CliRunner().invoke(grove, ["doctor"])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "GROVE_HOME" in result.stderr
+
+
+# ---- artifacts ---------------------------------------------------------------------------------------
+
+
+def test_a_folder_of_artifacts_that_is_not_there_is_not_made(findings, tmp_path):
+    folder = tmp_path / "none" / "yet"
+    found = findings(GROVE_ARTIFACTS_URL=str(folder))
+    assert found["artifacts"]["ok"] is True
+    assert "the first ingest makes it" in found["artifacts"]["detail"]
+    assert not folder.parent.exists()
+    (tmp_path / "a file").touch()
+    barred = findings(1, GROVE_ARTIFACTS_URL=str(tmp_path / "a file" / "below"))
+    assert wrong(barred) == {"artifacts"}
+    assert "cannot be made" in barred["artifacts"]["detail"]
+
+
+@pytest.mark.parametrize("content", [None, b"other"])
+def test_a_store_without_anything_of_the_catalogue_is_asked_about_and_the_graph_is_not_blamed(
+    findings, tmp_path, content
+):
+    (tmp_path / "garden.csv").write_text("child,parent\noak,tree\n")
+    assert CliRunner().invoke(grove, ["ingest", "garden", str(tmp_path / "garden.csv")]).exit_code == 0
+    assert findings()["artifacts"]["detail"] == "written, read back, deleted"
+    folder = tmp_path / "elsewhere"
+    if content is not None:
+        open_store(str(folder)).put_bytes(content)
+    found = findings(1, GROVE_ARTIFACTS_URL=str(folder))
+    assert wrong(found) == {"artifacts"}
+    empty = "this store is empty, but the catalogue knows 1 ontology: "
+    assert found["artifacts"]["detail"].startswith(empty) == (content is None)
+    assert "is GROVE_ARTIFACTS_URL the right folder?" in found["artifacts"]["detail"]
+    assert "see artifacts" in found["graph"]["detail"]
+    assert folder.exists() == (content is not None)
 
 
 # ---- workers -------------------------------------------------------------------------------------------
