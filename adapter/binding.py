@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapter.bindingfile import Binding, By
-from adapter.labelnames import Describe, LabelNames, describe_observed, key_and_name, look_like_numbers
+from adapter.labelnames import (
+    Describe,
+    Elsewhere,
+    LabelNames,
+    describe_observed,
+    describe_unobserved,
+    key_and_name,
+    look_like_numbers,
+)
 from ontology.errors import BindingError, counted, first_few
 
 if TYPE_CHECKING:
@@ -35,6 +43,7 @@ def bind(
     *,
     by: By = "auto",
     describe: Describe | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> NDArray[np.int64]:
     """Return the order in which the columns of a model feed the observed labels.
 
@@ -50,7 +59,7 @@ def bind(
         Their names.
     by : {"auto", "key", "name", "position"}, default="auto"
         How columns are read, as for `find_labels`.
-    describe : callable, optional
+    describe, elsewhere : callable, optional
         As for `find_labels`.
 
     Returns
@@ -72,7 +81,7 @@ def bind(
     listed, by = _listed(columns), _rule(columns, by)
     if by == "position":
         return _by_position(listed, len(keys))
-    found, problems = _match(listed, keys, names, by, describe)
+    found, problems = _match(listed, LabelNames(keys, names, by, describe, elsewhere), by)
     missing = np.setdiff1d(np.arange(len(keys)), found)
     problems += [
         f"no column feeds the observed label {key_and_name(int(i), keys, names)}; add it to the columns"
@@ -96,6 +105,7 @@ def find_labels(
     *,
     by: By = "auto",
     describe: Describe | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> NDArray[np.int64]:
     """Return the label that each column stands for; many labels may stay without a column.
 
@@ -114,6 +124,9 @@ def find_labels(
     describe : callable, optional
         Says more about the label of an index, to tell labels of one name apart in an error: see
         `adapter.labelnames.describe_labels`.
+    elsewhere : callable, optional
+        Says in an error what a text means that means none of these labels: see
+        `adapter.labelnames.describe_unobserved`.
 
     Returns
     -------
@@ -137,7 +150,7 @@ def find_labels(
     listed, by = _listed(columns), _rule(columns, by)
     if by == "position":
         return _by_position(listed, len(keys))
-    found, problems = _match(listed, keys, names, by, describe)
+    found, problems = _match(listed, LabelNames(keys, names, by, describe, elsewhere), by)
     _refuse(problems, len(listed), len(keys), by)
     return found
 
@@ -167,7 +180,14 @@ def make_binding(bundle: Bundle, columns: Columns, *, by: By = "auto") -> Bindin
     """
     keys, rule = bundle.observed_keys, _rule(columns, by)
     given = _listed(columns)
-    order = bind(given, keys, bundle.observed_names, by=rule, describe=describe_observed(bundle))
+    order = bind(
+        given,
+        keys,
+        bundle.observed_names,
+        by=rule,
+        describe=describe_observed(bundle),
+        elsewhere=describe_unobserved(bundle, rule),
+    )
     called = columns.columns if isinstance(columns, Binding) else tuple(given)
     return Binding(called, tuple(keys[i] for i in np.argsort(order)), rule, bundle.digest)
 
@@ -234,11 +254,8 @@ def _by_position(columns: list[str], n_labels: int) -> NDArray[np.int64]:
     return np.arange(n_labels, dtype=np.int64)
 
 
-def _match(
-    columns: list[str], keys: Sequence[str], names: Sequence[str] | None, by: By, describe: Describe | None
-) -> tuple[NDArray[np.int64], list[str]]:
+def _match(columns: list[str], known: LabelNames, by: By) -> tuple[NDArray[np.int64], list[str]]:
     """Return the label of each column that has exactly one, and a sentence for each that has not."""
-    known = LabelNames(keys, names, by, describe)
     counted_off = by != "key" and len(columns) > 1 and look_like_numbers(columns, len(columns))
     if counted_off and not any(map(known.meant, columns)):
         raise BindingError(
@@ -256,7 +273,7 @@ def _match(
         if earlier != position:
             problems.append(
                 f"column {position} {column!r} repeats column {earlier} {columns[earlier]!r}: both stand "
-                f"for {key_and_name(labels[0], keys, names)}; keep one column for each label"
+                f"for {known.shown(labels[0])}; keep one column for each label"
             )
     return np.array(list(first), dtype=np.int64), problems
 

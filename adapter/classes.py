@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from adapter.binding import find_labels
 from adapter.bindingfile import By
 from adapter.bundle import Bundle, build_bundle
-from adapter.labelnames import Describe, describe_graph, describe_observed
+from adapter.labelnames import Describe, Elsewhere, describe_graph, describe_observed, describe_unobserved
 from adapter.outputs import OutputKind
 from adapter.scorer import Adapter
 from adapter.source import open_bundle
@@ -123,7 +123,9 @@ class ClassBinding:
             )
         try:
             by: By = "key" if self._columns is None else "auto"
-            return find_labels(spelled, keys, names, by=by, describe=self._describe())
+            return find_labels(
+                spelled, keys, names, by=by, describe=self._describe(), elsewhere=self._elsewhere(by)
+            )
         except BindingError as error:
             raise BindingError(
                 f"classes: {error}\na class is the key of an observed label; where it is something else, "
@@ -155,6 +157,9 @@ class ClassBinding:
         if isinstance(self._given, Bundle):
             return describe_observed(self._given)
         return describe_graph(self._given) if isinstance(self._given, LabelGraph) else None
+
+    def _elsewhere(self, by: By) -> Elsewhere | None:
+        return describe_unobserved(self._given, by) if isinstance(self._given, Bundle) else None
 
     def _spelled(self, classes: NDArray[Any]) -> list[Any]:
         listed: list[Any] = classes.tolist()

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 __all__ = [
     "CLASS_INDICES",
     "Describe",
+    "Elsewhere",
     "LabelNames",
     "describe_graph",
     "describe_labels",
     "describe_observed",
     "describe_points",
+    "describe_unobserved",
     "key_and_name",
     "listed_faults",
     "look_like_numbers",
@@ -29,6 +31,9 @@ __all__ = [
 
 Describe = Callable[[int], str]
 """Says of a label, by its index, what tells it apart from others of the same name."""
+
+Elsewhere = Callable[[str], str]
+"""Says of a text that means none of the labels what else it means; empty where nothing is known of it."""
 
 _RULES = ("auto", "key", "name", "position")
 _SHOWN_CANDIDATES = 5
@@ -51,12 +56,17 @@ class LabelNames:
         Keys and, where there are any, names of the labels.
     by : {"auto", "key", "name"}
         As for `find_labels`.
-    describe : callable, optional
+    describe, elsewhere : callable, optional
         As for `find_labels`.
     """
 
     def __init__(
-        self, keys: Sequence[str], names: Sequence[str] | None, by: By, describe: Describe | None = None
+        self,
+        keys: Sequence[str],
+        names: Sequence[str] | None,
+        by: By,
+        describe: Describe | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         if by not in _RULES:
             raise InputError(f"by: {by!r} is not one of {', '.join(_RULES)}")
@@ -66,7 +76,7 @@ class LabelNames:
             raise InputError(
                 f"names: {counted(len(names), 'name')} for {counted(len(keys), 'key')}; give one for each"
             )
-        self._keys, self._names, self._describe = keys, names, describe
+        self._keys, self._names, self._describe, self._elsewhere = keys, names, describe, elsewhere
         self._meant: dict[str, list[int]] = {}
         if by != "name":
             self._meant = {key: [i] for i, key in enumerate(keys)}
@@ -85,6 +95,8 @@ class LabelNames:
         """Say why a text means no label, or which ones, and what to do about it."""
         labels = self.meant(text)
         if not labels:
+            if self._elsewhere is not None and (said := self._elsewhere(text)):
+                return f"{text!r} {said}"
             return f"{text!r} is unknown{self._close(text)}"
         shown = [self._described(i) for i in labels[:_SHOWN_CANDIDATES]]
         if len(labels) > len(shown):
@@ -96,9 +108,13 @@ class LabelNames:
             return f"{text!r} is ambiguous: {', '.join(shown)}; {advice}"
         return "\n    ".join([f"{text!r} is ambiguous; {advice}:", *shown])
 
+    def shown(self, i: int) -> str:
+        """Return how messages show a label."""
+        return key_and_name(i, self._keys, self._names)
+
     def _described(self, i: int) -> str:
         more = "" if self._describe is None else self._describe(i)
-        return key_and_name(i, self._keys, self._names) + (more and f", {more}")
+        return self.shown(i) + (more and f", {more}")
 
     def _close(self, text: str) -> str:
         if self._folded is None:
@@ -158,6 +174,26 @@ def describe_observed(bundle: Bundle) -> Describe | None:
     """Describe each observed label of a bundle by its parent; None for a block, which holds no parents."""
     describe = describe_points(bundle)
     return None if describe is None else lambda i: describe(int(bundle.observed[i]))
+
+
+def describe_unobserved(bundle: Bundle, by: By) -> Elsewhere:
+    """Say of a text that it means a label which the bundle holds and does not observe."""
+    known: LabelNames | None = None
+
+    def elsewhere(text: str) -> str:
+        nonlocal known
+        if known is None:  # made for an error alone: a bundle may hold many labels
+            known = LabelNames(bundle.points, bundle.names, by)
+        labels = known.meant(text)
+        if not labels:
+            return ""
+        of = bundle.ontology or "the ontology"
+        what = f"is a label of {of}"
+        if bundle.points[labels[0]] != text:
+            what = f"is the name of a label of {of}, {bundle.points[labels[0]]!r},"
+        return f"{what} that the bundle does not observe; build another bundle with it"
+
+    return elsewhere
 
 
 def describe_graph(graph: LabelGraph, definition: Callable[[int], str] | None = None) -> Describe:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapter.binding import By, Columns, bind
+from adapter.bindingfile import Binding
 from adapter.bundle import Bundle
 from adapter.candidates import Chosen, LeastRecentlyUsed, chosen_labels
-from adapter.labelnames import describe_observed
+from adapter.labelnames import describe_observed, describe_unobserved
 from ontology.errors import InputError, SpaceError
 from ontology.geometry import (
     DenseScorer,
@@ -114,8 +115,14 @@ class State:
         self.order: NDArray[np.int64] | None = None
         self.observed = keys = bundle.observed_keys
         if columns is not None:
-            names, describe = bundle.observed_names, describe_observed(bundle)
-            order = bind(columns, keys, names, by=by, describe=describe)
+            order = bind(
+                columns,
+                keys,
+                bundle.observed_names,
+                by=by,
+                describe=describe_observed(bundle),
+                elsewhere=describe_unobserved(bundle, "key" if isinstance(columns, Binding) else by),
+            )
             if (order != np.arange(len(order))).any():
                 self.order = order
                 self.observed = tuple(keys[i] for i in np.argsort(order))

@@ -102,6 +102,25 @@ def test_every_fault_is_listed_in_one_error():
     assert "build another" not in str(renamed.value)
 
 
+def test_a_label_that_the_bundle_does_not_observe_is_told_from_one_that_is_unknown():
+    graph = LabelGraph.from_edges([("n1", "n0"), ("n2", "n0")], names={"n1": "oak", "n2": "elm"})
+    bundle = build_bundle(graph, ["n0", "n1"])
+    unobserved = "that the bundle does not observe; build another bundle with it"
+    for tell in (
+        lambda column: Adapter(bundle, ["n0", column]),
+        lambda column: make_binding(bundle, ["n0", column]),
+        lambda column: ClassBinding(bundle, {0: "n0", 1: column}).labels(np.array([0, 1])),
+    ):
+        for column, said in {
+            "n2": f"column 1 'n2' is a label of the ontology {unobserved}",
+            "elm": f"column 1 'elm' is the name of a label of the ontology, 'n2', {unobserved}",
+            "ash": "column 1 'ash' is unknown",
+        }.items():
+            with pytest.raises(BindingError) as caught:
+                tell(column)
+            assert said in str(caught.value)
+
+
 def test_position_only_when_asked():
     with pytest.raises(BindingError):
         bind(["x", "y"], ["a", "b"])

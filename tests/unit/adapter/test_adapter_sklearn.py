@@ -257,7 +257,11 @@ class Counted(LogisticRegression):
     [
         (["oak", "birch", "elm", "moss"], {}, "'birch' is unknown.*columns="),
         (["an oak", "elm", "moss", "moss"], {}, "'an oak' is unknown.*columns="),
-        (["oak", "fern", "elm", "moss"], {}, "'fern' is unknown"),
+        (
+            ["oak", "fern", "elm", "moss"],
+            {},
+            "'fern' is a label of the ontology that the bundle does not observe",
+        ),
         ([0, 1, 2, 2], {}, "classes: 0 of type int.*columns="),
         ([0, 1, 2, 2], {"columns": {0: "oak", 1: "elm"}}, "no label for 1 of 3 classes: 2"),
         ([0, 1, 2, 2], {"columns": {0: "oak", 1: "elm", 2: "oak"}}, "repeats"),
