@@ -392,6 +392,8 @@ def build_bundle(
             f"form: 'tree' given for a space of kind {space.kind!r}; take metric='tree', or form='block'"
         )
     columns = _observed(observed)
+    if names is not None:
+        space.points.indices(columns, names)  # names given for keys are known here alone
     as_tree = isinstance(space, TreeSpace) and form != "block"
     points, is_allowed, observed_points = _points(space, columns, every=as_tree)
     arrays: dict[str, Any] = {"kind": "block"}

@@ -229,8 +229,10 @@ class Keys(Texts):
             raise UnknownLabelError(f"label {key!r} is not among the {len(self)} labels{self._nearest(key)}")
         return i
 
-    def indices(self, keys: Iterable[str]) -> NDArray[np.int64]:
+    def indices(self, keys: Iterable[str], names: Sequence[str] | None = None) -> NDArray[np.int64]:
         """Return the indices of `keys`, in their order; the absent ones are named together.
+
+        Where the first of them stands among the `names` of the labels, the error gives its key.
 
         Notes
         -----
@@ -246,9 +248,14 @@ class Keys(Texts):
         if absent:
             raise UnknownLabelError(
                 f"{len(absent)} of {len(wanted)} labels are not among the {len(self)} labels: "
-                f"{first_few([repr(k) for k in absent])}{self._nearest(absent[0])}"
+                f"{first_few([repr(k) for k in absent])}{self._named(absent[0], names)}"
             )
         return found
+
+    def _named(self, key: object, names: Sequence[str] | None) -> str:
+        if names is None or not isinstance(key, str) or key not in names:
+            return self._nearest(key)
+        return f"; {key!r} is the name of {self[names.index(key)]!r}: give keys"
 
     def _nearest(self, key: object) -> str:
         import difflib

@@ -148,7 +148,13 @@ def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[n
 
 def _not_found(adapter: Adapter, points: Keys, unknown: dict[str, int], given: Iterable[str]) -> str:
     """Return the message for texts that are not keys, each with its first row, among all texts given."""
-    known = LabelNames(points, None, "key")
+    called = LabelNames(adapter.keys, adapter.names, "name")
+
+    def elsewhere(text: str) -> str:
+        keys = [repr(adapter.keys[i]) for i in called.meant(text)]
+        return f"is the name of {first_few(keys)}: give keys" if keys else ""
+
+    known = LabelNames(points, None, "key", elsewhere=elsewhere)
     said = listed_faults("truth", known, "key", [(f"row {i}", text) for text, i in unknown.items()])
     if look_like_numbers(given, adapter.n_observed):
         return f"{said}\n{CLASS_INDICES.format(name='truth', keys='give them as the ontology writes them')}"

@@ -10,7 +10,7 @@ from adapter.binding import bind, find_labels, make_binding
 from adapter.classes import ClassBinding
 from adapter.evaluation import evaluate
 from adapter.labelnames import describe_labels
-from ontology.errors import BindingError, InputError
+from ontology.errors import BindingError, InputError, UnknownLabelError
 from ontology.geometry import metric_space
 from ontology.keys import Keys
 from ontology.labelgraph import LabelGraph
@@ -173,3 +173,21 @@ def test_shared_names_cost_linear_time():
     n = 50_000
     keys = [f"k{i}" for i in range(n)]
     assert find_labels(["k7"], keys, ["same"] * n).tolist() == [7]
+
+
+def test_a_name_where_keys_are_taken_is_told_with_its_key():
+    graph = LabelGraph.from_edges([("1", "0"), ("2", "0")], names={"0": "zero", "1": "one", "2": "two"})
+    known = Adapter.from_graph(graph, ["1", "2"])
+    P = [[0.6, 0.4], [0.1, 0.9]]
+    for call in (
+        lambda: Adapter.from_graph(graph, ["one", "two"]),
+        lambda: metric_space(graph, labels=["one"]),
+        lambda: graph.subgraph(["one", "two"]),
+        lambda: known.predict(P, candidates=["one"]),
+        lambda: known.predict(P, candidates=[["one"], ["2"]]),
+        lambda: evaluate(known, P, ["one", "2"]),
+    ):
+        with pytest.raises(UnknownLabelError, match="'one' is the name of '1': give keys"):
+            call()
+    with pytest.raises(UnknownLabelError, match="close to it: '1'"):
+        Adapter.from_graph(graph, ["1."])
