@@ -81,6 +81,10 @@ class Holder:
         temperature: float = 1.0,
         beta: float = 2,
     ) -> None:
+        if not isinstance(bundle, Bundle):
+            graph = isinstance(bundle, LabelGraph)
+            way = "Adapter.from_graph(graph, observed)" if graph else "Adapter.load(address, columns)"
+            raise InputError(f"bundle: of type {type(bundle).__name__}; give a Bundle, or take {way}")
         self._reader = OutputReader(outputs, temperature, bundle.n_observed)
         self._source: BundleSource | None = None
         self._mark: tuple[Any, ...] = ()

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from adapter.calibration.temperatures import CAVEAT
 from adapter.classes import ClassAnswers, ClassBinding, Source, measuring_space, opened_source
-from adapter.classfolds import ClassKFold
 from adapter.distancescore import expected_sq_distance, mean_over_samples
 from adapter.outputs import OutputKind, OutputReader
 from adapter.scorer import Adapter
@@ -32,6 +31,9 @@ try:
     from sklearn.utils.validation import column_or_1d
 except ImportError as error:
     raise MissingExtraError.of("scikit-learn", "sklearn", "FrechetClassifier") from error
+
+# It needs scikit-learn too, and would be named in the error.
+from adapter.classfolds import ClassKFold
 
 __all__ = [
     "ClassKFold",

@@ -1,5 +1,8 @@
 """Binding never guesses, and complains about everything at once."""
 
+import importlib
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,12 +13,13 @@ from adapter.binding import bind, find_labels, make_binding
 from adapter.classes import ClassBinding
 from adapter.evaluation import evaluate
 from adapter.labelnames import describe_labels
-from ontology.errors import BindingError, InputError, UnknownLabelError
+from ontology.errors import BindingError, InputError, MissingExtraError, UnknownLabelError
 from ontology.geometry import metric_space
 from ontology.keys import Keys
 from ontology.labelgraph import LabelGraph
 
 KEYS = ["n1", "n2", "n3", "n4"]
+GRAPH = LabelGraph.from_edges([("a", "r")])
 NAMES = ["crane", "crane", "tabby cat", "n3"]  # the last label is named like the key of another
 
 
@@ -191,3 +195,21 @@ def test_a_name_where_keys_are_taken_is_told_with_its_key():
             call()
     with pytest.raises(UnknownLabelError, match="close to it: '1'"):
         Adapter.from_graph(graph, ["1."])
+
+
+@pytest.mark.parametrize(("given", "way"), [(GRAPH, r"Adapter\.from_graph"), ("x/y", r"Adapter\.load")])
+def test_an_adapter_of_something_else_than_a_bundle_names_the_way(given, way):
+    with pytest.raises(InputError, match=rf"bundle: of type {type(given).__name__}; .*{way}"):
+        Adapter(given, ["a"])
+
+
+@pytest.mark.parametrize("name", ["FrechetClassifier", "ClassKFold"])
+def test_what_needs_a_package_that_is_not_there_is_named(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    for module in [m for m in sys.modules if m in ("adapter.sklearn", "adapter.classfolds")]:
+        monkeypatch.delitem(sys.modules, module)
+    for module in [m for m in sys.modules if m.startswith("sklearn.")]:
+        monkeypatch.setitem(sys.modules, module, None)
+    home = {"FrechetClassifier": "adapter.sklearn", "ClassKFold": "adapter.classfolds"}[name]
+    with pytest.raises(MissingExtraError, match=f"^{name} needs the package 'scikit-learn'"):
+        importlib.import_module(home)
