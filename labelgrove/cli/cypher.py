@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from ontology.workspace import Workspace
 
 __all__ = ["cypher"]
+
+_EATEN = re.compile(r":\s*[,}]")
+"""A value that is missing from a map: what is left of a parameter that a shell took for its own."""
 
 
 @click.command()
@@ -65,7 +69,7 @@ def cypher(
     grove cypher --ontology wordnet \\
       'MATCH (l:Label {version: $version}) WHERE l.depth = 2 RETURN l.key, l.name ORDER BY l.idx LIMIT 5'
     """
-    from ontology.errors import InputError
+    from ontology.errors import InputError, QueryFailedError, QueryTimeoutError
     from ontology.graph.tokens import parameters as parameters_of
 
     check_safe(safe, as_csv_, "ask for it with --csv")
@@ -79,7 +83,14 @@ def cypher(
         bound["version"] = _whole_version(workspace, bound["version"])
     elif "version" not in bound and "version" in parameters_of(statement):
         raise InputError("the statement misses $version; give --ontology NAME, or -p version=DIGEST")
-    rows = workspace.graph.run_user(statement, bound, timeout_s=timeout_s, max_rows=max_rows)
+    try:
+        rows = workspace.graph.run_user(statement, bound, timeout_s=timeout_s, max_rows=max_rows)
+    except QueryFailedError as error:
+        if isinstance(error, QueryTimeoutError) or not _EATEN.search(statement):
+            raise
+        raise QueryFailedError(
+            f"{error}; the shell may have removed $version: put the query in single quotes"
+        ) from error
     if as_csv_:
         say(as_csv(rows.columns, rows.rows, safe=safe))
     else:

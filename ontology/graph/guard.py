@@ -293,7 +293,6 @@ def _rules() -> dict[str, Rule]:
         "brackets": Rule("its brackets do not pair", _is_unbalanced),
         "second-statement": Rule("it holds more than one statement", _has_second),
         "first-keyword": Rule(f"a query begins with one of {', '.join(_FIRST)}", _starts_badly),
-        "no-return": Rule("a query needs a RETURN", _never_returns),
         "disguised-keyword": Rule("a word outside ASCII reads as a forbidden keyword", _is_disguised),
     }
     hint = "a query here only reads. If it is meant as a name, put it in backticks"
@@ -303,6 +302,8 @@ def _rules() -> dict[str, Rule]:
     rules |= {f"functions-{n}": Rule(f"{n}.* {does}", _in_namespace(n)) for n, does in _NAMESPACES.items()}
     rules["functions-elsewhere"] = Rule("a function of a plug-in may do anything", _in_other_namespace)
     rules |= {f"function-{n}": Rule(f"{n}() {does}", _calls(n)) for n, does in _FUNCTIONS.items()}
+    # last: a RETURN would not let through what is refused for more
+    rules["no-return"] = Rule("a query needs a RETURN", _never_returns)
     return rules
 
 

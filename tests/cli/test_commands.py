@@ -206,6 +206,13 @@ def test_cypher_prints_table_json_and_csv_and_binds_the_version(garden):
     assert "NAME=TEXT" in garden("cypher", "RETURN 1", "-p", "depth", code=2).stderr
 
 
+def test_a_query_that_writes_is_told_so_and_one_that_a_shell_spoiled_where_to_quote_it(garden):
+    assert "a query here only reads" in garden("cypher", "MATCH (l) DELETE l", code=2).stderr
+    for eaten in ("MATCH (l:Label {version: }) RETURN l", "MATCH (l:Label {version: , idx: 0}) RETURN l"):
+        assert "put the query in single quotes" in garden("cypher", eaten, code=1).stderr
+    assert "single quotes" not in garden("cypher", "MATCH (l:Label) RETURN nothing", code=1).stderr
+
+
 def test_a_cypher_parameter_is_text_unless_it_is_said_to_be_json(garden):
     def bound(*given: str) -> list:
         names = [f"p{i}" for i in range(len(given))]
