@@ -49,8 +49,9 @@ def _answer(
         raise UnknownLabelError(
             f"{error}: {shlex.join(['grove', 'labels', 'search', name, unknown])}"
         ) from None
-    if not rows and searched is not None and (close := _close(workspace.snapshot(version), searched)):
-        note(f"close to it: {', '.join(close)}")
+    if not rows and searched is not None:
+        close = _close(workspace.snapshot(version), searched)
+        note("nothing found" + (f"; close to it: {', '.join(close)}" if close else ""))
     columns = list(rows[0]) if rows else ["key", "name", "depth"]
     emit(rows, as_json, lambda: table(columns, [tuple(r.values()) for r in rows]))
 

@@ -310,6 +310,8 @@ def ontology() -> None:
 def list_(workspace: Workspace, as_json: bool) -> None:
     """List the ontologies with their current version."""
     described = [_described(v) for v in workspace.catalog.versions() if v.current]
+    if not described:
+        note("no ontology yet: grove quickstart, or grove ingest NAME FILE")
     columns = ("ontology", "digest", "n_labels", "n_edges", "created_at")
     emit(described, as_json, lambda: table(columns, [[v[c] for c in columns] for v in described]))
 

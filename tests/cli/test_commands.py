@@ -86,6 +86,19 @@ def test_labels(garden):
     assert "'ash'" in garden("labels", "path", "garden", "oak", "ash", code=4).stderr
 
 
+def test_an_empty_answer_is_said_in_words_on_stderr(call):
+    fresh = call("ontology", "list")
+    assert fresh.stderr == "no ontology yet: grove quickstart, or grove ingest NAME FILE\n"
+    assert json.loads(call("ontology", "list", "--json").stdout) == []
+    Path("garden.csv").write_text(EDGES)
+    call("ingest", "garden", "garden.csv")
+    assert call("ontology", "list").stderr == ""
+    assert call("labels", "search", "garden", "xyzzy").stderr == "nothing found\n"
+    assert call("labels", "search", "garden", "elmm").stderr.startswith("nothing found; close to it: elm")
+    assert json.loads(call("labels", "search", "garden", "xyzzy", "--json").stdout) == []
+    assert call("labels", "search", "garden", "elm").stderr == ""
+
+
 def test_bundle_and_job(bundled):
     job = json.loads(bundled("jobs", "list", "--json").stdout)[0]
     assert (job["kind"], job["state"]) == ("bundle", "done")

@@ -120,7 +120,7 @@ def test_a_key_that_is_not_there_comes_with_the_command_that_finds_it(call):
 def test_a_search_without_a_hit_shows_what_is_close(call):
     found = call("labels", "search", "food", "Appel", "--json")
     assert json.loads(found.stdout) == []
-    assert found.stderr == "close to it: apple\n"
+    assert found.stderr == "nothing found; close to it: apple\n"
     assert call("labels", "search", "food", "apple").stderr == ""
     assert call("labels", "search", "food", "xyzzy").stderr == ""
 
