@@ -413,7 +413,12 @@ def delete(workspace: Workspace, name: str, yes: bool, as_json: bool) -> None:
 
     workspace.catalog.version(name)
     if not yes:
-        click.confirm(f"Delete {name} and every version of it?", abort=True, err=True)
+        try:
+            click.confirm(f"Delete {name} and every version of it?", abort=True, err=True)
+        except click.Abort as abort:
+            if isinstance(abort.__context__, EOFError):  # nobody is there to ask
+                note(f"nothing was deleted; without a terminal: grove ontology delete {name} --yes")
+            raise
     delete_ontology(workspace, name)
     emit({"deleted": name}, as_json, f"deleted {name}")
 

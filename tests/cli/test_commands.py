@@ -86,6 +86,18 @@ def test_labels(garden):
     assert "'ash'" in garden("labels", "path", "garden", "oak", "ash", code=4).stderr
 
 
+def test_what_is_misspelt_is_answered_with_what_may_be_meant(garden):
+    assert "Did you mean 'evaluate'?" in garden("evalute", code=2).stderr
+    assert "No such command 'xyzzy'.\n" in garden("xyzzy", code=2).stderr
+    assert "Did you mean 'search'?" in garden("labels", "serch", code=2).stderr
+    asked = garden(
+        "jobs", "submit", "selection", "--param", "ontology=garden", "--param", "budgets=3", code=2
+    )
+    assert "selection has no parameter budgets; did you mean budget? it needs" in asked.stderr
+    assert "grove ontology delete garden --yes" in garden("ontology", "delete", "garden", code=1).stderr
+    assert "--yes" not in garden("ontology", "delete", "garden", text="n\n", code=1).stderr
+
+
 def test_an_empty_answer_is_said_in_words_on_stderr(call):
     fresh = call("ontology", "list")
     assert fresh.stderr == "no ontology yet: grove quickstart, or grove ingest NAME FILE\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -118,7 +119,12 @@ class Parameters(dict[str, Any]):
         rest = f"; optional: {', '.join(sorted(optional))}" if optional else ""
         if unknown:
             needed = ", ".join(name for name in required if name not in filled) or "nothing"
-            raise InputError(f"{kind} has no parameter {', '.join(unknown)}; it needs {needed}{rest}")
+            names = [*required, *optional]
+            near = dict.fromkeys(
+                n for one in unknown for n in difflib.get_close_matches(str(one), names, n=1)
+            )
+            meant = f"; did you mean {', '.join(near)}?" if near else ";"
+            raise InputError(f"{kind} has no parameter {', '.join(unknown)}{meant} it needs {needed}{rest}")
         if missing:
             raise InputError(f"{kind} needs {', '.join(asked)}{rest}")
 
