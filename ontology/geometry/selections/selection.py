@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
+from ontology.errors import InputError, first_few
 from ontology.geometry.selections.request import Method, checked_request
 from ontology.geometry.selections.rounds import SelectionRun
 from ontology.geometry.spaces import MetricSpace
@@ -56,6 +56,13 @@ class Selection:
 
     def __len__(self) -> int:
         return len(self.index)
+
+    def __repr__(self) -> str:
+        picks, gain = first_few([repr(key) for key in self.keys]), int(self.gains.sum())
+        return (
+            f"Selection({picks}; gains {gain} of at most {self.upper_bound} over {self.size_before}, "
+            f"spent {self.spent:g}; {self.status})"
+        )
 
     @cached_property
     def keys(self) -> tuple[str, ...]:

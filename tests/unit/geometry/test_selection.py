@@ -114,6 +114,15 @@ def test_labels_in_the_locus_come_last_by_index_and_gain_nothing() -> None:
     assert (found.keys, found.gains.tolist(), found.status) == (("b", "c", "d"), [0, 0, 0], "exact")
 
 
+def test_the_picks_are_shown_first_and_no_more_than_five_of_them() -> None:
+    space = metric_space(LabelGraph.grid((9,)))
+    few = select_classes(space, [], 2)
+    assert repr(few).startswith("Selection('0', '8'; gains 9 of at most 9 over 0, spent 2; exact")
+    many = repr(select_classes(space, [], 7))
+    assert many.count("'") == 10
+    assert ", ...; gains" in many
+
+
 def test_a_single_label() -> None:
     one = TreeSpace.from_arrays(Keys.from_strings(["only"]), [-1])
     assert select_next(one, []) == "only"
