@@ -91,10 +91,10 @@ class CalibrationReport:
     def render(self) -> str:
         """Return the report as text."""
         bins = bin_table(self.trade_off.reliability, "default temperature")
-        lines = [self.summary()]
+        lines = [self.summary(), self.step]
         for table in (self.temperature_table(), self.error_table(), bins, self.betas.table()):
             lines += [f"{table.title}:", *table.text()]
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *self.remarks])
 
     def summary(self) -> str:
         """Return what was fitted, in one sentence."""

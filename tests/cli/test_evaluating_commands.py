@@ -146,6 +146,7 @@ def test_calibrate_prints_the_temperature_and_what_surrounds_it(call):
     assert "- model's outputs: logits\n- measure: nll\n- bins of calibration errors: 15\n" in page
     text = call(*arguments, "--measure", "squared_distance", "--bins", "5").stdout
     assert "by squared_distance" in text
+    assert text.splitlines()[1].startswith("to answer at temperature ")
     assert "Loki-best" in text
 
 
