@@ -169,7 +169,7 @@ print(adapter.predict(probabilities), adapter.explain(probabilities[0]))
 """How a model of the reader's own answers from the bundle that the first part leaves behind."""
 
 OWN_LABELS = """\
-grove ingest mine my-labels.csv                             # lines of parent,child
+grove ingest mine my-labels.csv                             # header child,parent, then lines such as cat,pet
 grove bundle build mine model --observed my-classes.txt     # the columns of your model, one on each line
 grove evaluate mine/model outputs.npy truth.txt --columns my-classes.txt --report page.html
 """
