@@ -130,9 +130,11 @@ class Report:
     def render(self, examples: int = 5) -> str:
         """Return the report as text, with up to `examples` places for each kind of defect."""
         counts = self.counts
+        held = f"{counted(counts['labels'], 'label')}, {counted(counts['edges'], 'edge')};"
+        if self.errors:  # no graph came out
+            held = "not read:"
         lines = [
-            f"{printable(self.source)} ({self.format}): {counted(counts['labels'], 'label')}, "
-            f"{counted(counts['edges'], 'edge')}; {counted(counts['error'], 'error')}, "
+            f"{printable(self.source)} ({self.format}): {held} {counted(counts['error'], 'error')}, "
             f"{counted(counts['warn'], 'warning')}, {counted(counts['info'], 'repair')}"
         ]
         for defect in self.defects:

@@ -27,7 +27,7 @@ from ontology.readers.wordnet import data_file, read_wordnet
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
-READER_VERSION = 2
+READER_VERSION = 3
 """Raised whenever any reader may make something else of a file: what was read before is then read again."""
 
 

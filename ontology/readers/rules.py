@@ -71,7 +71,7 @@ _TABLE = (
     # The file as bytes and text.
     Rule("empty-file", _ERROR, "the file has no content", "", "check the download; its size is 0"),
     Rule("foreign-file", _ERROR, "the file is of another kind than its reader takes", "",
-         "do as it says there, then read the result"),
+         "follow the line above, then ingest again"),
     Rule("unreadable", _ERROR, "the operating system failed to read on", "",
          "check the disk, then read again"),
     Rule("gzip-truncated", _ERROR, "the gzip stream ends in the middle", "", "download the file again"),

@@ -164,7 +164,14 @@ def settle_roots(edges: Edges, recorder: Recorder, root: str) -> Edges:
     n_labels, n_parts = counted(edges.n_labels, "label"), counted(len(size), "part")
     for top in tops.tolist():
         part = int(size[component[top]])
-        text = f"{edges.keys[top]!r} tops a part of {part} of {n_labels} ({n_parts})"
+        what = "is a root" if edges.directed else "is the first label of its part"
+        whole = part == edges.n_labels
+        held = (
+            f"all {n_labels} are connected to it"
+            if whole
+            else f"its part holds {part} of {n_labels} ({n_parts})"
+        )
+        text = f"{edges.keys[top]!r} {what}; {held}"
         recorder.add("roots", edges.file, int(edges.first_line[top]), text)
     policy = recorder.policy("roots")
     if policy == "largest":

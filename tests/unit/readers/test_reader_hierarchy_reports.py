@@ -91,6 +91,15 @@ def test_children_before_their_parents_are_named_before_the_roots(tmp_path):
         read(tmp_path / "food.csv")
 
 
+def test_a_report_says_what_was_not_read_and_what_hangs_on_a_root(tmp_path):
+    apart, joined = made(tmp_path, "child,parent\na,b\nx,y\n"), made(tmp_path, "child,parent\na,b\na,c\n")
+    assert "(edges): not read: " in apart.report.render().splitlines()[0]
+    assert "'b' is a root; its part holds 2 of 4 labels (2 parts)" in apart.report.render()
+    assert "'b' is a root; all 3 labels are connected to it" in joined.report.render()
+    kept = made(tmp_path, "child,parent\na,b\n").report.render()
+    assert "(edges): 2 labels, 1 edge; 0 errors" in kept
+
+
 def test_roots_of_which_no_reason_is_known_come_with_their_policies_alone(tmp_path):
     result = made(tmp_path, "a,b\nx,y\n")
     assert codes(result) == ["roots"]
