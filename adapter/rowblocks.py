@@ -122,8 +122,8 @@ def note_on_sums(n_odd: int, rows: str, low: float, high: float) -> str:
     '2 of 3 rows do not sum to 1 (0.5 to 2)'
     """
     return (
-        f"{n_odd} of {rows} do not sum to 1 ({low:.4g} to {high:.4g}); they are taken as weights, which "
-        "changes no answer. For logits say outputs='logits' (grove: --emits)"
+        f"{n_odd} of {rows} do not sum to 1 ({low:.4g} to {high:.4g}); they are taken as weights: no answer "
+        "changes, variances are multiplied by the row's sum. For logits say outputs='logits' (grove: --emits)"
     )
 
 

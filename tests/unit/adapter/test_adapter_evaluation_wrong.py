@@ -262,7 +262,11 @@ def test_rows_that_do_not_sum_to_one_are_taken_with_a_note():
     plain, scaled = run(P), run(P * [[2], [1], [0.5]])
     assert plain.notes == ()
     assert scaled.rules == plain.rules
-    assert scaled.notes[0].startswith("2 of 3 rows do not sum to 1 (0.5 to 2); they are taken as weights")
+    assert scaled.notes[0].startswith(
+        "2 of 3 rows do not sum to 1 (0.5 to 2); they are taken as weights: no answer changes, variances are "
+        "multiplied by the row's sum. For logits"
+    )
+    assert (model().top_k(2 * P, 1).values == 2 * model().top_k(P, 1).values).all()
     assert run(P.astype(np.float16)).notes == ()
     assert evaluate(model(outputs="logits"), P * 7, TRUTH).notes == ()
 
