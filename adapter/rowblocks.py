@@ -12,11 +12,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.outputs import LARGEST_LOG, OutputRows, Outputs, wrong_shape
+from adapter.outputs import LARGEST_LOG, OutputKind, OutputRows, Outputs, wrong_shape
 from adapter.scorer import Adapter
 from ontology.errors import WeightError
 
-__all__ = ["BlockSource", "OutputStream", "logits_of", "note_on_sums", "odd_sums", "opened", "row_blocks"]
+__all__ = ["BlockSource", "KindSeen", "OutputStream", "logits_of", "opened", "row_blocks"]
 
 _BLOCK_ROWS = 4096
 _BLOCK_VALUES = 1 << 22
@@ -45,6 +45,51 @@ class BlockSource(Protocol):
 
 OutputStream = Outputs | OutputRows | BlockSource | Iterator[Any]
 """Outputs, a source of blocks, or an iterator of blocks of rows: read once, from front to back."""
+
+
+class KindSeen:
+    """Whether outputs look like the `kind` that they are said to be, judged by the rows that pass by.
+
+    >>> seen = KindSeen("probabilities")
+    >>> seen.add(np.array([[0.5, 0.5], [0.5, 0.0], [1.0, 1.0]]))
+    >>> (seen.note() or "").partition(";")[0]
+    '2 of 3 rows do not sum to 1 (0.5 to 2)'
+    """
+
+    def __init__(self, kind: OutputKind) -> None:
+        self._kind = kind
+        self._n = self._n_odd = 0
+        self._low, self._high = np.inf, -np.inf
+        self._within = True  # in 0..1, all of them
+
+    def add(self, block: NDArray[Any]) -> None:
+        """Look at the rows of a block, which `row_blocks` has checked."""
+        if not len(block) or self._kind == "log_probabilities" or not self._within:
+            return
+        self._n += len(block)
+        if self._kind == "logits" and not (block.min() >= 0 and block.max() <= 1 + _ODD):
+            self._within = False  # and sums may overflow
+            return
+        sums: NDArray[np.float64] = block.sum(axis=1, dtype=np.float64)
+        odd = sums[np.abs(sums - 1) > _ODD]
+        if len(odd):
+            self._n_odd += len(odd)
+            self._low, self._high = min(self._low, float(odd.min())), max(self._high, float(odd.max()))
+
+    def note(self) -> str | None:
+        """Return what is to be said; None where outputs look as they should."""
+        if self._kind == "logits" and self._n and self._within and not self._n_odd:
+            return (
+                "every row lies in 0..1 and sums to 1: these look like probabilities; leave out "
+                "outputs='logits' (grove: --emits logits)"
+            )
+        if self._kind == "probabilities" and self._n_odd:
+            return (
+                f"{self._n_odd} of {self._n} rows do not sum to 1 ({self._low:.4g} to {self._high:.4g}); "
+                "they are taken as weights: no answer changes, variances are multiplied by the row's sum. "
+                "For logits say outputs='logits' (grove: --emits logits)"
+            )
+        return None
 
 
 def row_blocks(adapter: Adapter, P: OutputStream) -> Iterator[tuple[int, NDArray[Any]]]:
@@ -107,24 +152,6 @@ def opened(adapter: Adapter, P: OutputStream) -> tuple[OutputRows | BlockSource 
         return P, None
     rows = adapter.rows(P)
     return rows, len(rows)
-
-
-def odd_sums(block: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the sums of the rows of a block that do not look like probabilities: all that are far from 1."""
-    sums: NDArray[np.float64] = block.sum(axis=1, dtype=np.float64)
-    return sums[np.abs(sums - 1) > _ODD]
-
-
-def note_on_sums(n_odd: int, rows: str, low: float, high: float) -> str:
-    """Return what is said of `n_odd` odd sums from `low` to `high` among `rows`, such as "100 rows".
-
-    >>> note_on_sums(2, "3 rows", 0.5, 2).partition(";")[0]
-    '2 of 3 rows do not sum to 1 (0.5 to 2)'
-    """
-    return (
-        f"{n_odd} of {rows} do not sum to 1 ({low:.4g} to {high:.4g}); they are taken as weights: no answer "
-        "changes, variances are multiplied by the row's sum. For logits say outputs='logits' (grove: --emits)"
-    )
 
 
 def _check_width(adapter: Adapter, P: BlockSource) -> None:

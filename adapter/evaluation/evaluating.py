@@ -21,7 +21,7 @@ from adapter.evaluation.result import RULES, Branch, Evaluation, RuleResult
 from adapter.evaluation.trial import Trial
 from adapter.evaluation.truths import LabelDistances, listed_keys, resolved, truth_indices, wrong_length
 from adapter.evaluation.verdict import judged, no_better_than_chance
-from adapter.rowblocks import OutputStream, logits_of, note_on_sums, odd_sums, opened, row_blocks
+from adapter.rowblocks import KindSeen, OutputStream, logits_of, opened, row_blocks
 from adapter.scorer import Adapter
 from ontology.errors import InputError, SpaceError, counted
 from ontology.geometry import MetricSpace, TreeSpace
@@ -208,8 +208,7 @@ class _Run:
         self.comparison = Comparison(adapter, self.distance, truths, self.rules, seed)
         self.sure = WidthBins()
         self.n = 0
-        self._off_sums: list[float] = []
-        self._n_off = 0
+        self._kind_seen = KindSeen(adapter.outputs)
         most = max(50, min(_TRIAL_ROWS, _TRIAL_VALUES // adapter.n_observed))
         rng = np.random.default_rng([seed, 2])
         self._tried = np.sort(rng.choice(len(truths), min(most, len(truths)), replace=False))
@@ -223,7 +222,7 @@ class _Run:
         if stop > len(self._truths):
             raise wrong_length(len(self._truths), stop, more=True)
         truths = self._truths[start:stop]
-        self._watch_sums(block)
+        self._kind_seen.add(block)
         weights = np.concatenate([part for _, part in self._adapter.chunks(block)])
         measured = self._measured(truths, weights)
         seen = np.isin(truths, self.baselines.label)
@@ -293,15 +292,6 @@ class _Run:
             return np.zeros(len(truths), dtype=np.int64)
         return self._branch[self._tree.position[self._allowed[truths]]]
 
-    def _watch_sums(self, block: NDArray[np.generic]) -> None:
-        """Remember rows that do not sum to one, and outputs that are none of their kind."""
-        if self._adapter.outputs == "probabilities":
-            off = odd_sums(block)
-            self._n_off += len(off)
-            if len(off):
-                ends = (*self._off_sums, float(off.min()), float(off.max()))
-                self._off_sums = [min(ends), max(ends)]
-
     def notes(self, n_effective: int, guesses: bool) -> tuple[str, ...]:
         """Return what a reader must know of the outputs."""
         notes = list(self.baselines.notes)
@@ -310,8 +300,9 @@ class _Run:
                 f"some of the {self.n} samples are copies of others, the same outputs with the same truth: "
                 f"intervals are as wide as those of {n_effective}"
             )
-        if self._n_off:
-            notes.append(note_on_sums(self._n_off, f"{self.n} rows", *self._off_sums))
+        kind = self._kind_seen.note()
+        if kind is not None:
+            notes.append(kind)
         sure, chance = self.sure.reliability(), 1 / self._adapter.n_observed
         if guesses:
             notes.append(

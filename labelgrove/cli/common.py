@@ -35,6 +35,7 @@ __all__ = [
     "check_safe",
     "emit",
     "existing_folder",
+    "in_options",
     "json_option",
     "json_text",
     "name_and_version",
@@ -58,6 +59,9 @@ R = TypeVar("R")
 
 _COMMANDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters but tab and line end, and what turns the direction of a line."""
+
+_IN_PYTHON = re.compile(r"(?:\w+=\S+ )+\(grove: (--[^()]+)\)")
+"""How messages of the library name a step: as arguments, and the options that say the same behind them."""
 
 _NARROWEST = 20
 """Columns of a terminal below which nothing is fitted."""
@@ -149,6 +153,15 @@ def json_text(document: Any) -> str:
 def note(message: str) -> None:
     """Print a line for people on stderr."""
     say(message, err=True)
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library with the options of `grove` alone, where it names arguments as well.
+
+    >>> in_options("for logits say outputs='logits' (grove: --emits logits); see below")
+    'for logits say --emits logits; see below'
+    """
+    return _IN_PYTHON.sub(r"\1", message)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool = False) -> str:

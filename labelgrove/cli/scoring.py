@@ -11,6 +11,7 @@ from labelgrove.cli.common import (
     Progress,
     as_csv,
     check_safe,
+    in_options,
     json_option,
     json_text,
     note,
@@ -23,8 +24,6 @@ from labelgrove.cli.completion import bundles, files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from adapter import Adapter, Binding, Bundle, SparseOutputs, Subtree
     from adapter.outputfiles import OutputFile
@@ -174,16 +173,6 @@ def _check_agreement(
         )
 
 
-def _note_sums(block: NDArray[Any]) -> None:
-    """Say so when rows do not look like probabilities."""
-    from adapter.rowblocks import note_on_sums, odd_sums
-
-    odd = odd_sums(block)
-    if len(odd):
-        rows = f"the first {len(block)} rows"
-        note(f"note: {note_on_sums(len(odd), rows, float(odd.min()), float(odd.max()))}")
-
-
 def _candidates(given: str | None) -> str | list[str] | Subtree | None:
     """Return the labels that take part, as ``--candidates`` names them."""
     from adapter import Subtree
@@ -276,14 +265,14 @@ def _answers(
 ) -> Iterator[tuple[int | float | str | None, ...]]:
     """Yield a line for each answer; of a file only a block of rows is held at a time."""
     from adapter.outputfiles import OutputFile
-    from adapter.rowblocks import row_blocks
+    from adapter.rowblocks import KindSeen, row_blocks
 
-    names = adapter.names
+    names, seen = adapter.names, KindSeen(adapter.outputs)
     dense = isinstance(values, OutputFile)
     ids = values.ids() if isinstance(values, OutputFile) else None
     for start, block in row_blocks(adapter, values) if dense else [(0, values)]:
-        if dense and start == 0 and adapter.outputs == "probabilities":
-            _note_sums(block)
+        if dense:
+            seen.add(block)
         ranking = adapter.top_k(block, top, candidates=among)
         found = zip(ranking.keys, ranking.indices, ranking.values, ranking.n_tied, strict=True)
         for row, (keys, indices, variances, tied) in enumerate(found, start):
@@ -291,6 +280,9 @@ def _answers(
             for k, (key, index, value) in enumerate(zip(keys, indices, variances, strict=True)):
                 yield *where, k + 1, key, names[int(index)], float(value), int(tied) if k == 0 else None
         progress(f"{start + len(ranking.keys):,} rows")
+    said = seen.note()
+    if said is not None:
+        note(f"note: {in_options(said)}")
 
 
 def _one_row(adapter: Adapter, outputs: Path, values: Any, row: int) -> Any:

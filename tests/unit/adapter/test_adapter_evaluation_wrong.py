@@ -271,6 +271,19 @@ def test_rows_that_do_not_sum_to_one_are_taken_with_a_note():
     assert evaluate(model(outputs="logits"), P * 7, TRUTH).notes == ()
 
 
+def test_logits_that_look_like_probabilities_are_noted_once_where_all_rows_do():
+    said = (
+        "every row lies in 0..1 and sums to 1: these look like probabilities; leave out outputs='logits' "
+        "(grove: --emits logits)",
+    )
+    logits = model(outputs="logits")
+    for kind in (np.float16, np.float32, np.float64):
+        assert evaluate(logits, P.astype(kind), TRUTH).notes == said
+    assert evaluate(logits, iter([P[:1], P[1:]]), TRUTH).notes == said
+    for other in (cell(0.701), cell(1.5), cell(-np.inf), cell(1e308), [[-0.1, 0.6, 0.5], *P[1:]]):
+        assert evaluate(logits, other, TRUTH).notes == (said if other[1][2] == 0.701 else ())
+
+
 def test_columns_or_rows_in_another_order_are_suspected():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 300)
