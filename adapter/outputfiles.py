@@ -17,7 +17,7 @@ import csv
 import mmap
 import os
 import zipfile
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TextIO, TypeVar
@@ -62,6 +62,9 @@ class OutputFile:
     labels : container of str, optional
         What columns may be called. Given, a column that is none of them names the samples if it is called
         ``id``, or as pandas calls an index.
+    keys : collection of str, optional
+        Keys of the labels of which each has a column. Given, they are names in the first line of a ``.csv``
+        file even where all of them are numbers, unless these could be probabilities.
 
     Attributes
     ----------
@@ -101,6 +104,7 @@ class OutputFile:
         array: str | None = None,
         id_column: str | None = None,
         labels: Container[str] | None = None,
+        keys: Collection[str] = (),
     ) -> None:
         self.path = Path(path)
         self.id_column: str | None = None
@@ -130,7 +134,7 @@ class OutputFile:
             self.columns, n_rows = self._parquet_columns(id_column, labels)
             shape, dtype = (n_rows, len(self.columns)), np.dtype(np.float64)
         else:
-            self.columns = self._without_ids(self._csv_header(), id_column, labels)
+            self.columns = self._without_ids(self._csv_header(keys), id_column, labels)
             shape, dtype = (-1, len(self.columns)), np.dtype(np.float64)
         if len(shape) != 2 or dtype.kind not in "fiu":
             raise InputError(f"{self.path}: holds {dtype} of shape {shape}; give a row of numbers per sample")
@@ -366,13 +370,14 @@ class OutputFile:
                 raise csv.Error(f"a line of more than {_LONGEST_LINE} characters")
             yield line
 
-    def _csv_header(self) -> tuple[str, ...]:
+    def _csv_header(self, keys: Collection[str]) -> tuple[str, ...]:
         for line, header in self._csv_lines():
-            if all(is_number(cell) for cell in header):
+            if all(is_number(cell) for cell in header) and not _are_keys(header, keys):
                 raise InputError(
                     f"{self.path}:{line}: the first line holds numbers alone; a .csv file begins with the "
-                    "names of its columns: put them in its first line, or save numbers without names as .npy "
-                    "(grove: --columns does not replace the header of a .csv file)"
+                    "names of its columns: put them in its first line, or save numbers without names as "
+                    ".npy, or put a first column of ids called id where the names are numbers (grove: "
+                    "--columns does not replace the header of a .csv file)"
                 )
             return tuple(header)
         raise InputError(f"{self.path}: is empty; a header with the column names comes first")
@@ -401,6 +406,11 @@ class OutputFile:
     def _csv_ids(self) -> Iterator[str]:
         for _, row in islice(self._csv_lines(), 1, None):
             yield row[self._id or 0]
+
+
+def _are_keys(numbers: Sequence[str], keys: Collection[str]) -> bool:
+    """Whether numbers are the keys, in any order, and no row of probabilities."""
+    return sorted(numbers) == sorted(keys) and not all(0 <= float(cell) <= 1 for cell in numbers)
 
 
 def is_number(cell: str) -> bool:

@@ -106,8 +106,9 @@ def load_model(
     opened = open_bundle(bundle)
     found = read_sparse(outputs) if array is None else None
     if found is None:
-        labels = {*opened.observed_keys, *opened.observed_names}
-        found = OutputFile(outputs, array=array, id_column=id_column, labels=labels)
+        keys = opened.observed_keys
+        labels = {*keys, *opened.observed_names}
+        found = OutputFile(outputs, array=array, id_column=id_column, labels=labels, keys=keys)
     elif id_column is not None:
         raise InputError(f"--id-column {id_column}: {outputs} has no columns with names; leave it out")
     header = found.columns if isinstance(found, OutputFile) else None

@@ -76,6 +76,15 @@ def test_candidates_that_are_not_there_are_said(given, code, message, score):
     assert message in score("p.npy", *IN_ORDER, "--candidates", given, code=code).stderr
 
 
+def test_a_header_of_keys_that_are_numbers_names_the_columns(score):
+    graph = LabelGraph.from_edges([("2", "1"), ("3", "1"), ("6", "0"), ("1", "0")])
+    build_bundle(graph, ["2", "3", "6"]).save("b.safetensors")
+    Path("p.csv").write_text("6,2,3\n0.125,0.5,0.375\n0.75,0,0.25\n1,0,0\n")
+    assert keys(score("p.csv", "--json")) == ["1", "0", "6"]
+    Path("p.csv").write_text("6,2\n0.5,0.5\n")
+    assert "put a first column of ids" in score("p.csv", code=2).stderr
+
+
 @pytest.mark.parametrize(
     ("emits", "given"), [("logits", 3 * P), ("log_probabilities", np.log(P + 0.001) - 1)]
 )

@@ -189,6 +189,35 @@ def test_what_is_called_an_id_names_the_samples_unless_it_is_a_label(ending, nam
         assert label.ids() is None
 
 
+@pytest.mark.parametrize(
+    ("first", "keys"),
+    [("0,2,3", ["0", "2", "3"]), ("3, 2,0", ["0", "2", "3"]), ("7", ["7"]), ("-1,0.5", ["0.5", "-1"])],
+)
+def test_a_first_line_of_numbers_that_are_the_keys_names_the_columns(first, keys, tmp_path):
+    (tmp_path / "p.csv").write_text(f"{first}\n{first}\n")
+    file = OutputFile(tmp_path / "p.csv", keys=keys)
+    assert file.columns == tuple(cell.strip() for cell in first.split(","))
+    assert file.read().tolist() == [[float(cell) for cell in first.split(",")]]
+
+
+@pytest.mark.parametrize(
+    ("first", "keys"),
+    [
+        ("0,2,3", ["0", "2"]),
+        ("0,2,3", ["0", "2", "3", "6"]),
+        ("0,2,2", ["0", "2", "3"]),
+        ("0,2,3.0", ["0", "2", "3"]),
+        ("0,1", ["0", "1"]),  # as good a row of probabilities
+        ("0.25,1", ["1", "0.25"]),
+        ("1", ["1"]),
+    ],
+)
+def test_other_numbers_in_the_first_line_are_no_header(first, keys, tmp_path):
+    (tmp_path / "p.csv").write_text(f"{first}\n{first}\n")
+    with pytest.raises(InputError, match=r"p\.csv:1: .*numbers alone.*or put a first column of ids"):
+        OutputFile(tmp_path / "p.csv", keys=keys)
+
+
 def test_of_two_columns_that_could_name_the_samples_the_id_does(tmp_path):
     (tmp_path / "p.csv").write_text(",id,oak,elm\n0,x,0.5,0.5\n")
     file = OutputFile(tmp_path / "p.csv", labels={"oak", "elm"})
