@@ -81,7 +81,7 @@ def bind(
     listed, by = _listed(columns), _rule(columns, by)
     if by == "position":
         return _by_position(listed, len(keys))
-    found, problems = _match(listed, LabelNames(keys, names, by, describe, elsewhere), by)
+    found, problems, unknown = _match(listed, LabelNames(keys, names, by, describe, elsewhere), by)
     missing = np.setdiff1d(np.arange(len(keys)), found)
     problems += [
         f"no column feeds the observed label {key_and_name(int(i), keys, names)}; add it to the columns"
@@ -92,7 +92,7 @@ def bind(
             f"the bundle was built for {len(keys)} observed labels; for the classes of another model build "
             "another: grove bundle build ONTOLOGY NAME --observed FILE, or build_bundle(graph, columns)"
         )
-    _refuse(problems, len(listed), len(keys), by)
+    _refuse(problems, unknown, _unbound(len(listed), len(keys)), by)
     order = np.empty(len(keys), dtype=np.int64)
     order[found] = np.arange(len(listed))
     return order
@@ -106,6 +106,7 @@ def find_labels(
     by: By = "auto",
     describe: Describe | None = None,
     elsewhere: Elsewhere | None = None,
+    what: str = "column",
 ) -> NDArray[np.int64]:
     """Return the label that each column stands for; many labels may stay without a column.
 
@@ -127,6 +128,8 @@ def find_labels(
     elsewhere : callable, optional
         Says in an error what a text means that means none of these labels: see
         `adapter.labelnames.describe_unobserved`.
+    what : str, default="column"
+        What an error calls each of `columns`, where they are no columns.
 
     Returns
     -------
@@ -150,8 +153,9 @@ def find_labels(
     listed, by = _listed(columns), _rule(columns, by)
     if by == "position":
         return _by_position(listed, len(keys))
-    found, problems = _match(listed, LabelNames(keys, names, by, describe, elsewhere), by)
-    _refuse(problems, len(listed), len(keys), by)
+    known = LabelNames(keys, names, by, describe, elsewhere)
+    found, problems, unknown = _match(listed, known, by, what)
+    _refuse(problems, unknown, _unbound(len(listed), len(keys), what), by)
     return found
 
 
@@ -254,9 +258,13 @@ def _by_position(columns: list[str], n_labels: int) -> NDArray[np.int64]:
     return np.arange(n_labels, dtype=np.int64)
 
 
-def _match(columns: list[str], known: LabelNames, by: By) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the label of each column that has exactly one, and a sentence for each that has not."""
-    counted_off = by != "key" and len(columns) > 1 and look_like_numbers(columns, len(columns))
+def _match(
+    columns: list[str], known: LabelNames, by: By, what: str = "column"
+) -> tuple[NDArray[np.int64], list[str], list[str]]:
+    """Return the label of each column that has exactly one, a sentence for each that has not, the unknown."""
+    counted_off = (
+        what == "column" and by != "key" and len(columns) > 1 and look_like_numbers(columns, len(columns))
+    )
     if counted_off and not any(map(known.meant, columns)):
         raise BindingError(
             f"columns: {first_few(columns)} look like column numbers; name the classes of the columns, in "
@@ -267,20 +275,23 @@ def _match(columns: list[str], known: LabelNames, by: By) -> tuple[NDArray[np.in
     for position, column in enumerate(columns):
         labels = known.meant(column)
         if len(labels) != 1:
-            problems.append(f"column {position} {known.fault(column)}")
+            problems.append(f"{what} {position} {known.fault(column)}")
             continue
         earlier = first.setdefault(labels[0], position)
         if earlier != position:
             problems.append(
-                f"column {position} {column!r} repeats column {earlier} {columns[earlier]!r}: both stand "
-                f"for {known.shown(labels[0])}; keep one column for each label"
+                f"{what} {position} {column!r} repeats {what} {earlier} {columns[earlier]!r}: both stand "
+                f"for {known.shown(labels[0])}; keep one {what} for each label"
             )
-    return np.array(list(first), dtype=np.int64), problems
+    unknown = [column for column in columns if not known.meant(column)]
+    return np.array(list(first), dtype=np.int64), problems, unknown
 
 
-def _refuse(problems: list[str], n_columns: int, n_labels: int, by: By) -> None:
+def _unbound(n_columns: int, n_labels: int, what: str = "column") -> str:
+    verb = "bound to" if what == "column" else "found among"
+    return f"{counted(n_columns, what)} cannot be {verb} {counted(n_labels, 'label')}"
+
+
+def _refuse(problems: list[str], unknown: list[str], what: str, by: By) -> None:
     if problems:
-        raise BindingError(
-            f"{counted(n_columns, 'column')} cannot be bound to {counted(n_labels, 'label')} (by {by}):\n"
-            + "\n".join(f"  {p}" for p in problems)
-        )
+        raise BindingError("\n  ".join([f"{what} (by {by}):", *problems]), unknown)

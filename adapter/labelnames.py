@@ -24,6 +24,7 @@ __all__ = [
     "describe_observed",
     "describe_points",
     "describe_unobserved",
+    "header_hint",
     "key_and_name",
     "listed_faults",
     "look_like_numbers",
@@ -221,6 +222,15 @@ def listed_faults(what: str, known: LabelNames, by: str, faults: Sequence[tuple[
     more = [f"  and {len(faults) - _LISTED:,} more"] if len(faults) > _LISTED else []
     head = f"{what}: {counted(len(faults), 'label')} cannot be found (by {by}):"
     return "\n".join([head, *lines, *more])
+
+
+def header_hint(text: str) -> str:
+    """Return what to do about the first line of a file, where it alone is no label.
+
+    >>> header_hint("class")
+    "if 'class' is a header, delete the line"
+    """
+    return f"if {text!r} is a header, delete the line"
 
 
 def look_like_numbers(texts: Iterable[str], n: int) -> bool:

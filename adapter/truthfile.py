@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapter.bindingfile import By
-from adapter.labelnames import CLASS_INDICES, LabelNames, describe_points, listed_faults, look_like_numbers
+from adapter.labelnames import (
+    CLASS_INDICES,
+    LabelNames,
+    describe_points,
+    header_hint,
+    listed_faults,
+    look_like_numbers,
+)
 from adapter.outputfiles import load_npy
 from adapter.plainfile import decoded, open_plain
 from ontology.errors import BindingError, InputError, NotFoundError, UnknownLabelError, counted
@@ -159,7 +166,7 @@ def _advice(
         return [CLASS_INDICES.format(name="truth", keys=written)]
     if path.suffix != ".npy" and unknown == listed[:1]:
         named = f", or call it {', '.join(_HEADERS)}" if path.suffix == ".csv" else ""
-        return [f"if {unknown[0][1]!r} is a header, delete the line{named}"]
+        return [header_hint(unknown[0][1]) + named]
     return []
 
 

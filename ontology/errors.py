@@ -84,7 +84,17 @@ class WeightError(InputError):
 
 
 class BindingError(InputError):
-    """Model columns that cannot be tied to labels without guessing."""
+    """Model columns that cannot be tied to labels without guessing.
+
+    Attributes
+    ----------
+    unknown : tuple of str
+        The columns, in their order, that no label is called, where such are the fault.
+    """
+
+    def __init__(self, message: str, unknown: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.unknown = tuple(unknown)
 
 
 class SpaceError(InputError):

@@ -92,7 +92,7 @@ def build(
     check_waitable(workspace)
     graph = workspace.label_graph(ontology)
     find = finder(workspace, ontology, graph, by)
-    labels = allowed if allowed in ("all", "leaves") else find(read_keys(allowed))
+    labels = allowed if allowed in ("all", "leaves") else find(read_keys(allowed), "label")
     before = _digest_of(workspace, ontology, name)
     progress = Progress(f"bundle {ontology}/{name}")
     with progress.shown():
@@ -100,7 +100,7 @@ def build(
             workspace,
             ontology,
             name,
-            find(read_keys(observed)),
+            find(read_keys(observed), "observed label"),
             metric=metric,
             labels=labels,
             form=form,

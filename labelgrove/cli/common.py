@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ontology.workspace import Workspace
 
 __all__ = [
+    "LabelLines",
     "Progress",
     "array_file",
     "as_csv",
@@ -50,6 +51,7 @@ __all__ = [
     "table",
     "typed",
     "when",
+    "with_hint_on_lines",
     "with_workspace",
     "write_file",
 ]
@@ -217,11 +219,19 @@ def check_safe(safe: bool, writes_csv: bool, instead: str) -> None:
         raise InputError(f"--spreadsheet-safe: goes with CSV; {instead}")
 
 
+class LabelLines(list[str]):
+    """Labels that stood in a file, a line for each."""
+
+
 def read_keys(source: str) -> list[str]:
-    """Return the label keys of a file with one key per line (``-``: stdin), or of a comma-separated list."""
+    """Return the label keys of a file with one key per line (``-``: stdin), or of a comma-separated list.
+
+    Those of a file are `LabelLines`.
+    """
     from adapter.plainfile import decoded
     from ontology.errors import InputError, NotFoundError
 
+    in_words = False
     if source == "-":
         lines = sys.stdin.read().splitlines()
     else:
@@ -233,11 +243,30 @@ def read_keys(source: str) -> list[str]:
                 raise InputError(f"cannot read label keys from {source!r}: {error}") from error
             if "," not in source and ("/" in source or "." in source):
                 raise NotFoundError(f"{source}: there is no such file; check the path") from None
-            lines = source.split(",")
+            lines, in_words = source.split(","), True
     keys = [k.strip() for k in lines if k.strip() and not k.startswith("#")]
     if not keys:
         raise InputError(f"{source!r} names no label; give a file with one key per line, or key,key,...")
-    return keys
+    return keys if in_words else LabelLines(keys)
+
+
+@contextmanager
+def with_hint_on_lines(given: object) -> Iterator[None]:
+    """Let an error of the block on labels that are unknown say what is the matter with a file of labels."""
+    from adapter.labelnames import header_hint
+    from ontology.errors import BindingError
+
+    try:
+        yield
+    except BindingError as error:
+        hint, unknown = "", list(error.unknown)
+        if isinstance(given, LabelLines) and unknown == given and all("," in line for line in unknown):
+            hint = f"one label per line; {'this line has' if len(given) == 1 else 'these lines have'} commas"
+        elif isinstance(given, LabelLines) and unknown == given[:1]:
+            hint = header_hint(unknown[0])
+        if not hint:
+            raise
+        raise BindingError(f"{error}\n{hint}", unknown) from None
 
 
 def name_and_version(ontology: str) -> tuple[str, str | None]:

@@ -49,7 +49,7 @@ def locus(
     """
     from ontology.errors import NotFoundError
 
-    keys = stored.keys(observed)
+    keys = stored.keys(observed, "observed label")
     with Progress(f"locus of {len(keys):,} labels").shown():
         found = _locus(stored, keys, method)
     unique = set(found.unique)
@@ -126,7 +126,7 @@ def cover(
     With --observed: whether these do.
     """
     if observed is not None:
-        document, text = _checked(stored, stored.keys(observed))
+        document, text = _checked(stored, stored.keys(observed, "observed label"))
         emit(document, as_json, text)
         return
     with Progress(f"cover of {stored.space.n_labels:,} labels").shown():

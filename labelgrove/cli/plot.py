@@ -78,7 +78,7 @@ def simplex(
     graph = workspace.label_graph(ontology, version)
     space = metric_space(graph, metric, labels)
     stored = StoredSpace(ontology, graph, space, finder(workspace, ontology, graph, "auto"))
-    keys = stored.keys(observed)
+    keys = stored.keys(observed, "observed label")
     _save(plots.prediction_regions(space, keys, name=stored.title), out)
 
 
@@ -148,7 +148,7 @@ def locus(stored: StoredSpace, observed: str, limit: int, out: Path) -> None:
     from labelgrove import plots
     from ontology import geometry
 
-    keys = stored.keys(observed)
+    keys = stored.keys(observed, "observed label")
     space = stored.space
     with Progress(f"locus of {len(keys):,} labels").shown():
         found = geometry.locus(space, keys)

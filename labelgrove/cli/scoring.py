@@ -18,6 +18,7 @@ from labelgrove.cli.common import (
     read_keys,
     safe_option,
     say,
+    with_hint_on_lines,
     write_file,
 )
 from labelgrove.cli.completion import bundles, files
@@ -113,7 +114,8 @@ def load_model(
         raise InputError(f"--id-column {id_column}: {outputs} has no columns with names; leave it out")
     header = found.columns if isinstance(found, OutputFile) else None
     names = _column_names(outputs, columns, header, opened, by)
-    adapter = Adapter(opened, names, by=by, outputs=emits, temperature=temperature, beta=beta)
+    with with_hint_on_lines(names):
+        adapter = Adapter(opened, names, by=by, outputs=emits, temperature=temperature, beta=beta)
     if isinstance(found, OutputFile) and found.id_column is not None and id_column is None:
         note(f"note: column {found.id_column!r} of {outputs} is taken to name its rows (--id-column)")
     return adapter, found
@@ -140,7 +142,8 @@ def _column_names(
     elif columns != _IN_BUNDLE_ORDER:
         given = read_keys(columns)
     if header is not None:
-        _check_agreement(outputs, header, given, bundle, by)
+        with with_hint_on_lines(given):
+            _check_agreement(outputs, header, given, bundle, by)
     return given
 
 

@@ -67,7 +67,7 @@ def select(
     """Show which labels of ONTOLOGY to collect training data for next, and how many more each one reaches."""
     from ontology.geometry import select_classes
 
-    keys = stored.keys(observed)
+    keys = stored.keys(observed, "observed label")
     with Progress("selection").shown():
         found = select_classes(
             stored.space,

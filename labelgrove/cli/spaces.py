@@ -19,6 +19,7 @@ from labelgrove.cli.common import (
     name_and_version,
     read_keys,
     safe_option,
+    with_hint_on_lines,
     with_workspace,
     write_file,
 )
@@ -42,6 +43,9 @@ __all__ = [
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+Find = Callable[[Sequence[str], str], tuple[str, ...]]
+"""Finds the keys of labels; the text is what errors call each of them."""
 
 KEYS = "FILE|KEYS"
 """How help calls an option that names labels: a file with one per line, - for stdin, or key,key,..."""
@@ -99,11 +103,14 @@ class StoredSpace:
     ontology: str
     graph: LabelGraph
     space: MetricSpace
-    find: Callable[[Sequence[str]], tuple[str, ...]]
+    find: Find
 
-    def keys(self, given: str | None) -> tuple[str, ...]:
-        """Return the keys of the labels that an option names; none at all where it was not given."""
-        return () if given is None else self.find(read_keys(given))
+    def keys(self, given: str | None, what: str = "label") -> tuple[str, ...]:
+        """Return the keys of the labels that an option names; none at all where it was not given.
+
+        `what` is what errors call each of them.
+        """
+        return () if given is None else self.find(read_keys(given), what)
 
     def name(self, key: str) -> str:
         """Return the name of a label, empty where it has none."""
@@ -134,9 +141,7 @@ class StoredSpace:
         }
 
 
-def finder(
-    workspace: Workspace, ontology: str, graph: LabelGraph, by: Any
-) -> Callable[[Sequence[str]], tuple[str, ...]]:
+def finder(workspace: Workspace, ontology: str, graph: LabelGraph, by: Any) -> Find:
     """Return what finds the keys of labels that are given by key or name, as `by` says."""
     from adapter import find_labels
     from adapter.labelnames import describe_graph
@@ -147,9 +152,11 @@ def finder(
         found = definitions()
         return "" if found is None else found[i]
 
-    def find(given: Sequence[str]) -> tuple[str, ...]:
+    def find(given: Sequence[str], what: str) -> tuple[str, ...]:
         describe = describe_graph(graph, definition)
-        return graph.keys.take(find_labels(given, graph.keys, graph.names, by=by, describe=describe))
+        with with_hint_on_lines(given):
+            found = find_labels(given, graph.keys, graph.names, by=by, describe=describe, what=what)
+        return graph.keys.take(found)
 
     return find
 
@@ -172,7 +179,7 @@ def with_space(command: Callable[Concatenate[StoredSpace, P], R]) -> Callable[..
         ontology, version = name_and_version(ontology)
         graph = workspace.label_graph(ontology, version)
         find = finder(workspace, ontology, graph, by)
-        labels: Any = allowed if allowed in ("all", "leaves") else find(read_keys(allowed))
+        labels: Any = allowed if allowed in ("all", "leaves") else find(read_keys(allowed), "label")
         stored = StoredSpace(ontology, graph, metric_space(graph, metric, labels), find)
         return command(stored, *args, **kwargs)
 
@@ -243,4 +250,4 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
                 f"{source}:{line}: {','.join(row)!r}; after the header, a line is a label and its cost"
             ) from None
         labels.append(label)
-    return dict(zip(stored.find(labels), costs, strict=True))
+    return dict(zip(stored.find(labels, "label"), costs, strict=True))

@@ -75,6 +75,48 @@ def test_columns_of_a_bundle_say_where_each_stands(zoo):
     assert "\n    'n3' (crane), below 'n1' (bird)\n    'n4' (crane), below 'n2' (machine)\n" in said
 
 
+GIVEN = {
+    "--observed": ("bundle", "build", "zoo", "x", "--observed"),
+    "--observed of a locus": ("locus", "zoo", "--observed"),
+    "--columns": ("score", "zoo/mine", "p.npy", "--columns"),
+}
+
+
+@pytest.mark.parametrize("name", list(GIVEN))
+def test_a_file_of_labels_with_a_header_or_in_one_line_is_called_so(name, zoo):
+    def said(text):
+        Path("labels.txt").write_text(text)
+        return zoo(*GIVEN[name], "labels.txt", code=2).stderr
+
+    for header in ("class", "label"):
+        assert said(f"{header}\nn3\nheron\nmachine\n").endswith(
+            f"if {header!r} is a header, delete the line\n"
+        )
+    assert said("n3,heron,machine\n").endswith("one label per line; this line has commas\n")
+    assert said("n3,x\nheron,y\n").endswith("one label per line; these lines have commas\n")
+    for other in ("n3\nhorse\n", "horse\nn3\nhen\n"):
+        assert "header" not in said(other)
+        assert "commas" not in said(other)
+    assert "header" not in zoo(*GIVEN[name], "horse,n3", code=2).stderr
+
+
+def test_labels_that_are_no_columns_are_not_called_so(zoo):
+    for command in (
+        GIVEN["--observed"],
+        GIVEN["--observed of a locus"],
+        ("cover", "zoo", "--observed"),
+        ("select", "zoo", "--observed"),
+        ("plot", "simplex", "zoo", "--out", "x.png", "--observed"),
+    ):
+        said = zoo(*command, "horse,n3,heron,n3", code=2).stderr
+        assert "4 observed labels cannot be found among" in said
+        assert "observed label 0 'horse' is unknown" in said
+        assert "observed label 3 'n3' repeats observed label 1" in said
+        assert "observed label 0 '0' is unknown" in zoo(*command, "0,1", code=2).stderr
+        assert "column" not in said
+    assert "\n  label 0 'horse' is unknown" in zoo("cover", "zoo", "--labels", "horse", code=2).stderr
+
+
 def evaluated(call, *options, code=0):
     result = call(
         "evaluate", "zoo/mine", "p.npy", *options, "--columns", "n3,heron,machine", "--json", code=code
