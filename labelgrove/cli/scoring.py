@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,6 +187,28 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
     return Subtree(given.removeprefix(_BELOW)) if given.startswith(_BELOW) else read_keys(given)
 
 
+@contextmanager
+def _naming_candidates(given: str | None) -> Iterator[None]:
+    """Let errors on the labels that take part name the option, and the words that it takes."""
+    from difflib import get_close_matches
+
+    from ontology.errors import InputError, UnknownLabelError
+
+    try:
+        yield
+    except InputError as error:
+        if str(error).startswith("candidates: "):
+            raise type(error)(f"--{error}") from None
+        if not isinstance(error, UnknownLabelError):
+            raise
+        words = (*_RULES, f"{_BELOW}KEY")
+        near = get_close_matches(given or "", words, n=1)
+        raise UnknownLabelError(
+            f"--candidates {given}: {error}{'; the word close to it: ' if near else ''}{''.join(near)}; give "
+            f"{', '.join(words)}, a file with one label per line, or key,key,..."
+        ) from None
+
+
 @click.command()
 @model_options
 @click.option("--top", default=1, show_default=True, type=click.IntRange(1), help="Answers for each row.")
@@ -241,13 +264,15 @@ def score(
     if explain is not None:
         from dataclasses import asdict
 
-        found = adapter.explain(_one_row(adapter, outputs, values, explain), candidates=among)
+        given = _one_row(adapter, outputs, values, explain)
+        with _naming_candidates(candidates):
+            found = adapter.explain(given, candidates=among)
         text = json_text(asdict(found)) if as_document else str(found)
         _give(text, out, f"why row {explain} is answered so")
         return
     ids = ("id",) if getattr(values, "id_column", None) is not None else ()
     header = ("row", *ids, "rank", "key", "name", "variance", "n_tied")
-    with Progress("score").shown() as progress:
+    with Progress("score").shown() as progress, _naming_candidates(candidates):
         rows = list(_answers(adapter, values, top, among, progress))
     if as_document:
         text = json_text([dict(zip(header, row, strict=True)) for row in rows])

@@ -65,15 +65,28 @@ def test_candidates_take_part_and_no_others(given, candidates, score):
         (
             "subtree:fern",
             4,
-            "candidates: subtree of 'fern': no label of the tree has this key; nothing is close to it\n",
+            "--candidates: subtree of 'fern': no label of the tree has this key; nothing is close to it\n",
         ),
         ("subtree:tre", 4, "no label of the tree has this key; close to it: 'tree'"),
-        ("oka,elm", 4, "'oka'"),
+        ("oka,elm", 4, "--candidates oka,elm: 1 of 2 labels are not among the 5 labels: 'oka'; close to it"),
+        (
+            "leafs",
+            4,
+            "--candidates leafs: 1 of 1 labels are not among the 5 labels: 'leafs'; the word close to it: "
+            "leaves; give leaves, locus, observed, subtree:KEY, a file with one label per line, or "
+            "key,key,...\n",
+        ),
+        ("obsrved", 4, "'obsrved'; the word close to it: observed; give leaves"),
+        ("subtree", 4, "'subtree'; close to it: 'tree'; the word close to it: subtree:KEY; give leaves"),
+        ("zzz", 4, "'zzz'; give leaves"),
+        ("few.txt", 4, "--candidates few.txt: 1 of 2 labels are not among the 5 labels: 'ash'; give leaves"),
         ("absent.txt", 4, "there is no such file"),
     ],
 )
 def test_candidates_that_are_not_there_are_said(given, code, message, score):
-    assert message in score("p.npy", *IN_ORDER, "--candidates", given, code=code).stderr
+    Path("few.txt").write_text("oak\nash\n")
+    for more in ((), ("--explain", "0")):
+        assert message in score("p.npy", *IN_ORDER, "--candidates", given, *more, code=code).stderr
 
 
 def test_a_header_of_keys_that_are_numbers_names_the_columns(score):
