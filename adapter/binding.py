@@ -268,7 +268,7 @@ def _match(
     if counted_off and not any(map(known.meant, columns)):
         raise BindingError(
             f"columns: {first_few(columns)} look like column numbers; name the classes of the columns, in "
-            "order (where they stand as the bundle was built: by='position', grove: --columns bundle)"
+            "order; where they stand as the bundle was built, say by='position' (grove: --columns bundle)"
         )
     problems: list[str] = []
     first: dict[int, int] = {}

@@ -283,7 +283,7 @@ class OutputFile:
         if len(tables) != 1:
             raise InputError(
                 f"{self.path}: {len(tables)} arrays of two axes among {first_few(listed) or 'none'}; "
-                "name one: OutputFile(path, array=...) (grove: --array NAME)"
+                "name one with array=... (grove: --array NAME)"
             )
         return tables[0]
 
@@ -316,8 +316,8 @@ class OutputFile:
             if not (types.is_integer(held) or types.is_floating(held)):
                 raise InputError(
                     f"{self.path}: column {name!r} holds {held}; every column is a label and holds "
-                    "numbers: leave the others out, or say id_column=... (grove: --id-column) where it names "
-                    "the rows"
+                    "numbers: leave the others out, or say id_column=... (grove: --id-column NAME) where it "
+                    "names the rows"
                 )
         return names, n_rows
 

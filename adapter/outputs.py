@@ -18,6 +18,8 @@ from ontology.errors import InputError, WeightError, first_few
 from ontology.geometry.ties import refuse_bad_rows, row_faults
 
 __all__ = [
+    "IF_LOGITS",
+    "IF_LOGITS_OR_LOGS",
     "LARGEST_LOG",
     "OutputKind",
     "OutputReader",
@@ -33,6 +35,13 @@ OutputKind = Literal["probabilities", "log_probabilities", "logits"]
 
 LARGEST_LOG = 0.01
 """Largest log-probability: what rounding in float16 may leave above zero."""
+
+IF_LOGITS = "if these are logits, say outputs='logits' (grove: --emits logits)"
+IF_LOGITS_OR_LOGS = (
+    f"{IF_LOGITS}, which applies the softmax; if log-probabilities, outputs='log_probabilities' "
+    "(grove: --emits log_probabilities)"
+)
+"""What to do about numbers that no weights are."""
 
 _KINDS = ("probabilities", "log_probabilities", "logits")
 _CHUNK_ROWS = 4096
@@ -162,9 +171,10 @@ class OutputReader:
             raise InputError(f"temperature: {temperature!r} given; it is a positive finite number")
         if kind == "probabilities" and temperature != 1:
             raise InputError(
-                f"temperature: {temperature!r} given with outputs='probabilities'; a temperature divides "
-                "logits: give those with outputs='logits', or np.log of the probabilities with "
-                "outputs='log_probabilities'"
+                f"temperature: {temperature!r} given with outputs='probabilities' (grove: --emits "
+                "probabilities); a temperature divides logits: give those with outputs='logits' (grove: "
+                "--emits logits), or np.log of the probabilities with outputs='log_probabilities' (grove: "
+                "--emits log_probabilities)"
             )
         self.kind, self.temperature, self.n_columns = kind, float(temperature), n_columns
         self._absent = 0.0 if kind == "probabilities" else -np.inf
@@ -295,15 +305,12 @@ class OutputReader:
 
     def _advice(self, fault: str) -> str:
         if self.kind == "log_probabilities" and "above 0" in fault:
-            return "if these are logits, make the adapter with outputs='logits'"
+            return IF_LOGITS
         if self.kind != "probabilities":
             return "a row holds finite numbers, or minus infinity where the probability is 0"
         rule = "a row holds finite, non-negative numbers, at least one of them positive"
         if "negative" in fault or "above 1" in fault:
-            return (
-                f"{rule}; if these are logits, make the adapter with outputs='logits', which applies the "
-                "softmax, if log-probabilities with outputs='log_probabilities'"
-            )
+            return f"{rule}; {IF_LOGITS_OR_LOGS}"
         return rule
 
     def _listed(self, given: SparseOutputs) -> _SparseRows:

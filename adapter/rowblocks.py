@@ -12,7 +12,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.outputs import LARGEST_LOG, OutputKind, OutputRows, Outputs, wrong_shape
+from adapter.outputs import (
+    IF_LOGITS,
+    IF_LOGITS_OR_LOGS,
+    LARGEST_LOG,
+    OutputKind,
+    OutputRows,
+    Outputs,
+    wrong_shape,
+)
 from adapter.scorer import Adapter
 from ontology.errors import WeightError
 
@@ -205,22 +213,12 @@ def _refuse_faults(adapter: Adapter, block: NDArray[Any], start: int) -> None:
     if kind == "probabilities":
         cells += [
             (np.isinf(block), "finite numbers"),
-            (
-                block < 0,
-                "no negative number; if these are logits, make the adapter with outputs='logits', which "
-                "applies the softmax (grove: --emits logits), if log-probabilities with "
-                "outputs='log_probabilities'",
-            ),
+            (block < 0, f"no negative number; {IF_LOGITS_OR_LOGS}"),
         ]
     else:
         cells.append((block == np.inf, "finite numbers, or minus infinity where the probability is 0"))
     if kind == "log_probabilities":
-        cells.append(
-            (
-                block > LARGEST_LOG,
-                "no log-probability above 0; if these are logits, make the adapter with outputs='logits'",
-            )
-        )
+        cells.append((block > LARGEST_LOG, f"no log-probability above 0; {IF_LOGITS}"))
     for bad, rule in cells:
         if bad.any():
             row, column = (int(i) for i in np.argwhere(bad)[0])

@@ -184,7 +184,7 @@ def fit_temperature(
     if not far and not data.n_observed:
         raise InputError(
             f"truth: none of {data.n} samples has an observed label, which by={by!r} is measured on; fit "
-            "by='squared_distance' (grove calibrate: --measure squared_distance)"
+            "by='squared_distance' (grove: --measure squared_distance)"
         )
 
     def measured(temperatures: list[float]) -> NDArray[np.float64]:

@@ -213,7 +213,8 @@ class LabelledOutputs:
             raise InputError(
                 f"P: row {of.start + row} gives its truth {key!r} the probability 0 (and {len(bad) - 1} more "
                 f"of rows {of.start} to {of.stop - 1}): the log-likelihood is minus infinity at every "
-                "temperature; give logits, or fit by='squared_distance' or by='ece'"
+                "temperature; give logits, or fit by='squared_distance' (grove: --measure squared_distance) "
+                "or by='ece' (grove: --measure ece)"
             )
 
 

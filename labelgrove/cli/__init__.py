@@ -168,12 +168,12 @@ def _stop(kept: str = "") -> NoReturn:
 
 
 def _fail(error: GroveError) -> NoReturn:
-    from labelgrove.cli.common import say
+    from labelgrove.cli.common import in_options, say
     from ontology.settings import masked
 
     report = getattr(error, "report", None)
     if report is None:
-        say(f"error: {masked(str(error))}", err=True)
+        say(f"error: {masked(in_options(str(error)))}", err=True)
     else:  # the message of the error names some of the defects again
         say(report.render(), err=True)
         n = report.counts["error"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,9 +80,29 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "pandas, is taken by itself unless it is a class.",
         ),
     )
+    wrapped = _naming_options(command)
     for option in reversed(options):
-        command = option(command)
-    return command
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def _naming_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let errors on an argument, which they begin with, name the option; those on the outputs the file."""
+    from ontology.errors import InputError
+
+    @functools.wraps(command)
+    def run(*args: Any, outputs: Path, **kwargs: Any) -> Any:
+        try:
+            return command(*args, outputs=outputs, **kwargs)
+        except InputError as error:
+            argument, colon, said = str(error).partition(": ")
+            called = {p.name: p.opts[0] for p in click.get_current_context().command.params}
+            called["P"] = str(outputs)
+            if colon and argument in called:
+                error.args = (f"{called[argument]}: {said}",)
+            raise
+
+    return run
 
 
 def load_model(
@@ -189,17 +210,15 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
 
 @contextmanager
 def _naming_candidates(given: str | None) -> Iterator[None]:
-    """Let errors on the labels that take part name the option, and the words that it takes."""
+    """Let an error on labels that are unknown name the option, and the words that it takes."""
     from difflib import get_close_matches
 
-    from ontology.errors import InputError, UnknownLabelError
+    from ontology.errors import UnknownLabelError
 
     try:
         yield
-    except InputError as error:
-        if str(error).startswith("candidates: "):
-            raise type(error)(f"--{error}") from None
-        if not isinstance(error, UnknownLabelError):
+    except UnknownLabelError as error:
+        if str(error).startswith("candidates: "):  # of a subtree
             raise
         words = (*_RULES, f"{_BELOW}KEY")
         near = get_close_matches(given or "", words, n=1)

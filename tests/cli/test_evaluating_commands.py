@@ -171,7 +171,7 @@ def test_a_calibration_needs_no_observed_truth(call):
     assert document["rules"]["loki"]["observed"]["n"] == 0
     assert "No sample has an observed truth" in page
     said = call("calibrate", *arguments[1:], code=2).stderr
-    assert "grove calibrate: --measure squared_distance" in said
+    assert "fit --measure squared_distance" in said
 
 
 def test_two_temperatures_on_a_page_say_what_each_is_for(call):

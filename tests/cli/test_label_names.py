@@ -184,5 +184,5 @@ def test_a_text_that_is_a_key_and_another_name_asks_which_is_meant(call):
         '{"id": "r", "name": "root", "children": [{"id": "a", "name": "b"}, {"id": "b", "name": "c"}]}'
     )
     call("ingest", "odd", "odd.json")
-    assert "--by key" in call("locus", "odd", "--observed", "b", code=2).stderr
+    assert "; say --by key where keys are meant" in call("locus", "odd", "--observed", "b", code=2).stderr
     call("locus", "odd", "--observed", "b", "--by", "key")

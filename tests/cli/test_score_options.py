@@ -98,6 +98,61 @@ def test_a_header_of_keys_that_are_numbers_names_the_columns(score):
     assert "put a first column of ids" in score("p.csv", code=2).stderr
 
 
+FAULTS = {
+    "logits": (
+        "score",
+        (),
+        "error: l.csv: row 0, column 1 ('elm') holds -1.0; a row holds no negative number; if these are "
+        "logits, say --emits logits, which applies the softmax; if log-probabilities, --emits "
+        "log_probabilities\n",
+    ),
+    "logits measured": (
+        "evaluate",
+        ("t.txt",),
+        "error: l.csv: row 0, column 1 ('elm') holds -1.0; a row holds",
+    ),
+    "logits fitted": ("calibrate", ("t.txt",), "say --emits logits, which applies the softmax"),
+    "logits called log-probabilities": (
+        "score",
+        ("--emits", "log_probabilities"),
+        "no log-probability above 0; if these are logits, say --emits logits\n",
+    ),
+    "sparse logits": (
+        "score",
+        ("--columns", "bundle"),
+        "error: s.npz: 1 rows hold a negative value (rows 0); a row holds finite, non-negative numbers, at "
+        "least one of them positive; if these are logits, say --emits logits, which applies the softmax; if "
+        "log-probabilities, --emits log_probabilities\n",
+    ),
+    "a temperature": (
+        "score",
+        ("--temperature", "2"),
+        "error: --temperature: 2.0 given with --emits probabilities; a temperature divides logits: give "
+        "those with --emits logits, or np.log of the probabilities with --emits log_probabilities\n",
+    ),
+    "an array": ("score", ("--array", "x"), "error: --array: 'x' given for l.csv"),
+    "numbers of columns": (
+        "score",
+        ("--columns", "0,1,2"),
+        "error: --columns: 0, 1, 2 look like column numbers; name the classes of the columns, in order; "
+        "where they stand as the bundle was built, say --columns bundle\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(FAULTS))
+def test_errors_name_the_file_and_options_and_no_arguments_of_python(name, score):
+    command, options, said = FAULTS[name]
+    Path("l.csv").write_text("oak,elm,moss\n2,-1,0.5\n")
+    Path("t.txt").write_text("oak\n")
+    scipy.sparse.save_npz("s.npz", scipy.sparse.csr_matrix([[2.0, -1.0, 0.5]]))
+    outputs = {"sparse logits": "s.npz", "numbers of columns": "p.npy"}.get(name, "l.csv")
+    result = CliRunner().invoke(grove, [command, "./b.safetensors", outputs, *options])
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "='" not in result.stderr
+
+
 @pytest.mark.parametrize(
     ("emits", "given"), [("logits", 3 * P), ("log_probabilities", np.log(P + 0.001) - 1)]
 )
@@ -154,7 +209,7 @@ def test_a_column_that_names_the_rows_is_carried_to_the_answers(score):
     assert text[2].startswith("1,001,1,")
     assert "column 0 'sample' is unknown" in score("p.csv", code=2).stderr
     assert "no columns 'id'" in score("p.csv", "--id-column", "id", code=2).stderr
-    assert "id_column" in score("p.npy", *IN_ORDER, "--id-column", "id", code=2).stderr
+    assert "--id-column: 'id' given" in score("p.npy", *IN_ORDER, "--id-column", "id", code=2).stderr
     np.savez("few.npz", indices=[[0, 1]], values=[[0.5, 0.5]])
     assert "--id-column x" in score("few.npz", *IN_ORDER, "--id-column", "x", code=2).stderr
 

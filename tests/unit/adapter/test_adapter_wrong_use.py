@@ -74,7 +74,7 @@ OUTPUTS = {
     "negative": (
         predicted([[2.0, -1.0, 0.5]]),
         WeightError,
-        "negative .*make the adapter with outputs='logits'",
+        "negative .*say outputs='logits'",
     ),
     "all zero": (predicted([[0.0, 0.0, 0.0]]), WeightError, "all zero .*at least one of them positive"),
     "NaN among logits": (
