@@ -16,8 +16,10 @@ from ontology.readers.collect import Collector, Options, parse_weight
 
 __all__ = [
     "HEADER_WORDS",
+    "UNKNOWN_WORDS",
     "Layout",
     "has_header",
+    "has_unknown_words",
     "number_text",
     "read_header",
     "sampled_layout",
@@ -47,6 +49,11 @@ _END_ROLES = frozenset({"parent", "child", "neighbor", "first", "second"})
 
 _OF_LABELS = ("key", "name")
 """First ends whose header lists labels rather than edges."""
+
+UNKNOWN_WORDS = (
+    "looks like a header of words that are not known (known: id,name,parent or child,parent[,weight])"
+)
+"""What is said of a first line for which `has_unknown_words`."""
 
 _SHOWN = 5
 
@@ -108,6 +115,18 @@ def has_header(line: str) -> str | None:
         if _named_ends([word_role(cell) for cell in cells]):
             return delimiter
     return None
+
+
+def has_unknown_words(lines: Sequence[str], delimiter: str) -> bool:
+    """Whether the first record of some looks like a header of other words: none is a number, or recurs.
+
+    >>> has_unknown_words(["label,above", "oak,tree"], "comma"), has_unknown_words(["oak,a", "a,b"], "comma")
+    (True, False)
+    """
+    first, *others = [[cell.strip() for cell in split_cells(line, delimiter) or []] for line in lines]
+    words = all(parse_weight(number_text(cell, delimiter))[1] == "weight-not-a-number" for cell in first)
+    recurs = any(set(first).intersection(cells) for cells in others)
+    return bool(first) and all(first) and words and not recurs
 
 
 def read_header(cells: list[str], at: int, into: Collector, options: Options) -> Layout | None:

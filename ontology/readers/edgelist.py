@@ -15,7 +15,15 @@ from pathlib import Path
 from ontology.errors import InputError, counted
 from ontology.readers.cells import MARKS, sample_delimiter, split_cells
 from ontology.readers.collect import Collector, Options, parse_weight
-from ontology.readers.columns import Layout, has_header, number_text, read_header, sampled_layout
+from ontology.readers.columns import (
+    UNKNOWN_WORDS,
+    Layout,
+    has_header,
+    has_unknown_words,
+    number_text,
+    read_header,
+    sampled_layout,
+)
 from ontology.readers.lines import Lines
 
 __all__ = ["read_edges"]
@@ -82,6 +90,7 @@ class _Reader:
         self._options = options
         self._delimiter = delimiter
         self._sample = sample
+        self._begin: int | None = None  # the line of the first record
         self._relations: dict[str, tuple[int, int]] = {}  # how many records, and the first line
         self.layout: Layout | None = None
         self.is_foreign = False
@@ -91,8 +100,10 @@ class _Reader:
         cells = self._split(line, at)
         if cells is None or self.is_foreign:
             return
-        if self.layout is None and self._settle(cells, at):
-            return
+        if self.layout is None:
+            self._begin = at
+            if self._settle(cells, at):
+                return
         if self.layout is not None:
             self._record(cells, at, line, self.layout)
 
@@ -187,7 +198,7 @@ class _Reader:
         if layout.weight is not None:
             weight, code = parse_weight(number_text(cells[layout.weight], self._delimiter))
             if code:
-                into.defect(code, at, line)
+                into.defect(code, at, self._headed(line) if at == self._begin else line)
                 return
         if layout.rank is not None:
             text = cells[layout.rank]
@@ -196,6 +207,10 @@ class _Reader:
             else:
                 into.defect("rank", at, line)
         into.edge(cells[layout.child], cells[layout.parent], at, rank, weight)
+
+    def _headed(self, line: str) -> str:
+        """Return what is said of the first record, whose weight is none: it may be a header."""
+        return f"{UNKNOWN_WORDS}: {line}" if has_unknown_words(self._sample, self._delimiter) else line
 
 
 def _is_mixed(cells: list[str], line: str, delimiter: str, layout: Layout) -> bool:

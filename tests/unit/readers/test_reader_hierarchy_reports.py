@@ -133,6 +133,35 @@ def test_a_table_of_levels_is_told_to_become_a_record_for_each_label(tmp_path):
     assert said.endswith("in its first line"), "cut"
 
 
+UNKNOWN = "looks like a header of words that are not known (known: id,name,parent or child,parent[,weight]): "
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "label_id,label,parent_label\n1,plant,\n2,tree,1\n3,oak,2\n4,elm,2\n",
+        "label_id label parent_label\n2 tree 1\n3 oak 2\n",
+        "label_id;label;cost\noak;tree;1,5\nelm;tree;x\nash;tree;1\n",
+    ],
+)
+def test_a_first_line_of_words_that_are_no_edge_is_said_to_look_like_a_header(text, tmp_path):
+    (defect,) = [d for d in made(tmp_path, text).report.errors if d.code == "weight-not-a-number"]
+    first, *others = [said for _, _, said in defect.examples]
+    assert first == UNKNOWN + text.partition("\n")[0]
+    assert not any("header" in said for said in others)
+
+
+def test_a_first_edge_with_a_fault_in_its_weight_does_not_look_like_a_header(tmp_path):
+    for text in (
+        "oak tree heavy\nelm tree 1\n",
+        "oak tree x\nelm oak 1\n",
+        "1 2 x\n3 2 1\n",
+        '"a,b\noak,tree,x\nelm,oak,1\nash,oak,1\nfir,oak,y\nyew,oak,2\n',
+    ):
+        (defect,) = [d for d in made(tmp_path, text).report.errors if d.code == "weight-not-a-number"]
+        assert "header" not in defect.examples[0][2]
+
+
 def test_a_column_without_a_name_is_named_by_its_place(tmp_path):
     (defect,) = made(tmp_path, "key,,parent\nfood,a,\nfruit,b,food\n").report.defects
     assert defect.examples[0][2] == "column 2, without a name: what it holds is left out"
