@@ -419,6 +419,7 @@ class Adapter(Holder):
         argmax 'oak': variance 1.6
         runner-up 'oak': variance 1.6, margin 0.6
         path oak - tree
+        pull: weight times distance to the power of beta, what a label adds to the variance
         observed label  weight  distance  pull  pull at argmax
         elm  0.4  1  0.4  1.6
         oak  0.6  1  0.6  0

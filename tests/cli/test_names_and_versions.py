@@ -122,7 +122,7 @@ def test_a_search_without_a_hit_shows_what_is_close(call):
     assert json.loads(found.stdout) == []
     assert found.stderr == "nothing found; close to it: apple\n"
     assert call("labels", "search", "food", "apple").stderr == ""
-    assert call("labels", "search", "food", "xyzzy").stderr == ""
+    assert call("labels", "search", "food", "xyzzy").stderr == "nothing found\n"
 
 
 def test_a_home_that_is_a_file_is_named_by_its_variable(call, monkeypatch):

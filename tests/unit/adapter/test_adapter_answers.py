@@ -297,7 +297,7 @@ def test_an_explanation_shows_names():
     assert lines[1] == "argmax 'n1' (oak): variance 1"
     assert lines[2] == "runner-up 'n1' (oak): variance 1, margin 0"
     assert lines[3] == "path oak - tree"
-    assert {line.split()[0] for line in lines[5:]} == {"oak", "n2"}
+    assert {line.split()[0] for line in lines[6:]} == {"oak", "n2"}
 
 
 def test_an_explanation_in_words():
@@ -307,7 +307,8 @@ def test_an_explanation_in_words():
     assert shown[1] == "argmax 'moss': variance 4.5"
     assert shown[2] == "runner-up 'tree': variance 2.5, margin 0"
     assert shown[3] == "path moss - plant"
-    assert len(shown) == 8
+    assert shown[4].startswith("pull: weight times distance")
+    assert len(shown) == 9
     wide = LabelGraph.from_edges([(f"v{i}", "root") for i in range(20)])
     lines = str(Adapter.from_graph(wide, [f"v{i}" for i in range(20)]).explain(np.ones(20))).splitlines()
     assert lines[-1] == "and 10 more"
