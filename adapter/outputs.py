@@ -323,8 +323,7 @@ class OutputReader:
                 "(n_samples, m), and list something"
             )
         begin = np.arange(len(indices) + 1) * indices.shape[1]
-        column = indices.ravel() if indices.dtype.kind == "i" else indices.ravel().astype(np.int64)
-        return _SparseRows(begin, column, values.ravel(), self.n_columns)
+        return _SparseRows(begin, indices.ravel(), values.ravel(), self.n_columns)
 
 
 def wrong_shape(

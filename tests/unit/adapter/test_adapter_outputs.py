@@ -158,6 +158,9 @@ def test_sparse_outputs_in_small_chunks(monkeypatch):
         ([[0, 0]], [[0.5, 0.5]], "row 0 lists a column twice"),
         ([[0, 3]], [[0.5, 0.5]], "row 0 lists column 3; a column is within 0..2"),
         ([[0, -2]], [[0.5, 0.5]], "row 0 lists column -2"),
+        (np.array([[0, 2**64 - 1]], np.uint64), [[0.5, 0.5]], "row 0 lists column 18446744073709551615;"),
+        (np.array([[0, 2**63]], np.uint64), [[0.5, 0.5]], "row 0 lists column 9223372036854775808;"),
+        (np.array([[0, 255]], np.uint8), [[0.5, 0.5]], "row 0 lists column 255;"),
         ([[-1, -1]], [[0.5, 0.5]], "1 rows are all zero"),
         ([[0.0, 1.0]], [[0.5, 0.5]], "indices: dtype float64 given; give whole numbers"),
         ([[0, 1]], [[0.5, 0.5, 0.0]], r"indices of shape \(1, 2\) and values of shape \(1, 3\)"),
@@ -170,6 +173,15 @@ def test_sparse_outputs_in_small_chunks(monkeypatch):
 def test_sparse_outputs_that_break_a_rule_are_refused(indices, values, match):
     with pytest.raises(WeightError, match=match):
         Adapter.from_graph(TREE, OBSERVED).predict(SparseOutputs(indices, values))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u4", ">u8", "i1", ">i8"])
+def test_indices_of_any_whole_type_name_the_same_columns(dtype):
+    adapter = Adapter.from_graph(TREE, OBSERVED)
+    bound = Adapter(adapter.bundle, ["elm", "moss", "oak"])
+    sparse = SparseOutputs(np.array([[2, 1], [0, 2]], dtype), [[0.25, 0.75], [0.1, 0.9]])
+    assert adapter.top_k(sparse, 1).keys == adapter.top_k([[0, 0.75, 0.25], [0.1, 0, 0.9]], 1).keys
+    assert bound.top_k(sparse, 1).keys == bound.top_k([[0, 0.75, 0.25], [0.1, 0, 0.9]], 1).keys
 
 
 def test_scipy_matrices_that_break_a_rule_are_refused(tmp_path):
