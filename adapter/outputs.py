@@ -6,6 +6,7 @@ give the same weights to the last bit: a sparse chunk is written out before anyt
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -195,8 +196,8 @@ class OutputReader:
         if sparse is not None and sparse.issparse(P):
             if P.ndim != 2 or P.shape[1] != self.n_columns:
                 raise wrong_shape("P", P.shape, self.n_columns, columns)
-            _refuse_dtype("P", P.dtype)
             csr = by_rows(P)
+            _refuse_dtype("P", csr.dtype)
             return _SparseRows(csr.indptr, csr.indices, csr.data, self.n_columns)
         given = np.atleast_2d(_array("P", P))
         if given.ndim != 2 or given.shape[1] != self.n_columns:
@@ -343,20 +344,49 @@ def wrong_shape(
 
 
 def by_rows(matrix: Any) -> Any:
-    """Return a scipy.sparse matrix by rows; scipy itself would add up what coordinates name again.
+    """Return a scipy.sparse matrix by rows, every index checked.
+
+    scipy itself takes indices as they are, its compiled loops would follow them out of the matrix, and it
+    would add up what coordinates name again.
 
     Raises
     ------
     WeightError
-        Where a row lists a column twice, as far as the change would hide it.
+        For indices that do not fit the matrix, and where a row lists a column twice, as far as the change
+        would hide it.
     """
-    csr = matrix.tocsr()
+    try:
+        matrix = _sound(matrix)
+        csr = matrix.tocsr()
+        if csr is not matrix:
+            csr = _sound(csr)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise WeightError(f"P: a damaged scipy matrix ({error}); make it again from sound arrays") from None
     if matrix.format in ("bsr", "coo") and csr.nnz < matrix.nnz:
         given = matrix.tocoo()
         by = np.lexsort((given.col, given.row))
         again = (np.diff(given.row[by]) == 0) & (np.diff(given.col[by]) == 0)
         raise _twice(int(given.row[by][1:][again][0]))
     return csr
+
+
+def _sound(matrix: Any) -> Any:
+    """Return a scipy.sparse matrix that shares its arrays with this one; what does not fit is an error."""
+    if matrix.format == "coo":
+        return type(matrix)((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
+    if matrix.format == "dia":
+        return type(matrix)((matrix.data, matrix.offsets), shape=matrix.shape)
+    if matrix.format == "lil" and [*map(len, matrix.rows)] != [*map(len, matrix.data)]:
+        raise ValueError("rows and data should list as many in each row")
+    if matrix.format in ("csr", "csc", "bsr"):
+        for index in (matrix.indptr, matrix.indices):
+            if index.dtype.kind != "i":
+                raise TypeError(f"indices of dtype {index.dtype}")
+        matrix = copy.copy(matrix)  # scipy puts other arrays in the place of odd ones as it checks them
+        matrix.check_format(full_check=True)
+        if (matrix.indptr[1:] < matrix.indptr[:-1]).any():  # scipy takes differences, which overflow
+            raise ValueError("indptr must be a non-decreasing sequence")
+    return matrix
 
 
 def _twice(row: int) -> WeightError:

@@ -206,6 +206,36 @@ def test_scipy_matrices_that_break_a_rule_are_refused(tmp_path):
     assert adapter.predict(twice) == ["oak"]
 
 
+@pytest.mark.parametrize(
+    ("form", "name", "value", "match"),
+    [
+        ("csr", "indptr", [0, 1, 999999, 3], "non-decreasing"),
+        ("csr", "indptr", [0, 1, 2, -(2**31)], "non-decreasing"),
+        ("csr", "indices", [0, -1, 2], "must be >= 0"),
+        ("csr", "indices", [0, 3, 2], "must be < 3"),
+        ("csr", "indices", [0.0, 1.5, 2.0], "indices of dtype float64"),
+        ("csr", "data", [1.0], "same size"),
+        ("csc", "indices", [0, 99, 2], "must be < 3"),
+        ("bsr", "indices", [0, -1, 2], "must be >= 0"),
+        ("coo", "row", [0, 1, 99], "99"),
+        ("coo", "col", [0, -1, 2], "-1"),
+        ("dia", "offsets", [0, 1], "offset"),
+        ("lil", "rows", [[0], [], [2]], "as many"),
+        ("lil", "rows", [[0], [99], [2]], "must be < 3"),
+    ],
+)
+def test_scipy_matrices_whose_arrays_do_not_fit_are_refused(form, name, value, match):
+    matrix = scipy.sparse.eye_array(3, format=form)
+    if form == "lil":
+        matrix.rows[:] = value
+    else:
+        setattr(matrix, name, np.asarray(value, None if "." in str(value) else np.int32))
+    before = {key: getattr(matrix, key) for key in vars(matrix)}
+    with pytest.raises(WeightError, match=f"P: a damaged scipy matrix .*{match}"):
+        Adapter.from_graph(TREE, OBSERVED).predict(matrix)
+    assert all(getattr(matrix, key) is held for key, held in before.items())
+
+
 def bsr_of(matrix):
     """The same entries as blocks of one number each."""
     return scipy.sparse.bsr_matrix(
