@@ -6,7 +6,9 @@ import os
 import tokenize
 import zipfile
 import zlib
-from typing import IO
+from typing import IO, Any
+
+import numpy as np
 
 from adapter.plainfile import open_plain
 
@@ -15,15 +17,16 @@ try:
 except ImportError:  # a Python without it opens no such archive
     LZMAError = zlib.error  # type: ignore[assignment, misc]
 
-__all__ = ["FAULTS", "refuse_bomb", "refuse_long_header"]
+__all__ = ["FAULTS", "npy_header", "refuse_bomb", "refuse_long_header"]
 
 FAULTS: tuple[type[Exception], ...] = (
+    ArithmeticError,  # of blocks without rows
+    AttributeError,  # of a format that is no text
     EOFError,
     KeyError,  # of a member that is missing
     LZMAError,
     MemoryError,
     OSError,
-    OverflowError,
     RuntimeError,  # also of recursion; encrypted members, unknown compressions
     SyntaxError,
     TypeError,
@@ -32,7 +35,7 @@ FAULTS: tuple[type[Exception], ...] = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What numpy and zipfile let through from bytes that lie, beside their own errors."""
+"""What numpy, scipy and zipfile let through from bytes that lie, beside their own errors."""
 
 _LONGEST_HEADER = 10_000  # bytes; numpy refuses longer ones as well, but after it has read them
 _FREE_BYTES = 16 * 2**20
@@ -49,6 +52,20 @@ def refuse_long_header(file: IO[bytes]) -> None:
     length = int.from_bytes(head[8:12], "little")
     if head[6:7] > b"\x01" and length > _LONGEST_HEADER:
         raise ValueError(f"its header claims {length} bytes, at most {_LONGEST_HEADER} are read")
+
+
+def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether column after column is stored, and dtype of a ``.npy`` file, left behind it.
+
+    Raises one of `FAULTS` for any other bytes.
+    """
+    refuse_long_header(file)
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(file)
+    if version == (2, 0):
+        return np.lib.format.read_array_header_2_0(file)
+    raise ValueError(f"format version {version} of an array")
 
 
 def refuse_bomb(path: str | os.PathLike[str]) -> None:

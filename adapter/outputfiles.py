@@ -25,7 +25,7 @@ from typing import Any, Literal, TextIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.archives import FAULTS, refuse_long_header
+from adapter.archives import FAULTS, npy_header, refuse_long_header
 from adapter.plainfile import open_plain
 from ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError, counted, first_few
 from ontology.safetensors_file import read_safetensors
@@ -234,8 +234,7 @@ class OutputFile:
                     if name.removesuffix(".npy") in found:
                         raise ValueError(f"two arrays are called {name.removesuffix('.npy')!r}")
                     with archive.open(name) as member:
-                        refuse_long_header(member)
-                        found[name.removesuffix(".npy")] = name, *self._npy_header(member)
+                        found[name.removesuffix(".npy")] = name, *npy_header(member)
         except FAULTS as error:
             raise InputError(f"{self.path}: not a .npz file of arrays of numbers ({error})") from error
         name, shape, in_columns, dtype = found[self._chosen({n: f[1] for n, f in found.items()}, array)]
@@ -248,19 +247,10 @@ class OutputFile:
             )
         return name, shape, dtype
 
-    @staticmethod
-    def _npy_header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-        version = np.lib.format.read_magic(member)
-        if version == (1, 0):
-            return np.lib.format.read_array_header_1_0(member)
-        if version == (2, 0):
-            return np.lib.format.read_array_header_2_0(member)
-        raise ValueError(f"format version {version} of an array")
-
     def _npz_blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
         try:
             with zipfile.ZipFile(self.path) as archive, archive.open(self._member) as member:
-                shape, _, dtype = self._npy_header(member)
+                shape, _, dtype = npy_header(member)
                 width = shape[1] * dtype.itemsize
                 for start in range(0, shape[0], n_rows):
                     n = min(n_rows, shape[0] - start)

@@ -134,8 +134,18 @@ def test_an_archive_that_would_fill_the_memory_is_not_unpacked(tmp_path):
         {"indices": np.array([0, 1, -5])},
         {"indices": np.array([0, 1, 10**6]), "format": b"csc"},
         {"shape": np.array([3, 3, 3])},
+        {"indptr": np.array([0, 1, 2, -1])},
+        {"indices": np.array([0, 1, 1.5])},
+        {"indices": np.arange(3) + 0j},
+        {"shape": np.array([3.0, np.inf])},
+        {"format": 5},
+        {"format": b"bsr", "data": np.ones((3, 0, 1))},
+        {"format": b"dia", "offsets": np.array([0.5])},
     ],
-    ids=["rows cross", "rows negative", "outside", "negative", "csc", "three axes"],
+    ids=[
+        *("rows cross", "rows negative", "outside", "negative", "csc", "three axes", "end negative"),
+        *("fractions", "complex", "endless", "no format", "blocks without rows", "fraction of a diagonal"),
+    ],
 )
 def test_a_matrix_of_scipy_with_wrong_indices_is_refused(change, tmp_path):
     sound = {"data": np.ones(3), "indices": np.arange(3), "indptr": np.arange(4), "format": b"csr"}
