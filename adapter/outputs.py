@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, WeightError, first_few
+from ontology.errors import BindingError, InputError, WeightError, first_few
 from ontology.geometry.ties import refuse_bad_rows, row_faults
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Outputs",
     "SparseOutputs",
     "by_rows",
+    "named_order",
     "wrong_shape",
 ]
 
@@ -92,7 +93,7 @@ class SparseOutputs:
 
 
 Outputs = ArrayLike | SparseOutputs
-"""What every method of an adapter takes; a scipy.sparse matrix does as well."""
+"""What every method of an adapter takes, beside scipy.sparse matrices and tables: see `named_order`."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,8 @@ class OutputReader:
         ------
         WeightError
             For another shape, and a dtype that holds no real numbers.
+        BindingError
+            As for `named_order`.
         """
         if isinstance(P, _DenseRows | _SparseRows):
             return P
@@ -199,10 +202,11 @@ class OutputReader:
             csr = by_rows(P)
             _refuse_dtype("P", csr.dtype)
             return _SparseRows(csr.indptr, csr.indices, csr.data, self.n_columns)
+        order = named_order("P", P, columns)
         given = np.atleast_2d(_array("P", P))
         if given.ndim != 2 or given.shape[1] != self.n_columns:
             raise wrong_shape("P", np.shape(P), self.n_columns, columns)
-        return _DenseRows(given)
+        return _DenseRows(given if order is None else given.take(order, axis=1))
 
     def chunks(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None, *, independent: bool = False
@@ -341,6 +345,47 @@ def wrong_shape(
         f"{name}: {given} given, expected (n_samples, {n_columns}); one column for each observed label{named}"
         f"{transposed}"
     )
+
+
+def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | None:
+    """Return where a table has each of `columns`; None for what is to be read by position.
+
+    Tables are what names its columns: data frames of pandas and polars, tables of pyarrow. One that has a
+    column of each name is read by these names, one that has none of them by position.
+
+    Raises
+    ------
+    BindingError
+        For a table that has some of the columns, or one of them twice, or others beside them.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> named_order("P", pa.table({"elm": [0.1], "oak": [0.9]}), ["oak", "elm"])
+    [1, 0]
+    """
+    if isinstance(given, np.ndarray | list | tuple):
+        return None
+    labels = getattr(given, "column_names", None)  # of pyarrow, where `columns` are those themselves
+    labels = labels if isinstance(labels, list) else getattr(given, "columns", None)
+    if not isinstance(labels, Iterable):
+        return None
+    listed = list(labels)
+    at = {label: i for i, label in enumerate(listed) if isinstance(label, str)}
+    if at.keys().isdisjoint(columns):
+        return None
+    taken = {at[column] for column in columns if column in at}
+    missing = [repr(column) for column in columns if column not in at]
+    other = [repr(label) for i, label in enumerate(listed) if i not in taken]
+    if missing or other:
+        faults = [("it lacks ", missing), ("beside them, or twice, it has ", other)]
+        raise BindingError(
+            f"{name}: a table with some of the columns of the model: "
+            f"{'; '.join(said + first_few(found) for said, found in faults if found)}. Name every column by "
+            "the key of its label and leave others out, or give the numbers alone, columns in the order of "
+            "the model"
+        )
+    return [at[column] for column in columns]
 
 
 def by_rows(matrix: Any) -> Any:

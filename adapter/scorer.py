@@ -152,7 +152,8 @@ class Adapter(Holder):
         Parameters
         ----------
         P : array_like of shape (n_samples, n_observed) or (n_observed,), SparseOutputs or scipy.sparse matrix
-            What the model emits, columns as in `observed`; any integer or floating dtype and memory order.
+            What the model emits, columns as in `observed`; any integer or floating dtype and memory order. A
+            table whose columns are called as in `observed` may have them in any order.
         candidates : optional
             The labels that take part, all by default:
 
@@ -169,6 +170,8 @@ class Adapter(Holder):
         WeightError
             For a wrong number of columns, and for rows with NaN, infinity, a negative value or zeros alone;
             the rows are named.
+        BindingError
+            For a table of which some columns are called as in `observed`, others not.
         InputError, UnknownLabelError, SpaceError
             For candidates that are unknown, none, or need the tree that a block bundle lacks.
 

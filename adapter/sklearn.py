@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from adapter.calibration.temperatures import CAVEAT
 from adapter.classes import ClassAnswers, ClassBinding, Source, measuring_space, opened_source
 from adapter.distancescore import expected_sq_distance, mean_over_samples
-from adapter.outputs import OutputKind, OutputReader
+from adapter.outputs import OutputKind, OutputReader, named_order
 from adapter.scorer import Adapter
 from ontology.errors import InputError, MissingExtraError, WeightError
 from ontology.geometry import MetricSpace
@@ -319,7 +319,8 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
 
     def _given(self, X: Any) -> NDArray[Any]:
         """Return what the estimator says, one column for each of its classes."""
-        given = np.asarray(getattr(self.estimator_, self.response_method)(X))
+        said = getattr(self.estimator_, self.response_method)(X)
+        given = np.asarray(said)
         if given.ndim == 1 and self.response_method == "decision_function":
             given = np.stack([np.zeros_like(given), given], axis=1)
         n_classes = len(self.source_classes_)
@@ -328,6 +329,9 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
                 f"estimator: {self.response_method} gave an array of shape {given.shape}, expected "
                 f"(n_samples, {n_classes}), one column for each of source_classes_"
             )
+        if given is not said:
+            order = named_order(f"estimator: {self.response_method}", said, self.source_classes_.tolist())
+            given = given if order is None else given.take(order, axis=1)
         return self._answers.outputs(given)
 
     # ---- what scikit-learn asks --------------------------------------------------------------------

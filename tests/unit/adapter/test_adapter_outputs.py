@@ -1,18 +1,22 @@
 """Whatever a model emits, and however it lies in memory, the answer is that of its probabilities."""
 
 import warnings
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import permutations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter import Adapter, SparseOutputs
+from adapter import Adapter, SparseOutputs, evaluate
 from adapter import outputs as outputs_module
 from adapter.bundle import build_bundle
 from labelgrove.sparsefiles import read_scipy
-from ontology.errors import InputError, WeightError
+from ontology.errors import BindingError, InputError, WeightError
 from ontology.labelgraph import LabelGraph
 
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
@@ -304,3 +308,76 @@ def test_masked_arrays_and_unreadable_things_are_refused():
     for empty in ([], [[]], None, "abc", {}):
         with pytest.raises(WeightError):
             adapter.predict(empty)
+
+
+class Frame:
+    """A data frame as pandas and polars have it, as far as an adapter looks at one."""
+
+    def __init__(self, columns):
+        self.columns = list(columns)
+        self._values = np.column_stack([*columns.values()])
+
+    def __array__(self, dtype=None, copy=None):
+        return self._values
+
+
+TABLES = ["numpy", *(made for made in ("pyarrow", "pandas", "polars") if find_spec(made) is not None)]
+"""Kinds of tables; those of pandas and polars where they are, which the tests do not install."""
+
+
+def table_of(made, columns):
+    if made == "numpy":
+        return Frame(columns)
+    if made == "pyarrow":
+        return pa.table(columns)
+    return import_module(made).DataFrame(columns)
+
+
+@pytest.mark.parametrize("made", TABLES)
+@pytest.mark.parametrize("outputs", ["probabilities", "logits"])
+def test_a_table_with_the_columns_of_the_model_is_read_by_their_names(made, outputs):
+    P = np.random.default_rng(5).random((40, 3))
+    adapter = Adapter(build_bundle(TREE, OBSERVED), ["elm", "moss", "oak"], outputs=outputs)
+    expected = adapter.top_k(P, 3)
+    truth = ["oak", "moss"] * 20
+    figures = evaluate(adapter, P, truth, resamples=50).to_dict()
+    for order in permutations(range(3)):
+        table = table_of(made, {adapter.observed[i]: P[:, i] for i in order})
+        assert adapter.top_k(table, 3).values.tobytes() == expected.values.tobytes()
+        assert adapter.predict(table) == adapter.predict(P)
+        assert adapter.decision_function(table).tobytes() == adapter.decision_function(P).tobytes()
+        assert evaluate(adapter, table, truth, resamples=50).to_dict() == figures
+        assert evaluate(adapter, iter([table]), truth, resamples=50).to_dict() == figures
+
+
+@pytest.mark.parametrize("made", TABLES)
+def test_a_table_with_other_names_is_read_by_position(made):
+    P = np.random.default_rng(6).random((4, 3))
+    adapter = Adapter.from_graph(TREE, OBSERVED)
+    table = table_of(made, dict(zip(["0", "1", "2"], P.T, strict=True)))
+    assert adapter.predict(table) == adapter.predict(P)
+    if made in ("numpy", "pandas"):
+        table.columns = [2, 0, 1]
+        assert adapter.predict(table) == adapter.predict(P)
+
+
+@pytest.mark.parametrize("made", TABLES)
+@pytest.mark.parametrize(
+    ("names", "match"),
+    [
+        (["oak", "elm", "fern"], "it lacks 'moss'; beside them, or twice, it has 'fern'. Name every column"),
+        (["oak", "elm"], "it lacks 'moss'. Name"),
+        (["id", "oak", "elm", "moss"], "of the model: beside them, or twice, it has 'id'. Name"),
+    ],
+)
+def test_a_table_with_some_columns_of_the_model_is_refused(made, names, match):
+    adapter = Adapter.from_graph(TREE, OBSERVED)
+    with pytest.raises(BindingError, match=f"P: a table with some of the columns.*{match}"):
+        adapter.predict(table_of(made, {name: np.ones(2) for name in names}))
+
+
+def test_a_table_with_a_column_twice_is_refused():
+    table = Frame({"oak": np.ones(2), "elm": np.ones(2), "moss": np.ones(2)})
+    table.columns = ["oak", "elm", "oak"]
+    with pytest.raises(BindingError, match="it lacks 'moss'; beside them, or twice, it has 'oak'"):
+        Adapter.from_graph(TREE, OBSERVED).predict(table)

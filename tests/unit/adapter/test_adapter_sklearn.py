@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
@@ -334,6 +335,22 @@ def test_rows_of_the_wrong_width_and_bad_rows_are_refused():
             classifier.predict(rows)
         with pytest.raises(WeightError):
             fitted(temperature=2.0).predict(rows)
+
+
+class Framed(Given):
+    """A model that returns a table with its classes in another order."""
+
+    def predict_proba(self, X):
+        return pa.table({name: np.asarray(X)[:, i] for i, name in reversed([*enumerate(self.classes)])})
+
+
+def test_a_table_of_probabilities_is_read_by_the_names_of_its_columns():
+    plain, framed = (FrechetClassifier(model, BUNDLE).fit(P, ["oak"] * 4) for model in (Given(), Framed()))
+    assert framed.predict(P).tolist() == plain.predict(P).tolist()
+    other = FrechetClassifier(Framed(("oak", "elm", "moss")), BUNDLE).fit(P, ["oak"] * 4)
+    other.source_classes_ = np.array(["oak", "elm", "fern"])
+    with pytest.raises(BindingError, match=r"estimator: predict_proba: a table.* lacks .*'fern'.* 'moss'"):
+        other.predict(P)
 
 
 def test_nothing_is_answered_before_it_is_fitted():
