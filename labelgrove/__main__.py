@@ -8,9 +8,12 @@ import sys
 _STOPPED = 130
 """The exit code `EXIT_STOPPED` of `labelgrove.cli`, which may not be imported yet when Ctrl-C comes."""
 
+_STDERR = 2
+
 
 def main() -> None:
     """Run the command line, or say which command installs what it needs."""
+    _open_streams()
     try:
         _run()
     except KeyboardInterrupt:  # before a command was found that could say more
@@ -19,6 +22,15 @@ def main() -> None:
         if end.code == _STOPPED:
             _end()
         raise
+
+
+def _open_streams() -> None:
+    """Open what the caller closed (``grove ... >&-``): it then takes all, and no file takes its number."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        os.set_inheritable(number, True)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 
 
 def _run() -> None:
