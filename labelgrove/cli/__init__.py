@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from traceback import walk_tb
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import labelgrove
 from ontology.errors import (
@@ -18,6 +19,7 @@ from ontology.errors import (
     MissingExtraError,
     NotFoundError,
     ServiceError,
+    SettingsError,
     UnknownLabelError,
 )
 
@@ -138,6 +140,18 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command line; what cannot be written becomes one message and an exit code."""
+        try:
+            return super().main(*args, **kwargs)
+        except UnicodeEncodeError as error:
+            _fail(_not_encodable(error))
+        except OSError as error:
+            raised = [frame for frame, _ in walk_tb(error.__traceback__)][-1]
+            if raised.f_code is not click.echo.__code__:
+                raise
+            _fail(_not_writable(sys.stderr if raised.f_locals["err"] else sys.stdout, error))
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; a labelgrove error becomes one message and the exit code of its kind."""
         try:
@@ -150,8 +164,6 @@ class LazyGroup(click.Group):
             if isinstance(abort.__context__, KeyboardInterrupt):  # at a question
                 _stop("nothing was changed")
             raise
-        except UnicodeEncodeError as error:  # an argument's bytes, on their way to a database or a socket
-            _fail(InputError(f"{error.object!r:.80} holds bytes that are not UTF-8; write it in UTF-8"))
         except BrokenPipeError:
             # The reader of our output went away (`grove ... | head`): nothing is wrong here.
             sys.stderr.close()
@@ -172,13 +184,44 @@ def _fail(error: GroveError) -> NoReturn:
     from ontology.settings import masked
 
     report = getattr(error, "report", None)
-    if report is None:
-        say(f"error: {masked(in_options(str(error)))}", err=True)
-    else:  # the message of the error names some of the defects again
-        say(report.render(), err=True)
-        n = report.counts["error"]
-        say(f"error: {n} {'error' if n == 1 else 'errors'}, listed above; nothing was taken in", err=True)
+    try:
+        if report is None:
+            say(f"error: {masked(in_options(str(error)))}", err=True)
+        else:  # the message of the error names some of the defects again
+            say(report.render(), err=True)
+            n = report.counts["error"]
+            said = f"error: {n} {'error' if n == 1 else 'errors'}, listed above; nothing was taken in"
+            say(said, err=True)
+    except OSError:  # nobody can be told; the exit code is what is left
+        _forget(sys.stderr)
     raise SystemExit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
+
+
+def _not_encodable(error: UnicodeEncodeError) -> GroveError:
+    """Return what to say of text that has no bytes: an argument's, or what was to be printed."""
+    if error.encoding == "utf-8":  # an argument's bytes, on their way to a database or a socket
+        return InputError(f"{error.object!r:.80} holds bytes that are not UTF-8; write it in UTF-8")
+    return SettingsError(
+        f"stdout: {error.object[error.start]!a} cannot be written in {error.encoding}, its encoding here; "
+        "set PYTHONIOENCODING=utf-8, or a locale of UTF-8"
+    )
+
+
+def _not_writable(stream: TextIO, error: OSError) -> GroveError:
+    """Return what to say of a stream that takes nothing."""
+    from ontology.disk_faults import disk_advice
+
+    _forget(stream)
+    name = "stdout" if stream is sys.stdout else "stderr"
+    advice = disk_advice(error, "the output", f"what {name} is sent to", otherwise="send it elsewhere")
+    return ServiceError(f"{name}: cannot be written ({error.strerror}); {advice}")
+
+
+def _forget(stream: TextIO) -> None:
+    """Drop what a stream still holds: Python would try to write it as it ends, and fail."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

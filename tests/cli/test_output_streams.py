@@ -13,6 +13,7 @@ from ontology.labelgraph import LabelGraph
 
 GROVE = f"{shlex.quote(sys.executable)} -m labelgrove"
 SCORE = "score b.safetensors p.npy --columns bundle"
+full_device = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
 
 
 @pytest.fixture
@@ -48,3 +49,27 @@ def test_a_closed_stream_takes_all(shell, closed):
 def test_no_file_takes_the_number_of_a_closed_stream(shell):
     assert shell(f"{SCORE} --out answers.csv >&- 2>&-").returncode == 0
     assert shell(f"{SCORE} --out answers.csv >&- 2>&- ; cat answers.csv").stdout == shell(SCORE).stdout
+
+
+@full_device
+@pytest.mark.parametrize("asked", ["--help", "--version", "score --help", "completion bash", SCORE])
+def test_a_full_disk_behind_stdout_is_one_line_and_exit_code_5(shell, asked):
+    found = shell(f"{asked} >/dev/full")
+    assert found.returncode == 5
+    (line,) = found.stderr.splitlines()
+    assert line.startswith("error: stdout: cannot be written (No space left on device); the disk is full")
+
+
+@full_device
+def test_an_error_that_nobody_can_be_told_keeps_its_exit_code(shell):
+    assert shell("ontology show nothing 2>/dev/full").returncode == 4
+    assert shell(f"{SCORE} >/dev/full 2>/dev/full").returncode == 5
+
+
+def test_text_that_stdout_cannot_hold_is_said_to_be_that(shell):
+    found = shell(SCORE, PYTHONIOENCODING="latin-1")
+    assert found.returncode == 2
+    (line,) = found.stderr.splitlines()
+    assert line.startswith(r"error: stdout: '\u017e' cannot be written in latin-1")
+    assert "PYTHONIOENCODING=utf-8" in line
+    assert shell(SCORE, PYTHONIOENCODING="utf-8").returncode == 0
