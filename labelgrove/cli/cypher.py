@@ -21,6 +21,7 @@ from labelgrove.cli.common import (
     with_workspace,
 )
 from labelgrove.cli.completion import ontologies
+from labelgrove.cli.parameters import GIVEN_TWICE
 
 if TYPE_CHECKING:
     from ontology.workspace import Workspace
@@ -73,7 +74,11 @@ def cypher(
     from ontology.graph.tokens import parameters as parameters_of
 
     check_safe(safe, as_csv_, "ask for it with --csv")
-    bound = dict(_parameter(p) for p in parameters)
+    bound: dict[str, Any] = {}
+    for name, value in map(_parameter, parameters):
+        if name in bound:
+            raise InputError(f"--param {name}: {GIVEN_TWICE}")
+        bound[name] = value
     if ontology is not None:
         name, version = name_and_version(ontology)
         bound["version"] = (

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from workers.kinds import JobKind
     from workers.kinds.parameters import Parameter
 
-__all__ = ["COLUMNS", "kinds", "parameter_rows", "read_pairs", "read_parameters"]
+__all__ = ["COLUMNS", "GIVEN_TWICE", "kinds", "parameter_rows", "read_pairs", "read_parameters"]
 
 COLUMNS = ("kind", "parameter", "required", "default", "values")
+
+GIVEN_TWICE = 'is given twice; a list is one value, such as \'["a", "b"]\''
+"""What is said of the name of a parameter that stands before two values."""
 
 
 @click.command()
@@ -99,7 +102,7 @@ def read_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
         if not (name and equals):
             raise InputError(f"{option} {text!r}: write NAME=VALUE")
         if name in pairs:
-            raise InputError(f'{option} {name}: is given twice; a list is one value, such as \'["a", "b"]\'')
+            raise InputError(f"{option} {name}: {GIVEN_TWICE}")
         pairs[name] = value
     return pairs
 

@@ -535,7 +535,18 @@ def _result(
             raise GraphDamagedError(f"the graph file is damaged: {text}; run: grove graph rebuild") from error
         if re.search(r"no space left|io exception", text, re.IGNORECASE):
             raise ServiceError(f"the graph file cannot be used: {text}") from error
+        if "with ANY type" in text:
+            empty = [f"${name}" for name, value in params.items() if _is_of_no_kind(value)]
+            raise QueryFailedError(
+                f"{', '.join(empty) or 'a list'}: the embedded engine cannot tell the kind of a list without "
+                "entries, or of nulls alone; compare with it (IN), unwind it, or give it an entry"
+            ) from error
         raise QueryFailedError(f"{text} (in {' '.join(cypher.split())[:120]!r})") from error
+
+
+def _is_of_no_kind(value: Any) -> bool:
+    """Whether a value is a list that holds nothing, or nulls and such lists alone."""
+    return isinstance(value, list) and all(entry is None or _is_of_no_kind(entry) for entry in value)
 
 
 def _plain(value: Any) -> Any:

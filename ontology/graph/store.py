@@ -27,6 +27,8 @@ from ontology.labelgraph import LabelGraph
 
 __all__ = ["GraphStore"]
 
+_PLAIN = "give text, numbers, true, false, null, and lists of them"
+
 
 class GraphStore(ResultStore):
     """A graph of labels in versions that stand side by side.
@@ -370,20 +372,18 @@ def _check_plain(params: Mapping[str, Any]) -> None:
                 value, allow_nan=False, ensure_ascii=False
             ).encode()  # half a surrogate pair has no UTF-8
         except (TypeError, ValueError, RecursionError) as error:
-            raise InputError(
-                f"parameter ${name}: {error}; give text, numbers, true, false, null, and lists of them"
-            ) from error
-        for number in _integers(value):
-            if not -(2**63) <= number < 2**63:
-                raise InputError(f"parameter ${name}: {number} does not fit into 64 bits")
+            raise InputError(f"parameter ${name}: {error}; {_PLAIN}") from error
+        for entry in _entries(value):
+            if isinstance(entry, dict):
+                raise InputError(f"parameter ${name}: {entry!r:.80} is a map; {_PLAIN}")
+            if isinstance(entry, int) and not -(2**63) <= entry < 2**63:
+                raise InputError(f"parameter ${name}: {entry} does not fit into 64 bits")
 
 
-def _integers(value: Any) -> Iterator[int]:
-    """Yield the integers in a plain value."""
-    if isinstance(value, int):
-        yield value
-    elif isinstance(value, (list, tuple)):
+def _entries(value: Any) -> Iterator[Any]:
+    """Yield what stands in a plain value: the entries of lists, and of lists in them."""
+    if isinstance(value, (list, tuple)):
         for entry in value:
-            yield from _integers(entry)
-    elif isinstance(value, dict):
-        yield from _integers(list(value.values()))
+            yield from _entries(entry)
+    else:
+        yield value

@@ -263,6 +263,15 @@ def test_a_cypher_parameter_is_text_unless_it_is_said_to_be_json(garden):
     assert "is not JSON" in garden("cypher", "RETURN $x AS x", "-p", "x:=oak", code=2).stderr
 
 
+def test_a_cypher_parameter_is_given_once_and_is_no_map(garden):
+    asked = ("cypher", "RETURN $x AS x", "-p")
+    for again in ("x=b", "x:=2", "x=a"):
+        assert "--param x: is given twice" in garden(*asked, "x=a", "-p", again, code=2).stderr
+    for value in ('{"y": [1]}', "{}", '[["a", {"y": 1}]]'):
+        said = garden(*asked, f"x:={value}", code=2).stderr
+        assert "is a map; give text, numbers, true, false, null, and lists of them" in said
+
+
 def test_graph_verify_and_rebuild(garden):
     checked = json.loads(garden("graph", "verify", "--json").stdout)
     assert [c["same"] for c in checked] == [True]

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -190,6 +191,16 @@ def test_a_query_that_the_engine_breaks_at_does_not_call_the_graph_damaged(loade
 def test_a_list_of_mixed_kinds_is_a_failed_query_that_names_the_reason(loaded: EmbeddedStore) -> None:
     with pytest.raises(QueryFailedError, match="one kind"):
         loaded.run_user("RETURN $x AS x", {"x": [1, "a"]})
+
+
+@pytest.mark.parametrize("value", [[], [None], [[], [None]]])
+def test_a_list_of_no_kind_can_be_compared_with_and_is_named_elsewhere(
+    loaded: EmbeddedStore, value: list[Any]
+) -> None:
+    with pytest.raises(QueryFailedError, match=r"^\$x: the embedded engine .* compare with it \(IN\)"):
+        loaded.run_user("RETURN $x AS x, $y AS y", {"x": value, "y": [1]})
+    if value != [[], [None]]:
+        assert loaded.run_user("MATCH (l:Label) WHERE l.key IN $x RETURN l.key", {"x": value}).rows == []
 
 
 def test_a_generation_that_is_gone_is_damage(loaded: EmbeddedStore) -> None:
