@@ -423,7 +423,8 @@ def load_npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
     try:
         with open_plain(path) as file:
             refuse_long_header(file)
-        array = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
+        with np.errstate(over="ignore"):  # numpy multiplies the shape before it refuses it
+            array = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file; check the path") from None
     except FAULTS as error:

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 from adapter import Adapter, evaluate
-from adapter.outputfiles import OutputFile
+from adapter.outputfiles import OutputFile, load_npy
 from adapter.truthfile import read_truth
 from labelgrove.cli.common import read_keys
 from labelgrove.experiments.sources.files import read_features
@@ -115,6 +115,14 @@ def test_a_header_that_claims_much_is_not_read(tmp_path):
     refused(lambda: read_truth(tmp_path / "p.npy"), InputError, "header claims 218103808 bytes")
     path = archive(tmp_path / "p.npz", [("P.npy", LONG_HEADER)], 209)
     refused(lambda: used(path), InputError, "header claims 218103808 bytes")
+
+
+@pytest.mark.parametrize("shape", [(2**63 - 1, 6), (2**62, 6), (2**64, 2), (-1, 3)])
+def test_a_shape_that_no_memory_holds_is_refused_without_a_warning(shape, tmp_path):
+    path = tmp_path / "p.npy"
+    path.write_bytes(npy(shape) + bytes(64))
+    for read in (load_npy, used):
+        refused(lambda read=read: read(path), InputError, r"p\.npy: not a \.npy file")
 
 
 def test_an_archive_that_would_fill_the_memory_is_not_unpacked(tmp_path):
