@@ -23,7 +23,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ontology.errors import MissingExtraError, QueryFailedError, QueryTimeoutError, ServiceError
+from ontology.errors import MissingExtraError, QueryFailedError, QueryTimeoutError, ServiceError, sized
 from ontology.graph import sandbox
 from ontology.graph.engine import Removal, Run
 from ontology.graph.errors import GraphDamagedError
@@ -64,6 +64,7 @@ _DAMAGED = re.compile(
     re.IGNORECASE,
 )
 _POOL_FULL = re.compile(r"unable to allocate memory|buffer pool is full", re.IGNORECASE)
+_NOT_MAPPED = re.compile(r"mmap for size (\d+) failed", re.IGNORECASE)
 _QUERY_AT_FAULT = re.compile(r"(parser|binder|catalog|function|conversion|overflow) exception", re.IGNORECASE)
 
 
@@ -407,7 +408,10 @@ class EmbeddedStore(GraphStore):
 def open_database(
     path: Path, *, read_only: bool, buffer_bytes: int, max_bytes: int | None = None, threads: int = 0
 ) -> ladybug.Database:
-    """Open a database file; what cannot be opened raises `GraphDamagedError`.
+    """Open a database file.
+
+    What cannot be opened raises `GraphDamagedError`; where nothing is wrong with the file, and this process
+    has too little address space for it, `ServiceError`.
 
     Parameters
     ----------
@@ -429,6 +433,13 @@ def open_database(
             max_num_threads=threads,
         )
     except (RuntimeError, MemoryError) as error:  # a damaged length asks for more memory than there is
+        reserved = _NOT_MAPPED.search(str(error))
+        if reserved:
+            raise ServiceError(
+                f"graph file {path.name} cannot be opened: the engine reserves {sized(int(reserved[1]))} of "
+                "addresses, no memory, and this process may not have as many; raise the limit on its address "
+                "space: ulimit -v unlimited"
+            ) from error
         raise GraphDamagedError(
             f"graph file {path.name} cannot be opened: {error}; run: grove graph rebuild"
         ) from error

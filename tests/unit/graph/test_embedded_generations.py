@@ -203,6 +203,24 @@ def test_a_list_of_no_kind_can_be_compared_with_and_is_named_elsewhere(
         assert loaded.run_user("MATCH (l:Label) WHERE l.key IN $x RETURN l.key", {"x": value}).rows == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit address space")
+def test_a_limit_on_address_space_is_named_and_no_damage(loaded: EmbeddedStore) -> None:
+    loaded.close()
+    before = loaded.generations.newest()
+    asked = (
+        "import sys; from pathlib import Path; from ontology.graph.embedded import EmbeddedStore; "
+        "EmbeddedStore(Path(sys.argv[1])).current('plants')"
+    )
+    command = ["sh", "-c", 'ulimit -v 8000000; "$0" -c "$1" "$2"', sys.executable, asked, str(loaded.folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith("ontology.errors.ServiceError: graph file ")
+    assert "reserves 8.8 TB of addresses" in said
+    assert said.endswith("ulimit -v unlimited")
+    assert loaded.generations.newest() == before
+    assert loaded.current("plants") == GRAPH.digest
+
+
 def test_a_generation_that_is_gone_is_damage(loaded: EmbeddedStore) -> None:
     loaded.close()
     newest_file(loaded).unlink()
