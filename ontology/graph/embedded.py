@@ -387,6 +387,11 @@ class EmbeddedStore(GraphStore):
                         fetch(connection, record, params)
                     yield connection
                     fetch(connection, "CHECKPOINT")
+            except (GraphDamagedError, QueryFailedError, ServiceError) as error:
+                full = self.generations.no_room()
+                if full is None:
+                    raise
+                raise full from error
             finally:
                 database.close()
             if any(p != path for p in path.parent.iterdir()):

@@ -15,6 +15,7 @@ point it leaves the old generation in place, and folders that the next writer cl
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -33,6 +34,8 @@ from ontology.wholefile import PRIVATE, make_folder, open_private, sync_folder
 __all__ = ["Generations"]
 
 _POLL_S = 0.02
+_ROOM_BYTES = 1 << 20
+"""What is left of a full disk, at most: an engine takes back some of what it wrote before it failed."""
 _GENERATION = re.compile(r"g(\d+)\.lbug")
 _PRIVATE = re.compile(r"(?:reading|writing)-(\d+)-\w+")
 
@@ -237,6 +240,12 @@ class Generations:
 
     def _gone(self, number: int) -> GraphDamagedError:
         return GraphDamagedError(f"graph {self.folder}: generation {number} is gone; {_REBUILD}")
+
+    def no_room(self) -> ServiceError | None:
+        """Return what to say where the disk has no room left; engines tell of it in words of their own."""
+        if not self.folder.is_dir() or shutil.disk_usage(self.folder).free >= _ROOM_BYTES:
+            return None
+        return self._unusable(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
 
     def _unusable(self, error: OSError) -> ServiceError:
         other = "it must be a writable folder of a local disk"

@@ -68,3 +68,24 @@ def test_what_reads_works_and_what_writes_says_why_not(state, endings):
             assert any(told in ending["said"] for told in TOLD[state]), ending
         else:
             assert ending["code"] == 0, ending
+
+
+@pytest.mark.parametrize("n_mib", [4, 8])
+def test_a_disk_that_fills_while_the_graph_is_written_is_said_to_be_full(n_mib, tmp_path):
+    """The engine speaks of files that cannot be read and of data that will be recovered."""
+    (tmp_path / "disk").mkdir()
+    lines = "".join(f"key{i:06d},key{i // 3:06d}\n" for i in range(1, 20_000))
+    (tmp_path / "big.csv").write_text(f"child,parent\n{lines}")
+    script = f'mount -t tmpfs -o size={n_mib}m tmpfs disk && "$0" -m labelgrove ingest big big.csv'
+    done = subprocess.run(
+        [*namespace(), "sh", "-c", script, sys.executable],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "GROVE_HOME": str(tmp_path / "disk")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 5
+    assert done.stderr.splitlines()[-1].endswith(
+        "No space left on device; the disk is full: free some space, or move the graph (GROVE_GRAPH_URL)"
+    )
