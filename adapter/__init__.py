@@ -9,14 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from adapter.binding import bind, find_labels, make_binding
-    from adapter.bindingfile import Binding
-    from adapter.bundle import Bundle, build_bundle
-    from adapter.candidates import Subtree
-    from adapter.evaluation import Evaluation, evaluate
-    from adapter.outputs import SparseOutputs
-    from adapter.scorer import Adapter, Ranking
-    from adapter.source import open_bundle
+    from labelgrove.adapter.binding import bind, find_labels, make_binding
+    from labelgrove.adapter.bindingfile import Binding
+    from labelgrove.adapter.bundle import Bundle, build_bundle
+    from labelgrove.adapter.candidates import Subtree
+    from labelgrove.adapter.evaluation import Evaluation, evaluate
+    from labelgrove.adapter.outputs import SparseOutputs
+    from labelgrove.adapter.scorer import Adapter, Ranking
+    from labelgrove.adapter.source import open_bundle
 
 __all__ = [
     "Adapter",
@@ -35,26 +35,26 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Adapter": "adapter.scorer",
-    "Binding": "adapter.bindingfile",
-    "Bundle": "adapter.bundle",
-    "Evaluation": "adapter.evaluation",
-    "Ranking": "adapter.scorer",
-    "SparseOutputs": "adapter.outputs",
-    "Subtree": "adapter.candidates",
-    "bind": "adapter.binding",
-    "build_bundle": "adapter.bundle",
-    "evaluate": "adapter.evaluation",
-    "find_labels": "adapter.binding",
-    "make_binding": "adapter.binding",
-    "open_bundle": "adapter.source",
+    "Adapter": "labelgrove.adapter.scorer",
+    "Binding": "labelgrove.adapter.bindingfile",
+    "Bundle": "labelgrove.adapter.bundle",
+    "Evaluation": "labelgrove.adapter.evaluation",
+    "Ranking": "labelgrove.adapter.scorer",
+    "SparseOutputs": "labelgrove.adapter.outputs",
+    "Subtree": "labelgrove.adapter.candidates",
+    "bind": "labelgrove.adapter.binding",
+    "build_bundle": "labelgrove.adapter.bundle",
+    "evaluate": "labelgrove.adapter.evaluation",
+    "find_labels": "labelgrove.adapter.binding",
+    "make_binding": "labelgrove.adapter.binding",
+    "open_bundle": "labelgrove.adapter.source",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'adapter' has no attribute {name!r}")
+    raise AttributeError(f"module 'labelgrove.adapter' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

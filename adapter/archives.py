@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from adapter.plainfile import open_plain
+from labelgrove.adapter.plainfile import open_plain
 
 try:
     from lzma import LZMAError

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from adapter.scorer import MAX_VALUES, Adapter
-from adapter.tables import (
+from labelgrove.adapter.scorer import MAX_VALUES, Adapter
+from labelgrove.adapter.tables import (
     Table,
     blocks,
     converted,
@@ -27,7 +27,7 @@ from adapter.tables import (
     table_of,
     weights_of,
 )
-from ontology.errors import InputError, MissingExtraError, WeightError
+from labelgrove.ontology.errors import InputError, MissingExtraError, WeightError
 
 __all__ = ["ArrayAdapter", "predict_rows"]
 
@@ -60,7 +60,7 @@ class ArrayAdapter:
 
     Examples
     --------
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
     >>> graph = LabelGraph.from_edges(pairs)
     >>> adapter = ArrayAdapter(Adapter.from_graph(graph, ["oak", "elm", "moss"]))

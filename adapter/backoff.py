@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.answers import BackedOff
-from adapter.state import CandidateSet, State
-from ontology.geometry.arguments import nonnegative_number
-from ontology.geometry.rootedtree import RootedTree
-from ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.adapter.answers import BackedOff
+from labelgrove.adapter.state import CandidateSet, State
+from labelgrove.ontology.geometry.arguments import nonnegative_number
+from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["back_off", "common_ancestors"]
 

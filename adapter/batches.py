@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.candidates import Candidates, Chosen, OneSet, Subtree, read_candidates, read_set
-from adapter.outputs import OutputReader, OutputRows, Outputs
-from adapter.state import CandidateSet, State
-from ontology.errors import InputError
-from ontology.geometry import FrechetResult
-from ontology.geometry.scoring.ranking import ranked as best_of_pairs
+from labelgrove.adapter.candidates import Candidates, Chosen, OneSet, Subtree, read_candidates, read_set
+from labelgrove.adapter.outputs import OutputReader, OutputRows, Outputs
+from labelgrove.adapter.state import CandidateSet, State
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import FrechetResult
+from labelgrove.ontology.geometry.scoring.ranking import ranked as best_of_pairs
 
 __all__ = ["best", "one_set", "ranked", "room_for_variances", "variances"]
 

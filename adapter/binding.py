@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.bindingfile import Binding, By
-from adapter.labelnames import (
+from labelgrove.adapter.bindingfile import Binding, By
+from labelgrove.adapter.labelnames import (
     Describe,
     Elsewhere,
     LabelNames,
@@ -19,10 +19,10 @@ from adapter.labelnames import (
     key_and_name,
     look_like_numbers,
 )
-from ontology.errors import BindingError, counted, first_few
+from labelgrove.ontology.errors import BindingError, counted, first_few
 
 if TYPE_CHECKING:
-    from adapter.bundle import Bundle
+    from labelgrove.adapter.bundle import Bundle
 
 __all__ = [
     "By",
@@ -147,7 +147,7 @@ def find_labels(
     >>> find_labels(["crane"], ["n1", "n2"], ["crane", "crane"])
     Traceback (most recent call last):
     ...
-    ontology.errors.BindingError: 1 column cannot be bound to 2 labels (by auto):
+    labelgrove.ontology.errors.BindingError: 1 column cannot be bound to 2 labels (by auto):
       column 0 'crane' is ambiguous: 'n1' (crane), 'n2' (crane); give the key of the one you mean
     """
     listed, by = _listed(columns), _rule(columns, by)
@@ -176,8 +176,8 @@ def make_binding(bundle: Bundle, columns: Columns, *, by: By = "auto") -> Bindin
 
     Examples
     --------
-    >>> from adapter import build_bundle
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.adapter import build_bundle
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> graph = LabelGraph.from_edges([("n1", "n0"), ("n2", "n0")], names={"n1": "oak", "n2": "elm"})
     >>> make_binding(build_bundle(graph, ["n1", "n2"]), {0: "elm", 1: "oak"}).keys
     ('n2', 'n1')

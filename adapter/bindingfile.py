@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from adapter.plainfile import read_plain
-from ontology.errors import BindingError, NotFoundError, ServiceError
-from ontology.extras import upgrade_command
-from ontology.wholefile import write_whole
+from labelgrove.adapter.plainfile import read_plain
+from labelgrove.ontology.errors import BindingError, NotFoundError, ServiceError
+from labelgrove.ontology.extras import upgrade_command
+from labelgrove.ontology.wholefile import write_whole
 
 __all__ = ["BINDING_FORMAT", "Binding", "By"]
 

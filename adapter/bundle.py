@@ -20,9 +20,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.bundlechecks import FORMAT, NO_HIERARCHY, UNIT, BundleChecker
-from adapter.plainfile import open_plain
-from ontology.errors import (
+from labelgrove.adapter.bundlechecks import FORMAT, NO_HIERARCHY, UNIT, BundleChecker
+from labelgrove.adapter.plainfile import open_plain
+from labelgrove.ontology.errors import (
     ArtifactError,
     BundleError,
     InputError,
@@ -32,11 +32,11 @@ from ontology.errors import (
     counted,
     first_few,
 )
-from ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace, metric_space
-from ontology.keys import Keys, Texts
-from ontology.labelgraph import LabelGraph
-from ontology.safetensors_file import read_safetensors, safetensors_chunks
-from ontology.wholefile import write_whole
+from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace, metric_space
+from labelgrove.ontology.keys import Keys, Texts
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.safetensors_file import read_safetensors, safetensors_chunks
+from labelgrove.ontology.wholefile import write_whole
 
 __all__ = ["Bundle", "build_bundle"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ontology.errors import BundleError, InputError
-from ontology.extras import upgrade_command
-from ontology.keys import Keys, Texts
+from labelgrove.ontology.errors import BundleError, InputError
+from labelgrove.ontology.extras import upgrade_command
+from labelgrove.ontology.keys import Keys, Texts
 
 __all__ = ["FORMAT", "NO_HIERARCHY", "UNIT", "BundleChecker"]
 

@@ -11,11 +11,11 @@ from typing import Generic, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.bundle import Bundle
-from adapter.labelnames import LabelNames
-from ontology.errors import InputError, UnknownLabelError, counted, first_few
-from ontology.geometry import TreeSpace
-from ontology.keys import Keys
+from labelgrove.adapter.bundle import Bundle
+from labelgrove.adapter.labelnames import LabelNames
+from labelgrove.ontology.errors import InputError, UnknownLabelError, counted, first_few
+from labelgrove.ontology.geometry import TreeSpace
+from labelgrove.ontology.keys import Keys
 
 __all__ = [
     "Candidates",

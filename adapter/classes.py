@@ -11,14 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.binding import find_labels
-from adapter.bindingfile import By
-from adapter.bundle import Bundle, build_bundle
-from adapter.labelnames import Describe, Elsewhere, describe_graph, describe_observed, describe_unobserved
-from adapter.outputs import OutputKind
-from adapter.scorer import Adapter
-from adapter.source import open_bundle
-from ontology.errors import (
+from labelgrove.adapter.binding import find_labels
+from labelgrove.adapter.bindingfile import By
+from labelgrove.adapter.bundle import Bundle, build_bundle
+from labelgrove.adapter.labelnames import (
+    Describe,
+    Elsewhere,
+    describe_graph,
+    describe_observed,
+    describe_unobserved,
+)
+from labelgrove.adapter.outputs import OutputKind
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.adapter.source import open_bundle
+from labelgrove.ontology.errors import (
     BindingError,
     BundleError,
     InputError,
@@ -27,8 +33,8 @@ from ontology.errors import (
     counted,
     first_few,
 )
-from ontology.geometry import CompleteSpace, MetricSpace, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["ClassAnswers", "ClassBinding", "Source", "measuring_space", "opened_source"]
 

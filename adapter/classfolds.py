@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, MissingExtraError
+from labelgrove.ontology.errors import InputError, MissingExtraError
 
 try:
     from sklearn.model_selection import BaseCrossValidator

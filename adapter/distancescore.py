@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adapter.pairdistances import pair_distances
-from ontology.errors import InputError, SpaceError, UnknownLabelError, counted
-from ontology.geometry import MatrixSpace, MetricSpace
+from labelgrove.adapter.pairdistances import pair_distances
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, counted
+from labelgrove.ontology.geometry import MatrixSpace, MetricSpace
 
 __all__ = ["expected_sq_distance", "mean_over_samples"]
 
@@ -39,8 +39,8 @@ def expected_sq_distance(
 
     Examples
     --------
-    >>> from ontology import LabelGraph
-    >>> from ontology.geometry import metric_space
+    >>> from labelgrove.ontology import LabelGraph
+    >>> from labelgrove.ontology.geometry import metric_space
     >>> space = metric_space(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]))
     >>> expected_sq_distance(["oak", "oak"], ["elm", "tree"], space=space)
     2.5

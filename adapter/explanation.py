@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.backoff import common_ancestors
-from adapter.state import CandidateSet, State
-from ontology.geometry.ties import TIE_RELATIVE, largest_power, plain_sums, powers
+from labelgrove.adapter.backoff import common_ancestors
+from labelgrove.adapter.state import CandidateSet, State
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, largest_power, plain_sums, powers
 
 __all__ = ["Contribution", "Explanation", "explain"]
 

@@ -11,18 +11,18 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.batches import one_set
-from adapter.binding import By, Columns
-from adapter.bundle import Bundle
-from adapter.candidates import OneSet
-from adapter.outputs import OutputKind, OutputReader, OutputRows, Outputs
-from adapter.pretrained import read_folder, write_folder
-from adapter.source import BundleSource, Located
-from adapter.state import State
-from ontology.errors import BundleError, InputError
-from ontology.geometry import FrechetResult, MetricSpace, metric_space
-from ontology.keys import Keys, Texts
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter.batches import one_set
+from labelgrove.adapter.binding import By, Columns
+from labelgrove.adapter.bundle import Bundle
+from labelgrove.adapter.candidates import OneSet
+from labelgrove.adapter.outputs import OutputKind, OutputReader, OutputRows, Outputs
+from labelgrove.adapter.pretrained import read_folder, write_folder
+from labelgrove.adapter.source import BundleSource, Located
+from labelgrove.adapter.state import State
+from labelgrove.ontology.errors import BundleError, InputError
+from labelgrove.ontology.geometry import FrechetResult, MetricSpace, metric_space
+from labelgrove.ontology.keys import Keys, Texts
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["Holder", "refuse_other_version"]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from adapter.bindingfile import By
-from ontology.errors import BindingError, InputError, counted
+from labelgrove.adapter.bindingfile import By
+from labelgrove.ontology.errors import BindingError, InputError, counted
 
 if TYPE_CHECKING:
-    from adapter.bundle import Bundle
-    from ontology.labelgraph import LabelGraph
+    from labelgrove.adapter.bundle import Bundle
+    from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = [
     "CLASS_INDICES",

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.state import CandidateSet, State
-from ontology.errors import InputError, SpaceError
-from ontology.geometry import TreeSpace
+from labelgrove.adapter.state import CandidateSet, State
+from labelgrove.ontology.errors import InputError, SpaceError
+from labelgrove.ontology.geometry import TreeSpace
 
 __all__ = ["label_sets"]
 

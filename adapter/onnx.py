@@ -13,9 +13,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.scorer import Adapter
-from adapter.tables import converted, decide, fair_samples, table_of, weights_of
-from ontology.errors import BindingError, InputError, MissingExtraError, first_few
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.adapter.tables import converted, decide, fair_samples, table_of, weights_of
+from labelgrove.ontology.errors import BindingError, InputError, MissingExtraError, first_few
 
 try:
     import onnx
@@ -97,7 +97,7 @@ def decision_model(
 
     Examples
     --------
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
     >>> model = decision_model(Adapter.from_graph(graph, ["oak", "elm"]))
     >>> [value.name for value in model.graph.output]

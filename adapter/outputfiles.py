@@ -25,10 +25,17 @@ from typing import Any, Literal, TextIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.archives import FAULTS, npy_header, refuse_long_header
-from adapter.plainfile import open_plain
-from ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError, counted, first_few
-from ontology.safetensors_file import read_safetensors
+from labelgrove.adapter.archives import FAULTS, npy_header, refuse_long_header
+from labelgrove.adapter.plainfile import open_plain
+from labelgrove.ontology.errors import (
+    ArtifactError,
+    InputError,
+    MissingExtraError,
+    NotFoundError,
+    counted,
+    first_few,
+)
+from labelgrove.ontology.safetensors_file import read_safetensors
 
 __all__ = ["FORMATS", "OutputFile", "is_number", "load_npy"]
 

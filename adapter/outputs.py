@@ -15,8 +15,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import BindingError, InputError, WeightError, first_few
-from ontology.geometry.ties import refuse_bad_rows, row_faults
+from labelgrove.ontology.errors import BindingError, InputError, WeightError, first_few
+from labelgrove.ontology.geometry.ties import refuse_bad_rows, row_faults
 
 __all__ = [
     "IF_LOGITS",
@@ -79,8 +79,8 @@ class SparseOutputs:
 
     Examples
     --------
-    >>> from adapter import Adapter
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.adapter import Adapter
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
     >>> graph = LabelGraph.from_edges(pairs)
     >>> adapter = Adapter.from_graph(graph, ["oak", "elm", "moss"])

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry import MetricSpace
+from labelgrove.ontology.geometry import MetricSpace
 
 __all__ = ["pair_distances"]
 
@@ -40,8 +40,8 @@ def pair_distances(
 
     Examples
     --------
-    >>> from ontology.geometry import metric_space
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry import metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> space = metric_space(LabelGraph.grid((1, 4)))
     >>> pair_distances(space, np.array([0, 3]), np.array([3, 2])).tolist()
     [3.0, 1.0]

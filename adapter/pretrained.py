@@ -14,12 +14,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from adapter.bundle import Bundle
-from adapter.outputs import OutputKind
-from adapter.plainfile import read_plain
-from ontology.errors import ArtifactError, BundleError, NotFoundError, ServiceError
-from ontology.extras import upgrade_command
-from ontology.wholefile import write_whole
+from labelgrove.adapter.bundle import Bundle
+from labelgrove.adapter.outputs import OutputKind
+from labelgrove.adapter.plainfile import read_plain
+from labelgrove.ontology.errors import ArtifactError, BundleError, NotFoundError, ServiceError
+from labelgrove.ontology.extras import upgrade_command
+from labelgrove.ontology.wholefile import write_whole
 
 __all__ = ["BUNDLE_FILE", "CONFIG_FILE", "PRETRAINED_FORMAT", "Config", "read_folder", "write_folder"]
 

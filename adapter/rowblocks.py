@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.outputs import (
+from labelgrove.adapter.outputs import (
     IF_LOGITS,
     IF_LOGITS_OR_LOGS,
     LARGEST_LOG,
@@ -21,8 +21,8 @@ from adapter.outputs import (
     Outputs,
     wrong_shape,
 )
-from adapter.scorer import Adapter
-from ontology.errors import WeightError
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.ontology.errors import WeightError
 
 __all__ = ["BlockSource", "KindSeen", "OutputStream", "logits_of", "opened", "row_blocks"]
 

@@ -10,20 +10,20 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.answers import BackedOff, Ranking
-from adapter.backoff import back_off
-from adapter.batches import best, one_set, ranked, room_for_variances, variances
-from adapter.binding import By, Columns
-from adapter.bundle import build_bundle
-from adapter.candidates import Candidates, OneSet
-from adapter.explanation import Explanation, explain
-from adapter.holder import Holder, refuse_other_version
-from adapter.labelsets import label_sets
-from adapter.outputs import OutputKind, Outputs
-from adapter.source import BundleSource, Stale, Verify
-from ontology.errors import InputError, WeightError
-from ontology.geometry.arguments import nonnegative_number
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter.answers import BackedOff, Ranking
+from labelgrove.adapter.backoff import back_off
+from labelgrove.adapter.batches import best, one_set, ranked, room_for_variances, variances
+from labelgrove.adapter.binding import By, Columns
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.candidates import Candidates, OneSet
+from labelgrove.adapter.explanation import Explanation, explain
+from labelgrove.adapter.holder import Holder, refuse_other_version
+from labelgrove.adapter.labelsets import label_sets
+from labelgrove.adapter.outputs import OutputKind, Outputs
+from labelgrove.adapter.source import BundleSource, Stale, Verify
+from labelgrove.ontology.errors import InputError, WeightError
+from labelgrove.ontology.geometry.arguments import nonnegative_number
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["MAX_VALUES", "Adapter", "Ranking"]
 

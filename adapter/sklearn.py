@@ -10,15 +10,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adapter.calibration.temperatures import CAVEAT
-from adapter.classes import ClassAnswers, ClassBinding, Source, measuring_space, opened_source
-from adapter.distancescore import expected_sq_distance, mean_over_samples
-from adapter.outputs import OutputKind, OutputReader, named_order
-from adapter.scorer import Adapter
-from ontology.errors import InputError, MissingExtraError, WeightError
-from ontology.geometry import MetricSpace
-from ontology.geometry.arguments import nonnegative_number
-from ontology.geometry.ties import check_beta
+from labelgrove.adapter.calibration.temperatures import CAVEAT
+from labelgrove.adapter.classes import ClassAnswers, ClassBinding, Source, measuring_space, opened_source
+from labelgrove.adapter.distancescore import expected_sq_distance, mean_over_samples
+from labelgrove.adapter.outputs import OutputKind, OutputReader, named_order
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.ontology.errors import InputError, MissingExtraError, WeightError
+from labelgrove.ontology.geometry import MetricSpace
+from labelgrove.ontology.geometry.arguments import nonnegative_number
+from labelgrove.ontology.geometry.ties import check_beta
 
 try:
     from sklearn import get_config
@@ -33,7 +33,7 @@ except ImportError as error:
     raise MissingExtraError.of("scikit-learn", "sklearn", "FrechetClassifier") from error
 
 # It needs scikit-learn too, and would be named in the error.
-from adapter.classfolds import ClassKFold
+from labelgrove.adapter.classfolds import ClassKFold
 
 __all__ = [
     "ClassKFold",
@@ -108,7 +108,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
 
     Examples
     --------
-    >>> from ontology import LabelGraph
+    >>> from labelgrove.ontology import LabelGraph
     >>> from sklearn.linear_model import LogisticRegression
     >>> graph = LabelGraph.from_edges([("cat", "pet"), ("dog", "pet"), ("cow", "animal"), ("pet", "animal")])
     >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], ["cat", "cat", "dog", "dog"]
@@ -479,7 +479,7 @@ def _warn_of_observed_truths(classifier: FrechetClassifier, y: ArrayLike) -> Non
     if classifier._fitted().learned_all(np.asarray(y, dtype=object)):
         warnings.warn(
             f"{CAVEAT}; to choose parameters by a score, hold whole classes out of what is learned: "
-            "cv=adapter.sklearn.ClassKFold()",
+            "cv=labelgrove.adapter.sklearn.ClassKFold()",
             ObservedTruthsWarning,
             stacklevel=3,
         )

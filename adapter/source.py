@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
-from adapter.bundle import Bundle
-from adapter.cache import CachedStore, redis_entry, through_cache
-from adapter.offline import FetchedStore, OfflineStore, fetched_file
-from adapter.stamps import Stamps, mark_used
-from ontology.artifacts import ArtifactStore, open_store, read_safetensors
-from ontology.errors import (
+from labelgrove.adapter.bundle import Bundle
+from labelgrove.adapter.cache import CachedStore, redis_entry, through_cache
+from labelgrove.adapter.offline import FetchedStore, OfflineStore, fetched_file
+from labelgrove.adapter.stamps import Stamps, mark_used
+from labelgrove.ontology.artifacts import ArtifactStore, open_store, read_safetensors
+from labelgrove.ontology.errors import (
     ArtifactError,
     BundleError,
     GroveError,
     InputError,
     NotFoundError,
 )
-from ontology.settings import Settings, masked
+from labelgrove.ontology.settings import Settings, masked
 
 __all__ = ["BundleSource", "Located", "Stale", "Verify", "open_bundle"]
 
@@ -317,7 +317,7 @@ def open_bundle(
     >>> open_bundle("animals")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ontology.errors.InputError: bundle 'animals': no form of address; give a path (absolute, ...
+    labelgrove.ontology.errors.InputError: bundle 'animals': no form of address; give a path (absolute, ...
     """
     return BundleSource(uri, artifacts_url, offline, verify, stale).locate().open()
 

@@ -14,8 +14,8 @@ import os
 import time
 from pathlib import Path
 
-from adapter.plainfile import open_plain
-from ontology.wholefile import PRIVATE, make_folder, write_whole
+from labelgrove.adapter.plainfile import open_plain
+from labelgrove.ontology.wholefile import PRIVATE, make_folder, write_whole
 
 __all__ = ["Stamps", "mark_used", "settle"]
 

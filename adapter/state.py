@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.binding import By, Columns, bind
-from adapter.bindingfile import Binding
-from adapter.bundle import Bundle
-from adapter.candidates import Chosen, LeastRecentlyUsed, chosen_labels
-from adapter.labelnames import describe_observed, describe_unobserved
-from ontology.errors import InputError, SpaceError
-from ontology.geometry import (
+from labelgrove.adapter.binding import By, Columns, bind
+from labelgrove.adapter.bindingfile import Binding
+from labelgrove.adapter.bundle import Bundle
+from labelgrove.adapter.candidates import Chosen, LeastRecentlyUsed, chosen_labels
+from labelgrove.adapter.labelnames import describe_observed, describe_unobserved
+from labelgrove.ontology.errors import InputError, SpaceError
+from labelgrove.ontology.geometry import (
     DenseScorer,
     FrechetResult,
     GraphScorer,
@@ -25,11 +25,11 @@ from ontology.geometry import (
     TreeScorer,
     TreeSpace,
 )
-from ontology.geometry.frechet import point_scorer
-from ontology.geometry.scoring.compilation import Decision
-from ontology.geometry.scoring.densescorer import Rows, RowsOnDemand
-from ontology.geometry.ties import check_beta
-from ontology.keys import Keys, Texts
+from labelgrove.ontology.geometry.frechet import point_scorer
+from labelgrove.ontology.geometry.scoring.compilation import Decision
+from labelgrove.ontology.geometry.scoring.densescorer import Rows, RowsOnDemand
+from labelgrove.ontology.geometry.ties import check_beta
+from labelgrove.ontology.keys import Keys, Texts
 
 __all__ = ["CandidateSet", "State"]
 
@@ -224,7 +224,7 @@ class State:
             raise InputError(
                 f"candidates: 'locus' is of beta 2, and this adapter has beta {self.beta:g}; list keys"
             )
-        from ontology.geometry.loci.locus import locus_index
+        from labelgrove.ontology.geometry.loci.locus import locus_index
 
         if self.space is not None:
             return locus_index(self.space, self.bundle.observed).index

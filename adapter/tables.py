@@ -32,15 +32,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.outputs import LARGEST_LOG, OutputKind
-from adapter.scorer import Adapter
-from ontology.errors import InputError
-from ontology.geometry import TreeSpace
-from ontology.geometry.exactsums import narrowed
-from ontology.geometry.rootedtree import RootedTree
-from ontology.geometry.scoring.hanging import Hanging
-from ontology.geometry.scoring.treesearch import Observed
-from ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.adapter.outputs import LARGEST_LOG, OutputKind
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import TreeSpace
+from labelgrove.ontology.geometry.exactsums import narrowed
+from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.scoring.hanging import Hanging
+from labelgrove.ontology.geometry.scoring.treesearch import Observed
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = [
     "DenseTable",

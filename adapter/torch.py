@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from adapter.arrays import predict_rows
-from adapter.bundle import Bundle
-from adapter.scorer import Adapter
-from adapter.tables import DenseTable, Table, arrays_of, blocks, converted, table_of, weights_of
-from ontology.errors import BundleError, InputError, MissingExtraError, WeightError
+from labelgrove.adapter.arrays import predict_rows
+from labelgrove.adapter.bundle import Bundle
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.adapter.tables import DenseTable, Table, arrays_of, blocks, converted, table_of, weights_of
+from labelgrove.ontology.errors import BundleError, InputError, MissingExtraError, WeightError
 
 try:
     import array_api_compat.torch as namespace
@@ -73,7 +73,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
 
     Examples
     --------
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
     >>> head = FrechetHead(Adapter.from_graph(graph, ["oak", "elm"]))
     >>> head.keys[int(head.decide(torch.tensor([0.5, 0.5])))]

@@ -8,8 +8,8 @@ from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapter.bindingfile import By
-from adapter.labelnames import (
+from labelgrove.adapter.bindingfile import By
+from labelgrove.adapter.labelnames import (
     CLASS_INDICES,
     LabelNames,
     describe_points,
@@ -17,12 +17,12 @@ from adapter.labelnames import (
     listed_faults,
     look_like_numbers,
 )
-from adapter.outputfiles import load_npy
-from adapter.plainfile import decoded, open_plain
-from ontology.errors import BindingError, InputError, NotFoundError, UnknownLabelError, counted
+from labelgrove.adapter.outputfiles import load_npy
+from labelgrove.adapter.plainfile import decoded, open_plain
+from labelgrove.ontology.errors import BindingError, InputError, NotFoundError, UnknownLabelError, counted
 
 if TYPE_CHECKING:
-    from adapter.bundle import Bundle
+    from labelgrove.adapter.bundle import Bundle
 
 __all__ = ["read_truth", "read_truth_keys"]
 
@@ -95,7 +95,7 @@ def read_truth_keys(
             raise BindingError(said)
         raise UnknownLabelError("\n".join([said, *_advice(path, bundle, listed, unknown, len(keys))]))
     if n_rows not in (None, len(listed)):
-        from adapter.evaluation.truths import wrong_length
+        from labelgrove.adapter.evaluation.truths import wrong_length
 
         raise wrong_length(len(listed), n_rows, name=str(path))
     return [keys[text] for _, text in listed]

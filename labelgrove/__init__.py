@@ -12,49 +12,47 @@ The public names of all rooms, loaded on first use:
 from __future__ import annotations
 
 import importlib
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Adapter": "adapter",
-    "Bundle": "adapter",
-    "CompleteSpace": "ontology.geometry",
-    "Cover": "ontology.geometry",
-    "EuclideanSpace": "ontology.geometry",
-    "FrechetClassifier": "adapter.sklearn",
-    "FrechetResult": "ontology.geometry",
-    "GraphSpace": "ontology.geometry",
-    "LabelGraph": "ontology",
-    "Locus": "ontology.geometry",
-    "MatrixSpace": "ontology.geometry",
-    "Selection": "ontology.geometry",
-    "Summary": "ontology.geometry",
-    "TreeSpace": "ontology.geometry",
-    "Workspace": "ontology.workspace",
-    "evaluate": "adapter.evaluation",
-    "expand": "ontology.geometry",
-    "fit_temperature": "adapter.calibration",
-    "frechet_mean": "ontology.geometry",
-    "frechet_mean_set": "ontology.geometry",
-    "frechet_variance": "ontology.geometry",
-    "is_identifying_cover": "ontology.geometry",
-    "is_locus_cover": "ontology.geometry",
-    "locus": "ontology.geometry",
-    "metric_space": "ontology.geometry",
-    "minimum_locus_cover": "ontology.geometry",
-    "must_observe": "ontology.geometry",
-    "phylogenetic_cover": "ontology.geometry",
-    "push": "ontology.geometry",
-    "read": "ontology",
-    "register": "ontology.ingest",
-    "sample_observed": "ontology.geometry",
-    "select_classes": "ontology.geometry",
-    "select_next": "ontology.geometry",
-    "small_cover": "ontology.geometry",
-    "summarize": "ontology.geometry",
+    "Adapter": "labelgrove.adapter",
+    "Bundle": "labelgrove.adapter",
+    "CompleteSpace": "labelgrove.ontology.geometry",
+    "Cover": "labelgrove.ontology.geometry",
+    "EuclideanSpace": "labelgrove.ontology.geometry",
+    "FrechetClassifier": "labelgrove.adapter.sklearn",
+    "FrechetResult": "labelgrove.ontology.geometry",
+    "GraphSpace": "labelgrove.ontology.geometry",
+    "LabelGraph": "labelgrove.ontology",
+    "Locus": "labelgrove.ontology.geometry",
+    "MatrixSpace": "labelgrove.ontology.geometry",
+    "Selection": "labelgrove.ontology.geometry",
+    "Summary": "labelgrove.ontology.geometry",
+    "TreeSpace": "labelgrove.ontology.geometry",
+    "Workspace": "labelgrove.ontology.workspace",
+    "evaluate": "labelgrove.adapter.evaluation",
+    "expand": "labelgrove.ontology.geometry",
+    "fit_temperature": "labelgrove.adapter.calibration",
+    "frechet_mean": "labelgrove.ontology.geometry",
+    "frechet_mean_set": "labelgrove.ontology.geometry",
+    "frechet_variance": "labelgrove.ontology.geometry",
+    "is_identifying_cover": "labelgrove.ontology.geometry",
+    "is_locus_cover": "labelgrove.ontology.geometry",
+    "locus": "labelgrove.ontology.geometry",
+    "metric_space": "labelgrove.ontology.geometry",
+    "minimum_locus_cover": "labelgrove.ontology.geometry",
+    "must_observe": "labelgrove.ontology.geometry",
+    "phylogenetic_cover": "labelgrove.ontology.geometry",
+    "push": "labelgrove.ontology.geometry",
+    "read": "labelgrove.ontology",
+    "register": "labelgrove.ontology.ingest",
+    "sample_observed": "labelgrove.ontology.geometry",
+    "select_classes": "labelgrove.ontology.geometry",
+    "select_next": "labelgrove.ontology.geometry",
+    "small_cover": "labelgrove.ontology.geometry",
+    "summarize": "labelgrove.ontology.geometry",
 }
 
 __all__ = sorted(_HOMES)
@@ -68,19 +66,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
-
-
-def _refuse_foreign_rooms() -> None:
-    """Name the file in the way when a package of another project hides one of our rooms."""
-    here = Path(__file__).resolve().parent.parent
-    for room in ("ontology", "workers", "adapter"):
-        found = importlib.util.find_spec(room)
-        origin = Path(found.origin).resolve() if found and found.origin else None
-        if origin is None or origin.parent != here / room:
-            raise ImportError(
-                f"labelgrove needs its own package {room!r} from {here / room}, but {origin or 'nothing'} "
-                f"is found first on the path; rename or move that file, or start Python from another folder"
-            )
-
-
-_refuse_foreign_rooms()

@@ -34,7 +34,7 @@ def _open_streams() -> None:
 
 
 def _run() -> None:
-    from ontology.errors import MissingExtraError  # here: Ctrl-C may come while it is imported
+    from labelgrove.ontology.errors import MissingExtraError  # here: Ctrl-C may come while it is imported
 
     try:
         from labelgrove.cli import grove

@@ -6,7 +6,7 @@ import hashlib
 from os.path import isdir
 from pathlib import Path
 
-from ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.errors import InputError, NotFoundError
 
 __all__ = ["sha256_of"]
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from adapter.archives import FAULTS, npy_header, refuse_bomb
-from adapter.outputs import SparseOutputs, by_rows
-from adapter.plainfile import open_plain
-from ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError
-from ontology.safetensors_file import read_safetensors
+from labelgrove.adapter.archives import FAULTS, npy_header, refuse_bomb
+from labelgrove.adapter.outputs import SparseOutputs, by_rows
+from labelgrove.adapter.plainfile import open_plain
+from labelgrove.ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError
+from labelgrove.ontology.safetensors_file import read_safetensors
 
 __all__ = ["read_scipy", "read_sparse", "rows_of"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from adapter.outputfiles import OutputFile, is_number
-from adapter.truthfile import read_truth
+from labelgrove.adapter.outputfiles import OutputFile, is_number
+from labelgrove.adapter.truthfile import read_truth
 
 __all__ = ["is_number", "read_outputs", "read_truth"]
 

@@ -9,20 +9,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ontology.labelgraph import LabelGraph
-    from ontology.readers import ReadResult, Report, read
+    from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.readers import ReadResult, Report, read
 
 __all__ = ["LabelGraph", "ReadResult", "Report", "read"]
 
 _HOMES = {
-    "LabelGraph": "ontology.labelgraph",
-    "ReadResult": "ontology.readers",
-    "Report": "ontology.readers",
-    "read": "ontology.readers",
+    "LabelGraph": "labelgrove.ontology.labelgraph",
+    "ReadResult": "labelgrove.ontology.readers",
+    "Report": "labelgrove.ontology.readers",
+    "read": "labelgrove.ontology.readers",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'ontology' has no attribute {name!r}")
+    raise AttributeError(f"module 'labelgrove.ontology' has no attribute {name!r}")

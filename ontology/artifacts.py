@@ -28,8 +28,8 @@ from urllib.parse import unquote, urlsplit
 
 from numpy.typing import NDArray
 
-from ontology.disk_faults import disk_advice
-from ontology.errors import (
+from labelgrove.ontology.disk_faults import disk_advice
+from labelgrove.ontology.errors import (
     ArtifactError,
     GroveError,
     InputError,
@@ -37,10 +37,10 @@ from ontology.errors import (
     NotFoundError,
     ServiceError,
 )
-from ontology.remote_faults import remote_fault
-from ontology.safetensors_file import read_safetensors, safetensors_chunks, write_safetensors
-from ontology.settings import masked
-from ontology.wholefile import TEMPORARY, beside, make_folder, sync_folder, write_whole
+from labelgrove.ontology.remote_faults import remote_fault
+from labelgrove.ontology.safetensors_file import read_safetensors, safetensors_chunks, write_safetensors
+from labelgrove.ontology.settings import masked
+from labelgrove.ontology.wholefile import TEMPORARY, beside, make_folder, sync_folder, write_whole
 
 __all__ = ["ArtifactStore", "check_name", "open_store", "read_safetensors", "write_safetensors"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
+from labelgrove.ontology.errors import InputError
 
 __all__ = [
     "LENGTHS",

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ontology.artifacts import check_name
-from ontology.database import metadata, now, reading, upsert, writing
-from ontology.errors import ConflictError, InputError, LeaseLostError, NotFoundError
+from labelgrove.ontology.artifacts import check_name
+from labelgrove.ontology.database import metadata, now, reading, upsert, writing
+from labelgrove.ontology.errors import ConflictError, InputError, LeaseLostError, NotFoundError
 
 # isort: split
 # After our own modules, which name the extra to install where SQLAlchemy is missing.

@@ -16,14 +16,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ontology.database_faults import database_fault
-from ontology.errors import MigrationError, MissingExtraError, ServiceError, SettingsError, TransientError
-from ontology.extras import upgrade_command
-from ontology.migrations import migrations_folder
-from ontology.settings import masked
-from ontology.sqlite import Connection as SQLiteConnection
-from ontology.sqlite import connect as connect_sqlite
-from ontology.wholefile import make_folder
+from labelgrove.ontology.database_faults import database_fault
+from labelgrove.ontology.errors import (
+    MigrationError,
+    MissingExtraError,
+    ServiceError,
+    SettingsError,
+    TransientError,
+)
+from labelgrove.ontology.extras import upgrade_command
+from labelgrove.ontology.migrations import migrations_folder
+from labelgrove.ontology.settings import masked
+from labelgrove.ontology.sqlite import Connection as SQLiteConnection
+from labelgrove.ontology.sqlite import connect as connect_sqlite
+from labelgrove.ontology.wholefile import make_folder
 
 try:
     import sqlalchemy
@@ -177,7 +183,7 @@ def patient(connection: Connection) -> Iterator[None]:
     if connection.dialect.name != "postgresql":
         yield
         return
-    from ontology.postgresql import unhurried
+    from labelgrove.ontology.postgresql import unhurried
 
     with unhurried(connection.connection.driver_connection):
         yield
@@ -237,14 +243,14 @@ def _parsed(url: str) -> URL:
 
 
 def _connect_postgresql(dialect: Any, record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
-    from ontology.postgresql import LIMITS, Connection
+    from labelgrove.ontology.postgresql import LIMITS, Connection
 
     return Connection.connect(*arguments, **{**LIMITS, **parameters})
 
 
 def _try_rested(connection: Any, record: Any, proxy: Any) -> None:
     """Have the pool connect again, and forget its older connections, where one broke while it rested."""
-    from ontology.postgresql import is_alive
+    from labelgrove.ontology.postgresql import is_alive
 
     if not record.info:  # new: what is wrong with it, its first statement says
         record.info["used"] = True

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ontology.errors import GroveError, MigrationError, ServiceError, SettingsError, TransientError
-from ontology.settings import masked
+from labelgrove.ontology.errors import GroveError, MigrationError, ServiceError, SettingsError, TransientError
+from labelgrove.ontology.settings import masked
 
 __all__ = ["database_fault"]
 

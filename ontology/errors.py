@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ontology.extras import install_command
+from labelgrove.ontology.extras import install_command
 
 __all__ = [
     "DEPLOYMENT_FAULTS",

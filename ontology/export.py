@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from ontology.errors import InputError
-from ontology.labelgraph import LabelGraph
-from ontology.readers.cells import LONGEST_CELL, write_cell
-from ontology.readers.exported import EXPORT_FORMAT
-from ontology.workspace import Workspace
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers.cells import LONGEST_CELL, write_cell
+from labelgrove.ontology.readers.exported import EXPORT_FORMAT
+from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["export_graph", "export_ontology"]
 

@@ -55,7 +55,7 @@ def _target(found: Distribution | None, brackets: str) -> str | None:
     from urllib.request import url2pathname
 
     if found is None:  # what runs in a checkout without being installed is as if installed from there
-        checkout = Path(__file__).resolve().parents[1]
+        checkout = Path(__file__).absolute().parents[2]
         return shlex.quote(f"{checkout if (checkout / 'pyproject.toml').is_file() else _NAME}{brackets}")
     origin = json.loads(found.read_text("direct_url.json") or "{}")
     if not origin:

@@ -23,19 +23,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ontology.artifacts import check_name
-from ontology.errors import ArtifactError, ConflictError, NotFoundError, ServiceError, ShrinkError
-from ontology.export import export_ontology
-from ontology.graph.errors import GraphDamagedError
-from ontology.labelgraph import LabelGraph
-from ontology.lease import holding
-from ontology.loading import NAMELESS, STEPS, Progress, Steps, drop_from_graph, go_live, load
-from ontology.snapshots import Snapshot, put_result, put_snapshot, unpacked
-from ontology.workspace import Workspace
+from labelgrove.ontology.artifacts import check_name
+from labelgrove.ontology.errors import ArtifactError, ConflictError, NotFoundError, ServiceError, ShrinkError
+from labelgrove.ontology.export import export_ontology
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.lease import holding
+from labelgrove.ontology.loading import NAMELESS, STEPS, Progress, Steps, drop_from_graph, go_live, load
+from labelgrove.ontology.snapshots import Snapshot, put_result, put_snapshot, unpacked
+from labelgrove.ontology.workspace import Workspace
 
 if TYPE_CHECKING:
-    from ontology.catalog import Lease, Version
-    from ontology.readers import ReadResult
+    from labelgrove.ontology.catalog import Lease, Version
+    from labelgrove.ontology.readers import ReadResult
 
 __all__ = [
     "STEPS",
@@ -447,7 +447,7 @@ def _digests(versions: list[Version]) -> list[str]:
 
 
 def _wipe(workspace: Workspace) -> None:
-    from ontology.graph.embedded import EmbeddedStore
+    from labelgrove.ontology.graph.embedded import EmbeddedStore
 
     if isinstance(workspace.graph, EmbeddedStore):
         workspace.graph.wipe()

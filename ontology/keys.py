@@ -15,7 +15,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, UnknownLabelError, first_few
+from labelgrove.ontology.errors import InputError, UnknownLabelError, first_few
 
 __all__ = ["Keys", "Texts", "stored_texts"]
 

@@ -17,11 +17,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.canonical import breadth_first, check_weights, column, deduplicate, preorder, sorted_unique
-from ontology.components import connected
-from ontology.errors import ArtifactError, InputError
-from ontology.keys import Keys, Texts
-from ontology.snapshotchecks import SnapshotChecker
+from labelgrove.ontology.canonical import (
+    breadth_first,
+    check_weights,
+    column,
+    deduplicate,
+    preorder,
+    sorted_unique,
+)
+from labelgrove.ontology.components import connected
+from labelgrove.ontology.errors import ArtifactError, InputError
+from labelgrove.ontology.keys import Keys, Texts
+from labelgrove.ontology.snapshotchecks import SnapshotChecker
 
 if TYPE_CHECKING:
     import networkx

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ontology.catalog import LEASE_SECONDS, Catalog, Lease
-from ontology.errors import GroveError, LeaseLostError
-from ontology.workspace import Workspace
+from labelgrove.ontology.catalog import LEASE_SECONDS, Catalog, Lease
+from labelgrove.ontology.errors import GroveError, LeaseLostError
+from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["holding"]
 

@@ -7,14 +7,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ontology.errors import ConflictError, NotFoundError, QueryFailedError, ServiceError, TransientError
-from ontology.graph.errors import GraphDamagedError
-from ontology.labelgraph import LabelGraph
-from ontology.workspace import Workspace
+from labelgrove.ontology.errors import (
+    ConflictError,
+    NotFoundError,
+    QueryFailedError,
+    ServiceError,
+    TransientError,
+)
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.workspace import Workspace
 
 if TYPE_CHECKING:
-    from ontology.catalog import Lease, Version
-    from ontology.graph import GraphStore
+    from labelgrove.ontology.catalog import Lease, Version
+    from labelgrove.ontology.graph import GraphStore
 
 __all__ = [
     "NAMELESS",

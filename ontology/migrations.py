@@ -1,12 +1,11 @@
-"""Where the numbered migrations lie: beside the packages in a checkout, inside the wheel when installed."""
+"""Where the numbered migrations lie: beside the package in a checkout, inside it when installed."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
-from ontology.errors import MigrationError
-from ontology.extras import upgrade_command
+from labelgrove.ontology.errors import MigrationError
+from labelgrove.ontology.extras import upgrade_command
 
 __all__ = ["migrations_folder"]
 
@@ -14,18 +13,15 @@ __all__ = ["migrations_folder"]
 def migrations_folder() -> Path:
     """Return the folder that holds ``cypher/`` and ``sql/``.
 
-    A checkout keeps it as ``migrations/`` beside the packages, a wheel as ``labelgrove/_migrations``, which
-    is found without importing labelgrove. An installation with neither raises `MigrationError`.
+    A checkout keeps it as ``migrations/`` beside the package, a wheel as ``labelgrove/_migrations``. An
+    installation with neither raises `MigrationError`.
     """
-    checkout = Path(__file__).resolve().parent.parent / "migrations"
-    if (checkout / "sql").is_dir():
-        return checkout
-    spec = find_spec("labelgrove")
-    for location in (spec.submodule_search_locations or []) if spec else []:
-        installed = Path(location) / "_migrations"
-        if installed.is_dir():
-            return installed
+    package = Path(__file__).absolute().parents[1]
+    folders = (package.parent / "migrations", package / "_migrations")
+    for folder in folders:
+        if (folder / "sql").is_dir():
+            return folder
     raise MigrationError(
-        f"the migrations are neither at {checkout} nor inside the installed labelgrove; "
-        f"install it again with: {upgrade_command()} --force-reinstall"
+        f"the migrations are neither at {folders[0]} nor at {folders[1]}; "
+        f"install labelgrove again with: {upgrade_command()} --force-reinstall"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, Any
 
-from ontology.errors import PlatformError
+from labelgrove.ontology.errors import PlatformError
 
 __all__ = ["require_posix", "try_lock"]
 

@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from ontology.errors import MissingExtraError
+from labelgrove.ontology.errors import MissingExtraError
 
 try:
     import psycopg

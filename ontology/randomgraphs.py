@@ -10,9 +10,9 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from ontology.errors import InputError, MissingExtraError
-from ontology.geometry.arguments import nonnegative_number, whole_number
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError, MissingExtraError
+from labelgrove.ontology.geometry.arguments import nonnegative_number, whole_number
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["barabasi_albert", "erdos_renyi", "random_tree", "watts_strogatz"]
 

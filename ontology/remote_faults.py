@@ -7,7 +7,7 @@ driver is imported. Their texts are left out of messages: a service may repeat w
 
 from __future__ import annotations
 
-from ontology.errors import GroveError, ServiceError, TransientError
+from labelgrove.ontology.errors import GroveError, ServiceError, TransientError
 
 __all__ = ["remote_fault"]
 

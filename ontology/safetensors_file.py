@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import ArtifactError, InputError
+from labelgrove.ontology.errors import ArtifactError, InputError
 
 __all__ = ["read_safetensors", "safetensors_chunks", "write_safetensors"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ontology.errors import SettingsError
+from labelgrove.ontology.errors import SettingsError
 
 __all__ = ["Settings", "check_variables", "is_this_host", "masked", "unknown_variables"]
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ontology.errors import ArtifactError, InputError
-from ontology.keys import Keys, Texts, stored_texts
+from labelgrove.ontology.errors import ArtifactError, InputError
+from labelgrove.ontology.keys import Keys, Texts, stored_texts
 
 __all__ = ["SnapshotChecker"]
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from ontology.errors import ArtifactError, DefectsError
-from ontology.keys import Texts
-from ontology.labelgraph import LabelGraph
-from ontology.workspace import DEFINITIONS_FORMAT, Workspace
+from labelgrove.ontology.errors import ArtifactError, DefectsError
+from labelgrove.ontology.keys import Texts
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.workspace import DEFINITIONS_FORMAT, Workspace
 
 if TYPE_CHECKING:
-    from ontology.readers import ReadResult, Report
+    from labelgrove.ontology.readers import ReadResult, Report
 
 __all__ = ["Reading", "Snapshot", "Stored", "open_snapshot", "put_result", "put_snapshot", "unpacked"]
 

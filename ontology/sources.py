@@ -11,14 +11,14 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ontology.artifacts import check_name
-from ontology.errors import ArtifactError, NotFoundError
-from ontology.readers.report import Report
-from ontology.snapshots import Reading, Snapshot, open_snapshot
+from labelgrove.ontology.artifacts import check_name
+from labelgrove.ontology.errors import ArtifactError, NotFoundError
+from labelgrove.ontology.readers.report import Report
+from labelgrove.ontology.snapshots import Reading, Snapshot, open_snapshot
 
 if TYPE_CHECKING:
-    from ontology.readers import ReadResult
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.readers import ReadResult
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["read_once"]
 
@@ -57,7 +57,7 @@ def read_once(
     An unchanged source takes one pass over its bytes and one over the artifacts. Whichever version it gave is
     found, current or not; registering it makes it current.
     """
-    from ontology.readers import fingerprint, read
+    from labelgrove.ontology.readers import fingerprint, read
 
     check_name(name)
     before = fingerprint(path, **options)

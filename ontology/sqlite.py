@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ontology.wholefile import PRIVATE
+from labelgrove.ontology.wholefile import PRIVATE
 
 __all__ = ["Connection", "connect"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator
 
-from ontology.catalog import artifact_table, bundle_table, upkeep_table, version_table
-from ontology.database import now, reading, upsert, writing
+from labelgrove.ontology.catalog import artifact_table, bundle_table, upkeep_table, version_table
+from labelgrove.ontology.database import now, reading, upsert, writing
 
 # isort: split
 # After our own modules, which name the extra to install where SQLAlchemy is missing.

@@ -8,18 +8,18 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ontology.artifacts import ArtifactStore, open_store
-from ontology.errors import ArtifactError, InputError
-from ontology.keys import Texts, stored_texts
-from ontology.labelgraph import LabelGraph
-from ontology.posix import require_posix
-from ontology.settings import Settings
+from labelgrove.ontology.artifacts import ArtifactStore, open_store
+from labelgrove.ontology.errors import ArtifactError, InputError
+from labelgrove.ontology.keys import Texts, stored_texts
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.posix import require_posix
+from labelgrove.ontology.settings import Settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from ontology.catalog import Catalog, Version
-    from ontology.graph import GraphStore
+    from labelgrove.ontology.catalog import Catalog, Version
+    from labelgrove.ontology.graph import GraphStore
 
 __all__ = ["Workspace"]
 
@@ -41,8 +41,8 @@ class Workspace:
 
     Examples
     --------
-    >>> from ontology import LabelGraph
-    >>> from ontology.ingest import register
+    >>> from labelgrove.ontology import LabelGraph
+    >>> from labelgrove.ontology.ingest import register
     >>> with Workspace.open() as workspace:
     ...     result = register(workspace, "trees", LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]))
     ...     list(workspace.label_graph("trees").keys)
@@ -71,7 +71,7 @@ class Workspace:
     @cached_property
     def engine(self) -> Engine:
         """The database; its schema checked, and on SQLite brought up to date, when first opened."""
-        from ontology.database import check_schema, create_engine
+        from labelgrove.ontology.database import check_schema, create_engine
 
         engine = create_engine(self.settings.database_url)
         try:
@@ -84,7 +84,7 @@ class Workspace:
     @cached_property
     def catalog(self) -> Catalog:
         """The catalogue."""
-        from ontology.catalog import Catalog
+        from labelgrove.ontology.catalog import Catalog
 
         return Catalog(self.engine)
 
@@ -93,7 +93,7 @@ class Workspace:
         """The graph store, migrated and in line with the catalogue when first opened."""
         with self._opening:  # of two threads, the second waits for the store in line
             if self._graph is None:
-                from ontology.graph import open_graph
+                from labelgrove.ontology.graph import open_graph
 
                 self._graph = open_graph(self.settings)
                 try:
@@ -202,6 +202,6 @@ class Workspace:
 
         Happens by itself whenever the graph is opened.
         """
-        from ontology.ingest import repair
+        from labelgrove.ontology.ingest import repair
 
         return repair(self)

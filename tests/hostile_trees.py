@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from ontology.geometry import GraphSpace, TreeSpace, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import GraphSpace, TreeSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 
 Draw = np.random.Generator

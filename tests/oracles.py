@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.labelgraph import LabelGraph
 
 Number = int | Fraction
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from adapter import Adapter, evaluate
-from adapter.calibration.report import calibrate
+from labelgrove.adapter import Adapter, evaluate
+from labelgrove.adapter.calibration.report import calibrate
+from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.report.calibration import calibration_report
 from labelgrove.report.content import Origin, Report
 from labelgrove.report.evaluation import evaluation_report
 from labelgrove.report.experiment import experiment_report, overview_report
 from labelgrove.report.regions import regions_of
-from ontology.labelgraph import LabelGraph
 
 HOSTILE = "<script>alert('x')</script> & \"a\" | `b` ](javascript:c) \x07"
 """A label that is markup in HTML, in SVG and in Markdown, with a character that no page may hold."""

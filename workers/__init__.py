@@ -2,7 +2,7 @@
 
 import importlib
 
-from ontology import errors
+from labelgrove.ontology import errors
 
 try:
     importlib.import_module("sqlalchemy")

@@ -1,9 +1,9 @@
 """The Celery application: transport only.
 
 No result backend, chords, countdowns, revocation or beat: the ledger holds the truth, a sweeper in every
-worker sends again what was lost, and a message is a hint of 64 digits. Start workers with ``grove worker`` or
-with ``celery -A workers.app worker --without-gossip --without-mingle``, in an environment that says where
-things are (`ontology.settings`).
+worker sends again what was lost, and a message is a hint of 64 digits. Start workers with ``grove worker``
+or with ``celery -A labelgrove.workers.app worker --without-gossip --without-mingle``, in an environment that
+says where things are (`ontology.settings`).
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from celery.app.log import Logging
 from celery.utils.nodenames import node_format
 from kombu.entity import Queue
 
-from ontology.errors import GroveError, ServiceError, SettingsError
-from ontology.settings import Settings
-from ontology.workspace import Workspace
-from workers.broker_check import KEY_PREFIX, check_deployment, for_celery, put_aside
-from workers.events import EventsWithoutRetry, Gathering
-from workers.kinds import DEFAULT_QUEUE, queue_names
-from workers.ledger import Ledger
-from workers.logs import configure_logging
-from workers.metrics import Metrics
-from workers.pool import Pool
-from workers.presence import Presence
-from workers.sweeper import WINDOW_PER_SLOT, Sweeper, dispatch, sweep
-from workers.tasks import UnitTask, sender
-from workers.transport import TASK
+from labelgrove.ontology.errors import GroveError, ServiceError, SettingsError
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.broker_check import KEY_PREFIX, check_deployment, for_celery, put_aside
+from labelgrove.workers.events import EventsWithoutRetry, Gathering
+from labelgrove.workers.kinds import DEFAULT_QUEUE, queue_names
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.logs import configure_logging
+from labelgrove.workers.metrics import Metrics
+from labelgrove.workers.pool import Pool
+from labelgrove.workers.presence import Presence
+from labelgrove.workers.sweeper import WINDOW_PER_SLOT, Sweeper, dispatch, sweep
+from labelgrove.workers.tasks import UnitTask, sender
+from labelgrove.workers.transport import TASK
 
 __all__ = ["make_app", "run_worker", "send_due"]
 
@@ -78,7 +78,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
     )
     hard_limit_s = settings.unit_time_limit_s + _TO_GIVE_BACK_S
     app.conf.update(
-        broker_transport="workers.transport:Transport",
+        broker_transport="labelgrove.workers.transport:Transport",
         task_serializer="json",
         result_serializer="json",
         accept_content=["json"],
@@ -95,7 +95,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         # Without a limit of the transport's: it counts a message whose acknowledgement met a dead broker as
         # taken for ever, and a worker stops asking for messages once as many as it has slots were lost so.
         worker_prefetch_multiplier=0,
-        worker_pool="workers.children:TaskPool",
+        worker_pool="labelgrove.workers.children:TaskPool",
         worker_max_tasks_per_child=200,
         worker_max_memory_per_child=2_000_000,  # KiB, looked at after each unit
         worker_soft_shutdown_timeout=20,
@@ -310,6 +310,6 @@ def _default_app() -> celery.Celery:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "app":  # what `celery -A workers.app` asks for
+    if name == "app":  # what `celery -A labelgrove.workers.app` asks for
         return _default_app()
-    raise AttributeError(f"module 'workers.app' has no attribute {name!r}")
+    raise AttributeError(f"module 'labelgrove.workers.app' has no attribute {name!r}")

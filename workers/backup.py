@@ -29,14 +29,14 @@ from typing import IO, Any
 
 import sqlalchemy as sa
 
-import ontology.catalog  # noqa: F401 - registers its tables
-import workers.tables  # noqa: F401 - registers its tables
-from ontology.artifacts import ArtifactStore, open_store
-from ontology.database import metadata, schema_state
-from ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, ServiceError
-from ontology.posix import try_lock
-from ontology.wholefile import make_folder, sync_folder
-from ontology.workspace import Workspace
+import labelgrove.ontology.catalog
+import labelgrove.workers.tables  # noqa: F401 - registers its tables
+from labelgrove.ontology.artifacts import ArtifactStore, open_store
+from labelgrove.ontology.database import metadata, schema_state
+from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, ServiceError
+from labelgrove.ontology.posix import try_lock
+from labelgrove.ontology.wholefile import make_folder, sync_folder
+from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["BackupResult", "FileRecord", "Manifest", "backup", "read_manifest"]
 

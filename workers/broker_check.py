@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adapter.cache import answers_anyone, cache_facts, for_client, redis_advice
-from ontology.errors import ServiceError, SettingsError
-from ontology.settings import Settings, is_this_host, masked
-from workers.kinds import DEFAULT_QUEUE, queue_names
+from labelgrove.adapter.cache import answers_anyone, cache_facts, for_client, redis_advice
+from labelgrove.ontology.errors import ServiceError, SettingsError
+from labelgrove.ontology.settings import Settings, is_this_host, masked
+from labelgrove.workers.kinds import DEFAULT_QUEUE, queue_names
 
 if TYPE_CHECKING:
     import redis

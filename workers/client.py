@@ -14,23 +14,23 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ontology.artifacts import check_name
-from ontology.catalog import LEASE_SECONDS
-from ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, sized
-from ontology.labelgraph import LabelGraph
-from ontology.workspace import Workspace
-from workers.kinds import Estimate, find_kind
-from workers.kinds.inputs import read_keys
-from workers.ledger import Ledger
-from workers.plan import PlannedJob, job_parameters
-from workers.pool import Pool
-from workers.request import complete_for_ontology, kind_named, plan_request, record_lost
-from workers.states import Job, State, Unit
-from workers.targets import check_named, complete_target
+from labelgrove.ontology.artifacts import check_name
+from labelgrove.ontology.catalog import LEASE_SECONDS
+from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, sized
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.kinds import Estimate, find_kind
+from labelgrove.workers.kinds.inputs import read_keys
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import PlannedJob, job_parameters
+from labelgrove.workers.pool import Pool
+from labelgrove.workers.request import complete_for_ontology, kind_named, plan_request, record_lost
+from labelgrove.workers.states import Job, State, Unit
+from labelgrove.workers.targets import check_named, complete_target
 
 if TYPE_CHECKING:
-    from ontology.readers import ReadResult
-    from ontology.snapshots import Snapshot
+    from labelgrove.ontology.readers import ReadResult
+    from labelgrove.ontology.snapshots import Snapshot
 
 __all__ = [
     "build_bundle_job",
@@ -357,8 +357,8 @@ def submit_ingest(
     -----
     The previous version answers until the job is done. Of several requests for one name, the last has it.
     """
-    from ontology.ingest import announce, check_size
-    from ontology.snapshots import Snapshot, put_result, unpacked
+    from labelgrove.ontology.ingest import announce, check_size
+    from labelgrove.ontology.snapshots import Snapshot, put_result, unpacked
 
     check_name(name)
     graph = result.graph if isinstance(result, Snapshot) else unpacked(result)[0]
@@ -465,6 +465,6 @@ def _wait(
 
 def _send_due(workspace: Workspace) -> None:
     """Send what is due to the workers; a broker that is away delays it until a worker's next sweep."""
-    from workers.app import send_due
+    from labelgrove.workers.app import send_due
 
     send_due(workspace.settings, Ledger(workspace.engine))

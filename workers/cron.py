@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from cronsim import CronSim, CronSimError
 
-from ontology.errors import InputError
+from labelgrove.ontology.errors import InputError
 
 __all__ = ["Cron"]
 

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, ParamSpec
 
-from adapter.cache import through_cache
-from ontology.database import autocommitting
-from ontology.errors import (
+from labelgrove.adapter.cache import through_cache
+from labelgrove.ontology.database import autocommitting
+from labelgrove.ontology.errors import (
     DEPLOYMENT_FAULTS,
     ArtifactError,
     ConflictError,
@@ -26,16 +26,16 @@ from ontology.errors import (
     LeaseLostError,
     NotFoundError,
 )
-from workers.kinds import JobKind, Work, find_kind
-from workers.ledger import RESEND_S, Ledger
-from workers.logs import about
-from workers.records import holders, kind_of
-from workers.showing import publish_results
-from workers.states import Beat, Claim
+from labelgrove.workers.kinds import JobKind, Work, find_kind
+from labelgrove.workers.ledger import RESEND_S, Ledger
+from labelgrove.workers.logs import about
+from labelgrove.workers.records import holders, kind_of
+from labelgrove.workers.showing import publish_results
+from labelgrove.workers.states import Beat, Claim
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["Outcome", "Recall", "UnwantedError", "execute_unit", "finish_jobs"]
 

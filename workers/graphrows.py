@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable
 
 import sqlalchemy as sa
 
-from ontology.database import reading, writing
-from ontology.errors import InputError
-from workers.plan import canonical_json, job_parameters
-from workers.states import GRAPH, Publication, State
-from workers.tables import job_table, publication_table
+from labelgrove.ontology.database import reading, writing
+from labelgrove.ontology.errors import InputError
+from labelgrove.workers.plan import canonical_json, job_parameters
+from labelgrove.workers.states import GRAPH, Publication, State
+from labelgrove.workers.tables import job_table, publication_table
 
 __all__ = ["GraphRows", "newest_first"]
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ontology.database import autocommitting, now, patient, reading, upsert, writing
-from ontology.errors import ConflictError, InputError, NotFoundError
-from workers.plan import PlannedJob, canonical_json, unit_request
-from workers.records import in_state, read_jobs, read_units
-from workers.statements import (
+from labelgrove.ontology.database import autocommitting, now, patient, reading, upsert, writing
+from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError
+from labelgrove.workers.plan import PlannedJob, canonical_json, unit_request
+from labelgrove.workers.records import in_state, read_jobs, read_units
+from labelgrove.workers.statements import (
     DECIDED,
     MISSED,
     WANTED,
@@ -43,8 +43,8 @@ from workers.statements import (
     units_of,
     wait_again,
 )
-from workers.states import GRAPH, Beat, Claim, Job, Publication, State, Unit
-from workers.tables import job_table, job_unit_table, publication_table, unit_table
+from labelgrove.workers.states import GRAPH, Beat, Claim, Job, Publication, State, Unit
+from labelgrove.workers.tables import job_table, job_unit_table, publication_table, unit_table
 
 __all__ = ["RESEND_S", "Ledger"]
 

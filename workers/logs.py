@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ontology.settings import masked
+from labelgrove.ontology.settings import masked
 
 __all__ = ["FIELDS", "about", "configure_logging"]
 

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as sa
 
-from ontology.database import now, reading
-from ontology.errors import GroveError, MissingExtraError, SettingsError
-from ontology.settings import Settings
-from ontology.workspace import Workspace
-from workers.records import in_state
-from workers.states import State
-from workers.tables import job_table, unit_table
+from labelgrove.ontology.database import now, reading
+from labelgrove.ontology.errors import GroveError, MissingExtraError, SettingsError
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.records import in_state
+from labelgrove.workers.states import State
+from labelgrove.workers.tables import job_table, unit_table
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from ontology.errors import InputError
+from labelgrove.ontology.errors import InputError
 
 if TYPE_CHECKING:
-    from workers.kinds import JobKind
+    from labelgrove.workers.kinds import JobKind
 
 __all__ = [
     "PlannedJob",

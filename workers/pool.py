@@ -10,12 +10,12 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Self
 
-from ontology.errors import DEPLOYMENT_FAULTS, GroveError, ServiceError
-from ontology.workspace import Workspace
-from workers.execute import Outcome, Recall, execute_unit
-from workers.ledger import Ledger
-from workers.presence import Presence
-from workers.sweeper import WINDOW_PER_SLOT, dispatch, sweep
+from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, GroveError, ServiceError
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.execute import Outcome, Recall, execute_unit
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.presence import Presence
+from labelgrove.workers.sweeper import WINDOW_PER_SLOT, dispatch, sweep
 
 __all__ = ["LEASE_S", "Pool"]
 

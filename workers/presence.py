@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from ontology.database import now, reading, upsert, writing
-from workers.tables import worker_table
+from labelgrove.ontology.database import now, reading, upsert, writing
+from labelgrove.workers.tables import worker_table
 
 __all__ = ["LIVING_S", "Presence", "Worker", "living"]
 

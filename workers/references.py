@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sqlalchemy as sa
 
-from ontology.database import reading
-from ontology.upkeep import named_digests
-from workers.tables import job_table, schedule_table, unit_table
+from labelgrove.ontology.database import reading
+from labelgrove.ontology.upkeep import named_digests
+from labelgrove.workers.tables import job_table, schedule_table, unit_table
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["References", "references"]
 

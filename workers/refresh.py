@@ -12,20 +12,20 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ontology.database import reading
-from ontology.errors import DEPLOYMENT_FAULTS, GroveError, InputError
-from ontology.labelgraph import LabelGraph
-from workers.kinds import JobKind, find_kind
-from workers.kinds.ingest import INGEST
-from workers.kinds.parameters import is_digest
-from workers.ledger import Ledger
-from workers.plan import plan_job
-from workers.records import ended_on_other_versions, read_targets
-from workers.request import complete_for_ontology, record_lost
-from workers.states import Job, State
+from labelgrove.ontology.database import reading
+from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, GroveError, InputError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.workers.kinds import JobKind, find_kind
+from labelgrove.workers.kinds.ingest import INGEST
+from labelgrove.workers.kinds.parameters import is_digest
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import plan_job
+from labelgrove.workers.records import ended_on_other_versions, read_targets
+from labelgrove.workers.request import complete_for_ontology, record_lost
+from labelgrove.workers.states import Job, State
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["Refreshed", "is_stale", "refresh", "stale_jobs"]
 
@@ -109,7 +109,7 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
     stale = stale_jobs(workspace, ontology=ontology)
     done = [_refreshed(workspace, ontology, job, dry_run=dry_run) for job in reversed(stale)]
     if not dry_run and workspace.settings.broker_url is not None:
-        from workers.app import send_due
+        from labelgrove.workers.app import send_due
 
         send_due(workspace.settings, Ledger(workspace.engine))
     return done

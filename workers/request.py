@@ -9,16 +9,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ontology.errors import InputError
-from workers.kinds import JobKind, find_kind, known_kinds
-from workers.kinds.inputs import read_keys
-from workers.kinds.parameters import Parameter, decimal_text, is_digest
-from workers.plan import PlannedJob, canonical_json, plan_job
+from labelgrove.ontology.errors import InputError
+from labelgrove.workers.kinds import JobKind, find_kind, known_kinds
+from labelgrove.workers.kinds.inputs import read_keys
+from labelgrove.workers.kinds.parameters import Parameter, decimal_text, is_digest
+from labelgrove.workers.plan import PlannedJob, canonical_json, plan_job
 
 if TYPE_CHECKING:
-    from ontology.keys import Keys
-    from ontology.workspace import Workspace
-    from workers.ledger import Ledger
+    from labelgrove.ontology.keys import Keys
+    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.workers.ledger import Ledger
 
 __all__ = ["complete_for_ontology", "complete_request", "kind_named", "plan_request", "record_lost"]
 

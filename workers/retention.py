@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from ontology.database import now, patient, reading, writing
-from ontology.errors import GroveError, NotFoundError
-from ontology.upkeep import (
+from labelgrove.ontology.database import now, patient, reading, writing
+from labelgrove.ontology.errors import GroveError, NotFoundError
+from labelgrove.ontology.upkeep import (
     forget_artifacts,
     let_go,
     let_go_since,
@@ -43,9 +43,9 @@ from ontology.upkeep import (
     take_turn,
     unnamed_rows,
 )
-from workers.references import references
-from workers.states import GRAPH, State
-from workers.tables import (
+from labelgrove.workers.references import references
+from labelgrove.workers.states import GRAPH, State
+from labelgrove.workers.tables import (
     firing_table,
     job_table,
     job_unit_table,
@@ -54,8 +54,8 @@ from workers.tables import (
 )
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = [
     "DAY_S",

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from ontology.artifacts import check_name
-from ontology.database import now, reading, upsert, writing
-from ontology.errors import DEPLOYMENT_FAULTS, ConflictError, GroveError, InputError, NotFoundError
-from workers.cron import Cron
-from workers.kinds import find_kind
-from workers.plan import PlannedJob, canonical_json, recorded_object
-from workers.request import plan_request, record_lost
-from workers.tables import firing_table, schedule_table
-from workers.targets import check_named, complete_target
+from labelgrove.ontology.artifacts import check_name
+from labelgrove.ontology.database import now, reading, upsert, writing
+from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, ConflictError, GroveError, InputError, NotFoundError
+from labelgrove.workers.cron import Cron
+from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.plan import PlannedJob, canonical_json, recorded_object
+from labelgrove.workers.request import plan_request, record_lost
+from labelgrove.workers.tables import firing_table, schedule_table
+from labelgrove.workers.targets import check_named, complete_target
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
-    from workers.ledger import Ledger
+    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.workers.ledger import Ledger
 
 __all__ = ["KEEP_S", "Firing", "Schedule", "Timetable", "add_schedule", "fire_due"]
 

@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from adapter.cache import through_cache
-from ontology.errors import (
+from labelgrove.adapter.cache import through_cache
+from labelgrove.ontology.errors import (
     DEPLOYMENT_FAULTS,
     GroveError,
     InputError,
@@ -26,18 +26,18 @@ from ontology.errors import (
     ServiceError,
     TransientError,
 )
-from ontology.graph.errors import GraphDamagedError
-from workers.graphrows import GraphRows, newest_first
-from workers.kinds import find_kind
-from workers.plan import canonical_json
-from workers.states import GRAPH, Publication
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.workers.graphrows import GraphRows, newest_first
+from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.plan import canonical_json
+from labelgrove.workers.states import GRAPH, Publication
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.graph.results import GraphResult
-    from ontology.settings import Settings
-    from ontology.workspace import Workspace
-    from workers.ledger import Ledger
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.graph.results import GraphResult
+    from labelgrove.ontology.settings import Settings
+    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.workers.ledger import Ledger
 
 __all__ = ["bring_back", "publish_results", "reshow", "reshow_once", "show_result"]
 
@@ -180,7 +180,7 @@ def reshow_once(workspace: Workspace, ledger: Ledger) -> None:
 
 def bring_back(workspace: Workspace) -> None:
     """Call `reshow` for a workspace whose graph was just repaired; a graph without results can be queried."""
-    from workers.ledger import Ledger
+    from labelgrove.workers.ledger import Ledger
 
     try:
         reshow(workspace, Ledger(workspace.engine))

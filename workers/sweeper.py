@@ -11,14 +11,14 @@ import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from ontology.errors import GroveError, ServiceError
-from ontology.workspace import Workspace
-from workers.kinds import known_kinds
-from workers.ledger import Ledger
-from workers.presence import Presence
-from workers.retention import tidy
-from workers.schedule import Timetable, fire_due
-from workers.showing import publish_results, reshow_once
+from labelgrove.ontology.errors import GroveError, ServiceError
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.kinds import known_kinds
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.presence import Presence
+from labelgrove.workers.retention import tidy
+from labelgrove.workers.schedule import Timetable, fire_due
+from labelgrove.workers.showing import publish_results, reshow_once
 
 __all__ = ["WINDOW_PER_SLOT", "Send", "Sweeper", "dispatch", "sweep"]
 

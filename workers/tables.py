@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from ontology.database import metadata
-from workers.states import State
+from labelgrove.ontology.database import metadata
+from labelgrove.workers.states import State
 
 __all__ = [
     "firing_table",

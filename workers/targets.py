@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ontology.errors import InputError
-from workers.kinds.parameters import is_digest
-from workers.request import kind_named
+from labelgrove.ontology.errors import InputError
+from labelgrove.workers.kinds.parameters import is_digest
+from labelgrove.workers.request import kind_named
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
-    from workers.plan import PlannedJob
+    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.workers.plan import PlannedJob
 
 __all__ = ["check_named", "complete_target"]
 

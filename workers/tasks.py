@@ -10,13 +10,13 @@ import celery
 from celery.exceptions import SoftTimeLimitExceeded
 from kombu.exceptions import KombuError
 
-from ontology.errors import DEPLOYMENT_FAULTS, InputError, ServiceError
-from ontology.settings import Settings, masked
-from ontology.workspace import Workspace
-from workers.execute import execute_unit
-from workers.ledger import Ledger
-from workers.sweeper import WINDOW_PER_SLOT, Send, dispatch
-from workers.transport import KEY, TASK
+from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, InputError, ServiceError
+from labelgrove.ontology.settings import Settings, masked
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.execute import execute_unit
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.sweeper import WINDOW_PER_SLOT, Send, dispatch
+from labelgrove.workers.transport import KEY, TASK
 
 __all__ = ["UnitTask", "sender"]
 
@@ -31,7 +31,7 @@ class UnitTask(celery.Task):  # type: ignore[misc]
     """
 
     name = TASK
-    Strategy = "workers.transport:strategy"
+    Strategy = "labelgrove.workers.transport:strategy"
     settings: Settings
     lease_s: float
     sweep_s: float

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from adapter.calibration.fitting import TemperatureFit, VectorScaling, fit_temperature, fit_vector_scaling
-from adapter.calibration.temperatures import CAVEAT
-from adapter.evaluation.calibrationerror import Reliability, expected_calibration_error
+from labelgrove.adapter.calibration.fitting import (
+    TemperatureFit,
+    VectorScaling,
+    fit_temperature,
+    fit_vector_scaling,
+)
+from labelgrove.adapter.calibration.temperatures import CAVEAT
+from labelgrove.adapter.evaluation.calibrationerror import Reliability, expected_calibration_error
 
 __all__ = [
     "CAVEAT",

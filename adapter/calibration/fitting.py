@@ -9,14 +9,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adapter.calibration.temperatures import CAVEAT, LabelledOutputs
-from adapter.evaluation.calibrationerror import BINS, BinScheme
-from adapter.evaluation.verdict import softmax
-from adapter.outputs import OutputKind
-from adapter.rowblocks import OutputStream
-from adapter.scorer import Adapter
-from ontology.errors import InputError, MissingExtraError
-from ontology.geometry import MetricSpace
+from labelgrove.adapter.calibration.temperatures import CAVEAT, LabelledOutputs
+from labelgrove.adapter.evaluation.calibrationerror import BINS, BinScheme
+from labelgrove.adapter.evaluation.verdict import softmax
+from labelgrove.adapter.outputs import OutputKind
+from labelgrove.adapter.rowblocks import OutputStream
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.ontology.errors import InputError, MissingExtraError
+from labelgrove.ontology.geometry import MetricSpace
 
 __all__ = ["TemperatureFit", "VectorScaling", "fit_temperature", "fit_vector_scaling"]
 

@@ -6,15 +6,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from adapter.calibration.fitting import By, TemperatureFit, fit_temperature
-from adapter.calibration.temperatures import LabelledOutputs
-from adapter.calibration.tradeoff import BETAS, TEMPERATURES, BetaTable, TradeOff, beta_table, trade_off
-from adapter.evaluation.calibrationerror import BINS, Reliability
-from adapter.evaluation.text import Span, Table, shown
-from adapter.evaluation.verdict import applied
-from adapter.rowblocks import OutputStream
-from adapter.scorer import Adapter
-from ontology.geometry import MetricSpace
+from labelgrove.adapter.calibration.fitting import By, TemperatureFit, fit_temperature
+from labelgrove.adapter.calibration.temperatures import LabelledOutputs
+from labelgrove.adapter.calibration.tradeoff import (
+    BETAS,
+    TEMPERATURES,
+    BetaTable,
+    TradeOff,
+    beta_table,
+    trade_off,
+)
+from labelgrove.adapter.evaluation.calibrationerror import BINS, Reliability
+from labelgrove.adapter.evaluation.text import Span, Table, shown
+from labelgrove.adapter.evaluation.verdict import applied
+from labelgrove.adapter.rowblocks import OutputStream
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.ontology.geometry import MetricSpace
 
 __all__ = ["CalibrationReport", "bin_table", "calibrate"]
 
@@ -147,7 +154,7 @@ def calibrate(
 
     Examples
     --------
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
     >>> graph = LabelGraph.from_edges(pairs)
     >>> adapter = Adapter.from_graph(graph, ["oak", "elm", "moss"], outputs="logits")

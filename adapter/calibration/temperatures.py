@@ -9,15 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.bundle import build_bundle
-from adapter.evaluation.calibrationerror import BINS, BinScheme, Reliability, WidthBins, check_bins
-from adapter.evaluation.truths import LabelDistances, listed_keys, resolved, truth_indices, wrong_length
-from adapter.evaluation.verdict import softmax
-from adapter.outputs import OutputKind
-from adapter.rowblocks import BlockSource, OutputStream, logits_of, opened, row_blocks
-from adapter.scorer import Adapter
-from ontology.errors import InputError, UnknownLabelError
-from ontology.geometry import CompleteSpace, MetricSpace
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.evaluation.calibrationerror import BINS, BinScheme, Reliability, WidthBins, check_bins
+from labelgrove.adapter.evaluation.truths import (
+    LabelDistances,
+    listed_keys,
+    resolved,
+    truth_indices,
+    wrong_length,
+)
+from labelgrove.adapter.evaluation.verdict import softmax
+from labelgrove.adapter.outputs import OutputKind
+from labelgrove.adapter.rowblocks import BlockSource, OutputStream, logits_of, opened, row_blocks
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.ontology.errors import InputError, UnknownLabelError
+from labelgrove.ontology.geometry import CompleteSpace, MetricSpace
 
 __all__ = ["CAVEAT", "LabelledOutputs", "Measured", "check_temperatures"]
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from adapter.calibration.temperatures import CAVEAT, LabelledOutputs, check_temperatures
-from adapter.evaluation.calibrationerror import BINS, BinScheme, Reliability
-from adapter.evaluation.text import Table
-from adapter.evaluation.verdict import softmax
-from adapter.rowblocks import OutputStream
-from adapter.scorer import Adapter
-from ontology.errors import InputError
-from ontology.geometry import MetricSpace
+from labelgrove.adapter.calibration.temperatures import CAVEAT, LabelledOutputs, check_temperatures
+from labelgrove.adapter.evaluation.calibrationerror import BINS, BinScheme, Reliability
+from labelgrove.adapter.evaluation.text import Table
+from labelgrove.adapter.evaluation.verdict import softmax
+from labelgrove.adapter.rowblocks import OutputStream
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import MetricSpace
 
 __all__ = ["BETAS", "TEMPERATURES", "BetaTable", "TradeOff", "beta_table", "trade_off"]
 
@@ -141,7 +141,7 @@ def trade_off(
 
     Examples
     --------
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
     >>> graph = LabelGraph.from_edges(pairs)
     >>> adapter = Adapter.from_graph(graph, ["oak", "elm", "moss"], outputs="logits")

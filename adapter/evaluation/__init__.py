@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapter.evaluation.evaluating import evaluate
-from adapter.evaluation.result import RULES, Branch, Evaluation, RuleResult
+from labelgrove.adapter.evaluation.evaluating import evaluate
+from labelgrove.adapter.evaluation.result import RULES, Branch, Evaluation, RuleResult
 
 __all__ = ["RULES", "Branch", "Evaluation", "RuleResult", "evaluate"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, SpaceError, UnknownLabelError
-from ontology.geometry import TreeSpace
-from ontology.geometry.exactsums import rounded
-from ontology.keys import Keys
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
+from labelgrove.ontology.geometry import TreeSpace
+from labelgrove.ontology.geometry.exactsums import rounded
+from labelgrove.ontology.keys import Keys
 
 __all__ = ["Ancestry"]
 
@@ -45,8 +45,8 @@ class Ancestry:
 
     Examples
     --------
-    >>> from ontology.geometry import metric_space
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry import metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> space = metric_space(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")]))
     >>> tree = Ancestry(space, space.keys)
     >>> oak, elm = space.index(["oak", "elm"])

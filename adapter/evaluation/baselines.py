@@ -21,10 +21,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.scorer import Adapter
-from ontology.errors import InputError
-from ontology.geometry import TIE_RELATIVE, MetricSpace, frechet_mean, frechet_variance
-from ontology.geometry.ties import tied
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import TIE_RELATIVE, MetricSpace, frechet_mean, frechet_variance
+from labelgrove.ontology.geometry.ties import tied
 
 __all__ = ["Baselines", "constant_label", "least_loss"]
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
+from labelgrove.ontology.errors import InputError
 
 __all__ = ["Interval", "PairedBootstrap"]
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError
+from labelgrove.ontology.errors import InputError
 
 __all__ = ["BINS", "BinScheme", "Reliability", "WidthBins", "check_bins", "expected_calibration_error"]
 

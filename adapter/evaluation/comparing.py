@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.evaluation.bootstrap import Interval, PairedBootstrap
-from adapter.evaluation.extremes import Extremes
-from adapter.evaluation.repeats import Repeats
-from adapter.evaluation.truths import LabelDistances
-from adapter.evaluation.verdict import Evidence, Gain
-from adapter.scorer import Adapter
+from labelgrove.adapter.evaluation.bootstrap import Interval, PairedBootstrap
+from labelgrove.adapter.evaluation.extremes import Extremes
+from labelgrove.adapter.evaluation.repeats import Repeats
+from labelgrove.adapter.evaluation.truths import LabelDistances
+from labelgrove.adapter.evaluation.verdict import Evidence, Gain
+from labelgrove.adapter.scorer import Adapter
 
 __all__ = ["Compared", "Comparison"]
 

@@ -12,19 +12,25 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.evaluation.ancestry import Ancestry
-from adapter.evaluation.baselines import Baselines, constant_label
-from adapter.evaluation.calibrationerror import WidthBins
-from adapter.evaluation.comparing import Compared, Comparison
-from adapter.evaluation.measures import RuleSums, Severity, TruthAndAnswer
-from adapter.evaluation.result import RULES, Branch, Evaluation, RuleResult
-from adapter.evaluation.trial import Trial
-from adapter.evaluation.truths import LabelDistances, listed_keys, resolved, truth_indices, wrong_length
-from adapter.evaluation.verdict import judged, no_better_than_chance
-from adapter.rowblocks import KindSeen, OutputStream, logits_of, opened, row_blocks
-from adapter.scorer import Adapter
-from ontology.errors import InputError, SpaceError, counted
-from ontology.geometry import MetricSpace, TreeSpace
+from labelgrove.adapter.evaluation.ancestry import Ancestry
+from labelgrove.adapter.evaluation.baselines import Baselines, constant_label
+from labelgrove.adapter.evaluation.calibrationerror import WidthBins
+from labelgrove.adapter.evaluation.comparing import Compared, Comparison
+from labelgrove.adapter.evaluation.measures import RuleSums, Severity, TruthAndAnswer
+from labelgrove.adapter.evaluation.result import RULES, Branch, Evaluation, RuleResult
+from labelgrove.adapter.evaluation.trial import Trial
+from labelgrove.adapter.evaluation.truths import (
+    LabelDistances,
+    listed_keys,
+    resolved,
+    truth_indices,
+    wrong_length,
+)
+from labelgrove.adapter.evaluation.verdict import judged, no_better_than_chance
+from labelgrove.adapter.rowblocks import KindSeen, OutputStream, logits_of, opened, row_blocks
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.ontology.errors import InputError, SpaceError, counted
+from labelgrove.ontology.geometry import MetricSpace, TreeSpace
 
 __all__ = ["evaluate"]
 
@@ -108,7 +114,7 @@ def evaluate(
 
     Examples
     --------
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
     >>> graph = LabelGraph.from_edges(pairs)
     >>> adapter = Adapter.from_graph(graph, ["oak", "moss"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.evaluation.truths import LabelDistances
+from labelgrove.adapter.evaluation.truths import LabelDistances
 
 __all__ = ["Extremes"]
 
@@ -34,8 +34,8 @@ class Extremes:
 
     Examples
     --------
-    >>> from adapter import Adapter
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.adapter import Adapter
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> line = LabelGraph.from_edges([("b", "a"), ("c", "b"), ("d", "c")])
     >>> adapter = Adapter.from_graph(line, ["a", "d"])
     >>> met = Extremes(LabelDistances(adapter, adapter.space), diameter=3.0)

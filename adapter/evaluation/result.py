@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from adapter.bundlechecks import UNIT
-from adapter.evaluation.bootstrap import Interval
-from adapter.evaluation.calibrationerror import Reliability
-from adapter.evaluation.measures import Scores
-from adapter.evaluation.verdict import Verdict
-from ontology.errors import InputError
+from labelgrove.adapter.bundlechecks import UNIT
+from labelgrove.adapter.evaluation.bootstrap import Interval
+from labelgrove.adapter.evaluation.calibrationerror import Reliability
+from labelgrove.adapter.evaluation.measures import Scores
+from labelgrove.adapter.evaluation.verdict import Verdict
+from labelgrove.ontology.errors import InputError
 
 __all__ = ["RULES", "Branch", "Evaluation", "RuleResult"]
 
@@ -146,6 +146,6 @@ class Evaluation:
         named : callable, default=str
             Turns the key of a label into what is written for it.
         """
-        from adapter.evaluation.text import as_text
+        from labelgrove.adapter.evaluation.text import as_text
 
         return as_text(self, named)

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from adapter.bundle import build_bundle
-from adapter.evaluation.evaluating import evaluate
-from adapter.evaluation.result import Evaluation
-from adapter.evaluation.text import Table
-from adapter.outputs import OutputKind
-from adapter.rowblocks import OutputStream
-from adapter.scorer import Adapter
-from ontology.errors import InputError
-from ontology.geometry import MetricSpace
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.evaluation.evaluating import evaluate
+from labelgrove.adapter.evaluation.result import Evaluation
+from labelgrove.adapter.evaluation.text import Table
+from labelgrove.adapter.outputs import OutputKind
+from labelgrove.adapter.rowblocks import OutputStream
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import MetricSpace
 
 __all__ = ["SpaceComparison", "compare_spaces"]
 
@@ -89,8 +89,8 @@ def compare_spaces(
 
     Examples
     --------
-    >>> from ontology.geometry import CompleteSpace, metric_space
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry import CompleteSpace, metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> tree = metric_space(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("moss", "tree")]))
     >>> spaces = {"tree": tree, "flat": CompleteSpace(tree.keys)}
     >>> found = compare_spaces(spaces, [[0.5, 0.5, 0.0]], ["elm"], observed=["oak", "elm", "moss"])

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from adapter.bundlechecks import UNIT
-from adapter.evaluation.measures import Scores
-from adapter.evaluation.result import Evaluation
-from adapter.evaluation.verdict import applied
-from ontology.errors import counted
+from labelgrove.adapter.bundlechecks import UNIT
+from labelgrove.adapter.evaluation.measures import Scores
+from labelgrove.adapter.evaluation.result import Evaluation
+from labelgrove.adapter.evaluation.verdict import applied
+from labelgrove.ontology.errors import counted
 
 __all__ = [
     "MOST_BRANCHES",

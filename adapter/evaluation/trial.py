@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.evaluation.bootstrap import PairedBootstrap
-from adapter.evaluation.extremes import Extremes
-from adapter.evaluation.truths import LabelDistances
-from adapter.evaluation.verdict import FEWEST_DIFFERING, Mended, softmax
-from adapter.scorer import Adapter
+from labelgrove.adapter.evaluation.bootstrap import PairedBootstrap
+from labelgrove.adapter.evaluation.extremes import Extremes
+from labelgrove.adapter.evaluation.truths import LabelDistances
+from labelgrove.adapter.evaluation.verdict import FEWEST_DIFFERING, Mended, softmax
+from labelgrove.adapter.scorer import Adapter
 
 __all__ = ["Trial"]
 

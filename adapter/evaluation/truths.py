@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.bundle import build_bundle
-from adapter.evaluation.ancestry import Ancestry
-from adapter.labelnames import CLASS_INDICES, LabelNames, listed_faults, look_like_numbers
-from adapter.pairdistances import pair_distances
-from adapter.scorer import Adapter
-from ontology.errors import InputError, SpaceError, UnknownLabelError, counted, first_few
-from ontology.geometry import MatrixSpace, MetricSpace, TreeSpace
-from ontology.keys import Keys
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.evaluation.ancestry import Ancestry
+from labelgrove.adapter.labelnames import CLASS_INDICES, LabelNames, listed_faults, look_like_numbers
+from labelgrove.adapter.pairdistances import pair_distances
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, counted, first_few
+from labelgrove.ontology.geometry import MatrixSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.keys import Keys
 
 __all__ = ["LabelDistances", "listed_keys", "resolved", "truth_indices", "wrong_length"]
 

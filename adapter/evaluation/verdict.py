@@ -10,9 +10,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.evaluation.bootstrap import Interval
-from adapter.evaluation.calibrationerror import Reliability
-from ontology.errors import counted
+from labelgrove.adapter.evaluation.bootstrap import Interval
+from labelgrove.adapter.evaluation.calibrationerror import Reliability
+from labelgrove.ontology.errors import counted
 
 __all__ = [
     "ANSWERS",

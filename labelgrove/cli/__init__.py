@@ -12,7 +12,7 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import labelgrove
-from ontology.errors import (
+from labelgrove.ontology.errors import (
     DefectsError,
     GroveError,
     InputError,
@@ -173,7 +173,7 @@ class LazyGroup(click.Group):
 def _stop(kept: str = "") -> NoReturn:
     """End as Ctrl-C asks, saying what is kept and how to go on."""
     from labelgrove.cli.common import say, typed
-    from ontology.settings import masked
+    from labelgrove.ontology.settings import masked
 
     say(masked(f"stopped; {kept or f'begin again with: {typed()}'}"), err=True)
     raise SystemExit(EXIT_STOPPED)
@@ -181,7 +181,7 @@ def _stop(kept: str = "") -> NoReturn:
 
 def _fail(error: GroveError) -> NoReturn:
     from labelgrove.cli.common import in_options, say
-    from ontology.settings import masked
+    from labelgrove.ontology.settings import masked
 
     report = getattr(error, "report", None)
     try:
@@ -209,7 +209,7 @@ def _not_encodable(error: UnicodeEncodeError) -> GroveError:
 
 def _not_writable(stream: TextIO, error: OSError) -> GroveError:
     """Return what to say of a stream that takes nothing."""
-    from ontology.disk_faults import disk_advice
+    from labelgrove.ontology.disk_faults import disk_advice
 
     _forget(stream)
     name = "stdout" if stream is sys.stdout else "stderr"
@@ -243,7 +243,7 @@ def grove(ctx: click.Context) -> None:
     by Ctrl-C.
     """
     from labelgrove.cli.common import read_env_file
-    from ontology.settings import check_variables
+    from labelgrove.ontology.settings import check_variables
 
     read_env_file()
     if ctx.invoked_subcommand not in _WHATEVER_IS_SET and not ctx.meta[_ASKS_FOR_HELP]:

@@ -11,7 +11,7 @@ import click
 from labelgrove.cli.common import Progress, emit, json_option, note, resumable, typed, with_workspace
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["backup", "restore"]
 
@@ -27,7 +27,7 @@ def backup(workspace: Workspace, folder: Path, as_json: bool) -> None:
     backup stays valid until the new one is complete. The graph and the index files are not in it: they are
     made from what is.
     """
-    from workers.backup import backup as write_backup
+    from labelgrove.workers.backup import backup as write_backup
 
     progress = Progress("backup")
     kept = f"{folder} holds what it held before, and copies that the next run uses; go on with: {typed()}"
@@ -55,8 +55,8 @@ def restore(folder: Path, as_json: bool) -> None:
     Database and store are those of GROVE_DATABASE_URL and GROVE_ARTIFACTS_URL; SQLite and PostgreSQL take
     each other's backups. The graph is made again when a command next opens it.
     """
-    from ontology.settings import Settings
-    from workers.restore import restore as bring_back
+    from labelgrove.ontology.settings import Settings
+    from labelgrove.workers.restore import restore as bring_back
 
     progress = Progress("restore")
     kept = f"the database is empty still, or holds every row already; go on with: {typed()}"

@@ -22,7 +22,7 @@ from labelgrove.cli.following import check_waitable, follow, result_of
 from labelgrove.cli.spaces import finder
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["bundle"]
 
@@ -87,7 +87,7 @@ def build(
 
     Building is a background job: without a broker it runs here, with one on the workers.
     """
-    from workers.client import build_bundle_job
+    from labelgrove.workers.client import build_bundle_job
 
     check_waitable(workspace)
     graph = workspace.label_graph(ontology)
@@ -138,8 +138,8 @@ def _digest_of(workspace: Workspace, ontology: str, name: str) -> str | None:
 
 def _instead(workspace: Workspace, replaced: str | None) -> str:
     """Say which bundle a name meant before; how many labels it observes, where its file is at hand."""
-    from adapter.source import open_bundle
-    from ontology.errors import GroveError, counted
+    from labelgrove.adapter.source import open_bundle
+    from labelgrove.ontology.errors import GroveError, counted
 
     if replaced is None:
         return ""
@@ -182,7 +182,7 @@ def list_(workspace: Workspace, ontology: str | None, as_json: bool) -> None:
 @json_option
 def inspect(uri: str, as_json: bool) -> None:
     """Show what the bundle at URI holds: a path, a URL, a 64-hex digest or ``ontology/name[@DIGEST]``."""
-    from adapter.source import open_bundle
+    from labelgrove.adapter.source import open_bundle
 
     found = open_bundle(uri)
     document = found.inspect() | {"observed": list(found.observed_keys)}

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ontology.settings import Settings
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.settings import Settings
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = [
     "LabelLines",
@@ -88,7 +88,7 @@ def read_env_file() -> None:
     """Take what ``.env`` in this folder sets and the environment does not into the environment."""
     from dotenv import load_dotenv
 
-    from ontology.errors import SettingsError
+    from labelgrove.ontology.errors import SettingsError
 
     try:
         load_dotenv(".env")
@@ -101,7 +101,7 @@ def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        from ontology.settings import Settings
+        from labelgrove.ontology.settings import Settings
 
         with open_workspace(Settings.from_env()) as workspace:
             return command(workspace, *args, **kwargs)
@@ -111,14 +111,14 @@ def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[
 
 def open_workspace(settings: Settings) -> Workspace:
     """Return the workspace of `settings`; a graph that was lost is given the results of jobs again."""
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.workspace import Workspace
 
     return Workspace(settings, on_repair=_bring_results_back)
 
 
 def _bring_results_back(workspace: Workspace) -> None:
     """Show the results of jobs again in a graph that was lost: nobody may be there to sweep."""
-    from workers.showing import bring_back
+    from labelgrove.workers.showing import bring_back
 
     bring_back(workspace)
 
@@ -213,7 +213,7 @@ def safe_cell(cell: Any) -> Any:
 
 def check_safe(safe: bool, writes_csv: bool, instead: str) -> None:
     """Refuse ``--spreadsheet-safe`` where no CSV is written."""
-    from ontology.errors import InputError
+    from labelgrove.ontology.errors import InputError
 
     if safe and not writes_csv:
         raise InputError(f"--spreadsheet-safe: goes with CSV; {instead}")
@@ -228,8 +228,8 @@ def read_keys(source: str) -> list[str]:
 
     Those of a file are `LabelLines`.
     """
-    from adapter.plainfile import decoded
-    from ontology.errors import InputError, NotFoundError
+    from labelgrove.adapter.plainfile import decoded
+    from labelgrove.ontology.errors import InputError, NotFoundError
 
     in_words = False
     if source == "-":
@@ -253,8 +253,8 @@ def read_keys(source: str) -> list[str]:
 @contextmanager
 def with_hint_on_lines(given: object) -> Iterator[None]:
     """Let an error of the block on labels that are unknown say what is the matter with a file of labels."""
-    from adapter.labelnames import header_hint
-    from ontology.errors import BindingError
+    from labelgrove.adapter.labelnames import header_hint
+    from labelgrove.ontology.errors import BindingError
 
     try:
         yield
@@ -291,7 +291,7 @@ def existing_folder(folder: Path) -> Path:
 
 def write_file(path: Path, data: bytes, what: str) -> None:
     """Write the file that an option names, as a whole or not at all, and say so on stderr."""
-    from ontology.wholefile import write_whole
+    from labelgrove.ontology.wholefile import write_whole
 
     with _writing(path):
         if path.exists() and not path.is_file():  # a device or a pipe takes bytes and keeps its place
@@ -311,7 +311,7 @@ def array_file(
     """
     import numpy as np
 
-    from ontology.wholefile import beside
+    from labelgrove.ontology.wholefile import beside
 
     if path is None:
         yield None
@@ -369,7 +369,7 @@ class Progress:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    from ontology.errors import InputError
+    from labelgrove.ontology.errors import InputError
 
     try:
         yield

@@ -24,7 +24,7 @@ from labelgrove.cli.completion import ontologies
 from labelgrove.cli.parameters import GIVEN_TWICE
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["cypher"]
 
@@ -70,8 +70,8 @@ def cypher(
     grove cypher --ontology wordnet \\
       'MATCH (l:Label {version: $version}) WHERE l.depth = 2 RETURN l.key, l.name ORDER BY l.idx LIMIT 5'
     """
-    from ontology.errors import InputError, QueryFailedError, QueryTimeoutError
-    from ontology.graph.tokens import parameters as parameters_of
+    from labelgrove.ontology.errors import InputError, QueryFailedError, QueryTimeoutError
+    from labelgrove.ontology.graph.tokens import parameters as parameters_of
 
     check_safe(safe, as_csv_, "ask for it with --csv")
     bound: dict[str, Any] = {}
@@ -112,7 +112,7 @@ def _current(workspace: Workspace, ontology: str) -> str:
 
 def _whole_version(workspace: Workspace, beginning: str) -> str:
     """Return the digest of the version in the graph that begins so: none would be answered with no rows."""
-    from ontology.errors import InputError, NotFoundError, first_few
+    from labelgrove.ontology.errors import InputError, NotFoundError, first_few
 
     digests = sorted({str(version["digest"]) for version in workspace.graph.versions()})
     found = [digest for digest in digests if beginning and digest.startswith(beginning)]
@@ -128,7 +128,7 @@ def _whole_version(workspace: Workspace, beginning: str) -> str:
 
 
 def _parameter(text: str) -> tuple[str, Any]:
-    from ontology.errors import InputError
+    from labelgrove.ontology.errors import InputError
 
     name, equals, value = text.partition("=")
     as_json = name.endswith(":")

@@ -51,8 +51,8 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
 
     A matrix is printed where it is small; of a large one, how far the labels are.
     """
-    from ontology.errors import InputError
-    from ontology.geometry import pairwise_distances
+    from labelgrove.ontology.errors import InputError
+    from labelgrove.ontology.geometry import pairwise_distances
 
     if out is not None and out.suffix != ".npy":
         raise InputError(f"--out {out}: name a .npy file")

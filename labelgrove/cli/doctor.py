@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import click
 
 from labelgrove.cli.common import emit, existing_folder, json_option, open_workspace, table
-from ontology.errors import GroveError, ServiceError, SettingsError, counted, first_few, sized
-from ontology.settings import Settings, masked, unknown_variables
+from labelgrove.ontology.errors import GroveError, ServiceError, SettingsError, counted, first_few, sized
+from labelgrove.ontology.settings import Settings, masked, unknown_variables
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.catalog import Version
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.catalog import Version
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["doctor"]
 
@@ -200,7 +200,7 @@ def _holds_none(store: ArtifactStore, ready: Sequence[Version]) -> bool:
 
 
 def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
-    from ontology.artifacts import LocalStore
+    from labelgrove.ontology.artifacts import LocalStore
 
     store = workspace.artifacts
     if ready and _holds_none(store, ready):
@@ -229,8 +229,8 @@ def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
 
 
 def _database(workspace: Workspace) -> str:
-    import workers.tables  # noqa: F401 - the tables of the ledger are tried too
-    from ontology.database import describe, find_damage, try_writing
+    import labelgrove.workers.tables  # noqa: F401 - the tables of the ledger are tried too
+    from labelgrove.ontology.database import describe, find_damage, try_writing
 
     names = workspace.catalog.names()  # connects, so that what follows is the way there and back alone
     began = time.perf_counter()
@@ -253,7 +253,7 @@ def _database(workspace: Workspace) -> str:
 
 
 def _graph(workspace: Workspace, ready: Sequence[Version] | None) -> str:
-    from ontology.graph.errors import GraphDamagedError
+    from labelgrove.ontology.graph.errors import GraphDamagedError
 
     described = ", ".join(f"{k} {v}" for k, v in workspace.graph.describe().items())
     if ready is None:  # the graph answers; what is wrong with the database is said in its own row
@@ -271,7 +271,7 @@ def _graph(workspace: Workspace, ready: Sequence[Version] | None) -> str:
 
 
 def _cache(settings: Settings) -> str:
-    from adapter.cache import check_cache
+    from labelgrove.adapter.cache import check_cache
 
     return check_cache(settings)
 
@@ -279,7 +279,7 @@ def _cache(settings: Settings) -> str:
 def _workers(settings: Settings) -> str:
     if settings.broker_url is None:
         return "no broker: jobs run in the process that waits for them"
-    from workers.broker_check import check_deployment
+    from labelgrove.workers.broker_check import check_deployment
 
     broker = check_deployment(settings)
     detail = f"broker answers and never evicts a message, Redis {broker.version}"
@@ -293,8 +293,8 @@ def _workers(settings: Settings) -> str:
 
 def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> str:
     """Count the workers that are alive; none is a matter of those who leave their jobs to them."""
-    from workers.presence import living
-    from workers.schedule import Timetable
+    from labelgrove.workers.presence import living
+    from labelgrove.workers.schedule import Timetable
 
     if "database" not in reached:
         return Note("the database cannot tell")
@@ -314,8 +314,8 @@ def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> s
 
 def _clocks(workspace: Workspace, reached: Collection[str]) -> str:
     """Compare the clocks of what was reached with that of this host."""
-    from ontology.database import describe
-    from workers.broker_check import check_broker
+    from labelgrove.ontology.database import describe
+    from labelgrove.workers.broker_check import check_broker
 
     settings = workspace.settings
     ask: dict[str, Callable[[], float]] = {}
@@ -349,7 +349,7 @@ def _ahead(clock: Callable[[], float]) -> float:
 
 def _folders(settings: Settings) -> dict[str, Path]:
     """Return the local folders in use; those that share a disk with an earlier one are left out."""
-    from ontology.artifacts import open_store
+    from labelgrove.ontology.artifacts import open_store
 
     folders = {"GROVE_HOME": settings.home}
     url = settings.artifacts_url
@@ -387,7 +387,7 @@ def _open_files() -> str:
 
 
 def _wordnet() -> Finding:
-    from ontology.readers import find_wordnet
+    from labelgrove.ontology.readers import find_wordnet
 
     found = find_wordnet()
     if found is None:

@@ -14,9 +14,9 @@ from labelgrove.cli.scoring import load_model, model_options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from adapter import Adapter
+    from labelgrove.adapter import Adapter
+    from labelgrove.ontology.geometry import MetricSpace, TreeSpace
     from labelgrove.report.content import Origin, Report
-    from ontology.geometry import MetricSpace, TreeSpace
 
 __all__ = ["calibrate", "evaluate"]
 
@@ -107,9 +107,9 @@ def evaluate(
     can beat; and it ends in a verdict. OUTPUTS are what `grove score` takes; dense ones may be larger than
     memory.
     """
-    from adapter import evaluate as measure
-    from adapter.rowblocks import opened
-    from adapter.truthfile import read_truth_keys
+    from labelgrove.adapter import evaluate as measure
+    from labelgrove.adapter.rowblocks import opened
+    from labelgrove.adapter.truthfile import read_truth_keys
 
     _checked(reports)
     if with_calibration and not reports:
@@ -141,7 +141,7 @@ def evaluate(
         )
     fitted = None
     if with_calibration:
-        from adapter.calibration.report import calibrate as fit
+        from labelgrove.adapter.calibration.report import calibrate as fit
 
         with Progress(f"calibrate on {len(truths):,} rows").shown():
             fitted = fit(adapter, file, truths, by="squared_distance", space=space)
@@ -187,9 +187,9 @@ def calibrate(
     E[d²] and the best for the calibration error marked; the bins of the reliability diagram; and E[d²] for
     other exponents of the distances.
     """
-    from adapter.calibration.report import calibrate as fitted
-    from adapter.rowblocks import opened
-    from adapter.truthfile import read_truth_keys
+    from labelgrove.adapter.calibration.report import calibrate as fitted
+    from labelgrove.adapter.rowblocks import opened
+    from labelgrove.adapter.truthfile import read_truth_keys
 
     _checked(reports)
     adapter, file = load_model(bundle, outputs, **model)
@@ -219,8 +219,8 @@ def calibrate(
 
 def _checked(reports: tuple[Path, ...]) -> None:
     """Refuse a report of no known form, or in no folder, before anything is computed."""
+    from labelgrove.ontology.errors import InputError
     from labelgrove.report.files import check_ending
-    from ontology.errors import InputError
 
     for path in reports:
         check_ending(path)
@@ -252,8 +252,8 @@ def _spaces(
     ontology = _ontology(bundle, ontology)
     if ontology is None or adapter.space is not None:
         return None, None
-    from ontology.geometry import metric_space
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.geometry import metric_space
+    from labelgrove.ontology.workspace import Workspace
 
     with Workspace.open() as workspace:
         graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
@@ -270,8 +270,8 @@ def _ontology(bundle: str, ontology: str | None) -> str | None:
 
 def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str], str]:
     """Return what people see for a key: name and key where an ontology is named and at hand, else the key."""
-    from ontology.errors import DEPLOYMENT_FAULTS, NotFoundError
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, NotFoundError
+    from labelgrove.ontology.workspace import Workspace
 
     ontology = _ontology(bundle, ontology)
     if ontology is None:

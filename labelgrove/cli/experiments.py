@@ -96,7 +96,7 @@ def experiment(
     from labelgrove.experiments.running import run
     from labelgrove.experiments.settings import changed, with_seeds_from
     from labelgrove.experiments.sources.files import Files
-    from ontology.errors import InputError
+    from labelgrove.ontology.errors import InputError
 
     if name == "list":
         _list(as_json)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from labelgrove.cli.common import Progress, note, resumable
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
-    from workers.states import Job
+    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.workers.states import Job
 
 __all__ = ["check_waitable", "follow", "result_of"]
 
@@ -20,7 +20,7 @@ _PATIENCE_S = 10.0
 
 def check_waitable(workspace: Workspace) -> None:
     """End here where there is a broker and it is away: a job would only wait, and the user with it."""
-    from workers.broker_check import check_broker
+    from labelgrove.workers.broker_check import check_broker
 
     if workspace.settings.broker_url is not None:
         check_broker(workspace.settings.broker_url)
@@ -28,8 +28,8 @@ def check_waitable(workspace: Workspace) -> None:
 
 def follow(workspace: Workspace, job: Job, progress: Progress) -> Job:
     """Wait until `job` is finished and return it; off a terminal a line on stderr tells each change."""
-    from workers.client import wait
-    from workers.states import State
+    from labelgrove.workers.client import wait
+    from labelgrove.workers.states import State
 
     said, began, warned = "", time.monotonic(), False
     delays: set[str] = set()
@@ -68,7 +68,7 @@ def result_of(job: Job) -> str:
     ServiceError
         If its result could not be given its name until now.
     """
-    from ontology.errors import JobFailedError, ServiceError
+    from labelgrove.ontology.errors import JobFailedError, ServiceError
 
     if job.delayed is not None:
         raise ServiceError(

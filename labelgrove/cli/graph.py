@@ -10,7 +10,7 @@ from labelgrove.cli.common import Progress, emit, json_option, table, with_works
 from labelgrove.cli.following import check_waitable, follow, result_of
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["graph"]
 
@@ -29,7 +29,7 @@ def rebuild(workspace: Workspace, detach: bool, as_json: bool) -> None:
 
     It is a background job: without a broker it runs here, with one on the workers.
     """
-    from workers.client import submit_rebuild
+    from labelgrove.workers.client import submit_rebuild
 
     if not detach:
         check_waitable(workspace)
@@ -55,7 +55,7 @@ def rebuild(workspace: Workspace, detach: bool, as_json: bool) -> None:
 @with_workspace
 def verify(workspace: Workspace, as_json: bool) -> None:
     """Compare every version in the graph with its snapshot; exit code 1 on a difference."""
-    from ontology.ingest import verify_graph
+    from labelgrove.ontology.ingest import verify_graph
 
     progress = Progress("verify")
     with progress.shown():

@@ -22,13 +22,13 @@ from labelgrove.cli.following import check_waitable, follow, result_of
 from labelgrove.cli.parameters import kinds, read_pairs, read_parameters
 from labelgrove.cli.refreshing import check_refreshed, refresh_stale, refresh_table
 from labelgrove.cli.results import result
-from ontology.errors import sized
+from labelgrove.ontology.errors import sized
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
-    from workers.kinds import Estimate
-    from workers.schedule import Schedule
-    from workers.states import Job
+    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.workers.kinds import Estimate
+    from labelgrove.workers.schedule import Schedule
+    from labelgrove.workers.states import Job
 
 __all__ = ["jobs"]
 
@@ -99,7 +99,7 @@ def submit(
     An ontology is a name, NAME@VERSION or a digest. A detached job without a broker waits for `grove worker`
     or for whoever watches it. Exit code 1 if the job that was waited for failed.
     """
-    from workers import client
+    from labelgrove.workers import client
 
     asked = read_parameters(kind, parameters)
     if estimate:
@@ -125,10 +125,10 @@ def list_(
     workspace: Workspace, state: str | None, kind: str | None, stale: bool, limit: int, as_json: bool
 ) -> None:
     """List jobs, the newest first."""
-    from ontology.errors import InputError
-    from workers import client
-    from workers.refresh import stale_jobs
-    from workers.states import State
+    from labelgrove.ontology.errors import InputError
+    from labelgrove.workers import client
+    from labelgrove.workers.refresh import stale_jobs
+    from labelgrove.workers.states import State
 
     wanted = None if state is None else State(state)
     if stale and wanted not in (None, State.DONE):
@@ -166,7 +166,7 @@ def refresh(workspace: Workspace, ontology: str, dry_run: bool, wait: bool, as_j
 @with_workspace
 def show(workspace: Workspace, job: str, as_json: bool) -> None:
     """Show one job, named by its id or the start of it, with its units by state."""
-    from workers import client
+    from labelgrove.workers import client
 
     _show(workspace, client.status(workspace, job), as_json)
 
@@ -180,7 +180,7 @@ def watch(workspace: Workspace, job: str, as_json: bool) -> None:
 
     Without a broker this process takes part in the work. Exit code 1 if the job failed or was cancelled.
     """
-    from workers import client
+    from labelgrove.workers import client
 
     check_waitable(workspace)
     _end(workspace, client.status(workspace, job), True, as_json)
@@ -192,8 +192,8 @@ def watch(workspace: Workspace, job: str, as_json: bool) -> None:
 @with_workspace
 def cancel(workspace: Workspace, job: str, as_json: bool) -> None:
     """Cancel a job, for everyone who asked for it; units that another job wants go on."""
-    from workers import client
-    from workers.states import State
+    from labelgrove.workers import client
+    from labelgrove.workers.states import State
 
     cancelled = client.cancel(workspace, job)
     running = cancelled.units.get(State.RUNNING, 0)
@@ -209,7 +209,7 @@ def cancel(workspace: Workspace, job: str, as_json: bool) -> None:
 @with_workspace
 def retry(workspace: Workspace, job: str, wait: bool, as_json: bool) -> None:
     """Try a failed or cancelled job again; its done units are kept."""
-    from workers import client
+    from labelgrove.workers import client
 
     if wait:
         check_waitable(workspace)
@@ -223,7 +223,7 @@ def retry(workspace: Workspace, job: str, wait: bool, as_json: bool) -> None:
 @with_workspace
 def logs(workspace: Workspace, job: str, limit: int, as_json: bool) -> None:
     """Show what is recorded of each unit of a job: its attempts, and time and error of the last one."""
-    from workers import client
+    from labelgrove.workers import client
 
     found = client.status(workspace, job)
     units = client.list_units(workspace, found.id, limit=limit)
@@ -280,7 +280,7 @@ def add(
     An ontology's name means the version that is current then. Of due times missed while nothing ran, the
     latest one fires.
     """
-    from workers.schedule import Timetable, add_schedule
+    from labelgrove.workers.schedule import Timetable, add_schedule
 
     asked, named = read_parameters(kind, parameters), read_pairs("--target", target) or None
     add_schedule(workspace, name, cron, kind, asked, target=named)
@@ -294,7 +294,7 @@ def add(
 @with_workspace
 def list_schedules(workspace: Workspace, as_json: bool) -> None:
     """List schedules with their next due time and what became of the last."""
-    from workers.schedule import Timetable
+    from labelgrove.workers.schedule import Timetable
 
     described = [_described_schedule(found) for found in Timetable(workspace.engine).schedules()]
     columns = ("name", "cron", "kind", "parameters", "next_at", "last_due_at", "last_job", "last_error")
@@ -306,7 +306,7 @@ def list_schedules(workspace: Workspace, as_json: bool) -> None:
 @with_workspace
 def remove(workspace: Workspace, name: str) -> None:
     """Forget a schedule; the jobs it asked for stay."""
-    from workers.schedule import Timetable
+    from labelgrove.workers.schedule import Timetable
 
     Timetable(workspace.engine).remove(name)
     note(f"schedule {name} is removed; its jobs stay")
@@ -316,9 +316,9 @@ def remove(workspace: Workspace, name: str) -> None:
 
 
 def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: bool) -> None:
-    from ontology.errors import InputError
-    from workers import client
-    from workers.request import complete_request
+    from labelgrove.ontology.errors import InputError
+    from labelgrove.workers import client
+    from labelgrove.workers.request import complete_request
 
     found = client.estimate(workspace, kind, complete_request(workspace, kind, asked))
     if found is None:
@@ -346,7 +346,7 @@ def _told(found: Estimate, free: int | None) -> dict[str, str]:
 
 def _warn_of_size(workspace: Workspace, job: Job) -> None:
     """Say so when a job may write more than there is room for, or its units take longer than they may."""
-    from workers import client
+    from labelgrove.workers import client
 
     found, free = client.estimate(workspace, job.kind, job.parameters), client.free_bytes(workspace)
     if found is None:
@@ -415,8 +415,8 @@ def _listed(workspace: Workspace, found: Sequence[Job], described: Sequence[dict
 
 def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
     """Return the ontology of a job: of several with the same content those of its targets, or all."""
-    from ontology.database import reading
-    from workers.records import read_targets
+    from labelgrove.ontology.database import reading
+    from labelgrove.workers.records import read_targets
 
     if len(names) > 1:
         with reading(workspace.engine) as connection:
@@ -426,7 +426,7 @@ def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
 
 
 def _described(workspace: Workspace, found: Sequence[Job]) -> list[dict[str, Any]]:
-    from workers.refresh import is_stale
+    from labelgrove.workers.refresh import is_stale
 
     currents = workspace.catalog.currents().values()
     return [

@@ -13,8 +13,8 @@ from labelgrove.cli.common import emit, json_option, name_and_version, note, tab
 from labelgrove.cli.completion import ontologies
 
 if TYPE_CHECKING:
-    from ontology.labelgraph import LabelGraph
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["labels"]
 
@@ -35,7 +35,7 @@ def _answer(
     searched: str | None = None,
 ) -> None:
     """Print what the graph answers of a version; `given` are the keys asked for, `searched` is the text."""
-    from ontology.errors import UnknownLabelError
+    from labelgrove.ontology.errors import UnknownLabelError
 
     name, beginning = name_and_version(name)
     version = workspace.catalog.version(name, beginning)

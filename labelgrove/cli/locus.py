@@ -12,7 +12,7 @@ from labelgrove.cli.completion import files
 from labelgrove.cli.spaces import KEYS, StoredSpace, out_option, share, with_space, write_rows
 
 if TYPE_CHECKING:
-    from ontology.geometry import Cover, Locus
+    from labelgrove.ontology.geometry import Cover, Locus
 
 __all__ = ["cover", "locus"]
 
@@ -47,7 +47,7 @@ def locus(
 
     A label is reached if some probabilities make it an answer, uniquely if some make it the only one.
     """
-    from ontology.errors import NotFoundError
+    from labelgrove.ontology.errors import NotFoundError
 
     keys = stored.keys(observed, "observed label")
     with Progress(f"locus of {len(keys):,} labels").shown():
@@ -82,7 +82,7 @@ def locus(
 
 
 def _locus(stored: StoredSpace, keys: tuple[str, ...], method: str) -> Locus:
-    from ontology import geometry
+    from labelgrove.ontology import geometry
 
     compute = {
         "exact": geometry.locus,
@@ -149,8 +149,8 @@ def cover(
 def _cover(
     stored: StoredSpace, identifying: bool, method: str
 ) -> tuple[tuple[str, ...], dict[str, Any], str]:
-    from ontology import geometry
-    from ontology.errors import InputError
+    from labelgrove.ontology import geometry
+    from labelgrove.ontology.errors import InputError
 
     if identifying and method != "minimum":
         raise InputError(f"--identifying: goes with --method minimum, not with {method}")
@@ -174,7 +174,7 @@ def _cover(
 
 
 def _checked(stored: StoredSpace, keys: tuple[str, ...]) -> tuple[dict[str, Any], str]:
-    from ontology import geometry
+    from labelgrove.ontology import geometry
 
     with Progress(f"locus of {len(keys):,} labels").shown():
         found = geometry.locus(stored.space, keys)

@@ -34,10 +34,10 @@ from labelgrove.cli.refreshing import check_refreshed, refresh_stale, refresh_ta
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ontology.ingest import RegisterResult
-    from ontology.readers import ReadResult, Report
-    from ontology.snapshots import Snapshot
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.ingest import RegisterResult
+    from labelgrove.ontology.readers import ReadResult, Report
+    from labelgrove.ontology.snapshots import Snapshot
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["ingest", "ontology"]
 
@@ -79,14 +79,14 @@ def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _read(source: str, **reading: Any) -> ReadResult:
-    from ontology import read
+    from labelgrove.ontology import read
 
     return read(source, **_options(**reading))
 
 
 def _options(*, format_: str | None, policies: tuple[str, ...], **rest: Any) -> dict[str, Any]:
     """Return what was typed as the options of `ontology.read`."""
-    from ontology.errors import InputError
+    from labelgrove.ontology.errors import InputError
 
     chosen = {}
     for entry in policies:
@@ -132,8 +132,8 @@ def ingest(
     source that is unchanged since it gave a version of NAME is not read again. With a broker the workers load
     the graph, as a job, and this command waits for them.
     """
-    from ontology.ingest import register
-    from ontology.sources import read_once
+    from labelgrove.ontology.ingest import register
+    from labelgrove.ontology.sources import read_once
 
     if detach and refresh:
         raise click.UsageError(
@@ -190,7 +190,7 @@ def ingest(
 
 def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
     """Return what a reading reported, and since when its source is unchanged if it was an earlier one."""
-    from ontology.snapshots import Snapshot
+    from labelgrove.ontology.snapshots import Snapshot
 
     if isinstance(result, Snapshot) and result.reading is not None:
         return result.reading.report, when(result.reading.read_at)
@@ -208,8 +208,8 @@ def _tell(source: str, report: Report, since: str | None) -> None:
 
 def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
     """Ask at a terminal whether most labels may go, where they would; elsewhere that is an error."""
-    from ontology.errors import ShrinkError
-    from ontology.ingest import check_size
+    from labelgrove.ontology.errors import ShrinkError
+    from labelgrove.ontology.ingest import check_size
 
     try:
         check_size(workspace, name, n_labels)
@@ -224,7 +224,7 @@ def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
 
 def _said(done: RegisterResult) -> str:
     """Return in a sentence what an ingest did."""
-    from ontology.errors import counted
+    from labelgrove.ontology.errors import counted
 
     if done.created:
         what = f"is now version {done.digest[:12]}"
@@ -238,8 +238,8 @@ def _said(done: RegisterResult) -> str:
 
 def _say_stale(workspace: Workspace, name: str) -> None:
     """Say how many results are about a version of the ontology that is no longer current."""
-    from ontology.errors import counted
-    from workers.refresh import stale_jobs
+    from labelgrove.ontology.errors import counted
+    from labelgrove.workers.refresh import stale_jobs
 
     n_stale = len(stale_jobs(workspace, ontology=name))
     if n_stale:
@@ -256,8 +256,8 @@ def _by_job(
     progress: Progress,
 ) -> RegisterResult:
     """Let the workers load what was read, and wait for it."""
-    from ontology.ingest import RegisterResult
-    from workers.client import submit_ingest
+    from labelgrove.ontology.ingest import RegisterResult
+    from labelgrove.workers.client import submit_ingest
 
     before = workspace.catalog.current(name)
     ready = {v.digest for v in workspace.catalog.versions(name) if v.state == "ready"}
@@ -286,7 +286,7 @@ def _leave(
     as_json: bool,
 ) -> None:
     """Ask for the job and say how it is followed."""
-    from workers.client import submit_ingest
+    from labelgrove.workers.client import submit_ingest
 
     job = submit_ingest(workspace, name, result, wait=False, **asked)
     document = {
@@ -372,7 +372,7 @@ def export(workspace: Workspace, name: str, out: Path | None, format_: str | Non
 
     What a table cannot hold, such as keys with line ends, is refused (docs/formats.md).
     """
-    from ontology.ingest import export_ontology
+    from labelgrove.ontology.ingest import export_ontology
 
     chosen = _export_format(out, format_)
     check_safe(safe, chosen == "tsv", "or --format tsv")
@@ -388,7 +388,7 @@ def export(workspace: Workspace, name: str, out: Path | None, format_: str | Non
 
 def _export_format(out: Path | None, asked: str | None) -> str:
     """Return the format that is asked for, or that the file's ending says; they must not contradict."""
-    from ontology.errors import InputError
+    from labelgrove.ontology.errors import InputError
 
     told = None if out is None or out.suffix not in (".json", ".tsv") else out.suffix[1:]
     if None not in (asked, told) and asked != told:
@@ -397,7 +397,7 @@ def _export_format(out: Path | None, asked: str | None) -> str:
 
 
 def _safe_line(line: str) -> str:
-    from ontology.readers.cells import split_cells, write_cell
+    from labelgrove.ontology.readers.cells import split_cells, write_cell
 
     return "\t".join(write_cell(safe_cell(cell), "tab") for cell in split_cells(line, "tab") or [])
 
@@ -409,7 +409,7 @@ def _safe_line(line: str) -> str:
 @with_workspace
 def delete(workspace: Workspace, name: str, yes: bool, as_json: bool) -> None:
     """Remove NAME, all its versions and bundles from catalogue, graph and index."""
-    from ontology.ingest import delete_ontology
+    from labelgrove.ontology.ingest import delete_ontology
 
     workspace.catalog.version(name)
     if not yes:

@@ -12,8 +12,8 @@ import click
 from labelgrove.cli.common import emit, json_option, read_keys, table
 
 if TYPE_CHECKING:
-    from workers.kinds import JobKind
-    from workers.kinds.parameters import Parameter
+    from labelgrove.workers.kinds import JobKind
+    from labelgrove.workers.kinds.parameters import Parameter
 
 __all__ = ["COLUMNS", "GIVEN_TWICE", "kinds", "parameter_rows", "read_pairs", "read_parameters"]
 
@@ -27,7 +27,7 @@ GIVEN_TWICE = 'is given twice; a list is one value, such as \'["a", "b"]\''
 @json_option
 def kinds(as_json: bool) -> None:
     """List the kinds of jobs with their parameters."""
-    from workers.kinds import known_kinds
+    from labelgrove.workers.kinds import known_kinds
 
     known = known_kinds()
     described = [
@@ -45,7 +45,7 @@ def kinds(as_json: bool) -> None:
 
 def parameter_rows(known: Sequence[JobKind]) -> list[tuple[str, ...]]:
     """Return a row of `COLUMNS` for each parameter of each kind."""
-    from workers.kinds.parameters import REQUIRED
+    from labelgrove.workers.kinds.parameters import REQUIRED
 
     rows: list[tuple[str, ...]] = []
     for kind in known:
@@ -64,9 +64,9 @@ def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
     keys. Beside an ontology a parameter that lists label keys also takes them as other commands do. The path
     of a file is made absolute: a schedule reads it elsewhere.
     """
-    from ontology.errors import NotFoundError
-    from workers.kinds import find_kind
-    from workers.kinds.parameters import is_digest
+    from labelgrove.ontology.errors import NotFoundError
+    from labelgrove.workers.kinds import find_kind
+    from labelgrove.workers.kinds.parameters import is_digest
 
     texts = read_pairs("--param", given)
     known = find_kind(kind)
@@ -94,7 +94,7 @@ def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
 
 def read_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
     """Return values by name out of texts ``NAME=VALUE``."""
-    from ontology.errors import InputError
+    from labelgrove.ontology.errors import InputError
 
     pairs: dict[str, str] = {}
     for text in given:
@@ -109,8 +109,8 @@ def read_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
 
 def _keys(parameter: Parameter, text: str, value: Any) -> Any:
     """Return the label keys that a value means: a JSON list, a file, or keys with commas between them."""
-    from ontology.errors import InputError
-    from workers.kinds.parameters import is_digest
+    from labelgrove.ontology.errors import InputError
+    from labelgrove.workers.kinds.parameters import is_digest
 
     if isinstance(value, list):
         if all(isinstance(key, str) for key in value):
@@ -128,7 +128,7 @@ def _keys(parameter: Parameter, text: str, value: Any) -> Any:
 
 
 def _described(parameter: Parameter) -> dict[str, Any]:
-    from workers.kinds.parameters import REQUIRED
+    from labelgrove.workers.kinds.parameters import REQUIRED
 
     required = parameter.default is REQUIRED
     return {

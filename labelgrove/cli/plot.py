@@ -14,9 +14,9 @@ from labelgrove.cli.spaces import KEYS, StoredSpace, finder, with_space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from labelgrove.ontology.geometry import MetricSpace
+    from labelgrove.ontology.workspace import Workspace
     from labelgrove.plots import Figure
-    from ontology.geometry import MetricSpace
-    from ontology.workspace import Workspace
 
 __all__ = ["plot"]
 
@@ -66,8 +66,8 @@ def simplex(
     Without ONTOLOGY: on a tree, the leaves of a tree, a grid and three kinds of random graphs, side by side.
     """
     from labelgrove import plots
-    from ontology.errors import InputError
-    from ontology.geometry import metric_space
+    from labelgrove.ontology.errors import InputError
+    from labelgrove.ontology.geometry import metric_space
 
     if (ontology is None) != (observed is None):
         raise InputError("--observed: goes with ONTOLOGY; give both, or neither for the six families")
@@ -93,9 +93,9 @@ def selection(n_labels: int, start: int, rounds: int, seeds: int, out: Path) -> 
     import numpy as np
 
     from labelgrove import plots
-    from ontology.errors import InputError
-    from ontology.geometry import metric_space, sample_observed
-    from ontology.randomgraphs import random_tree
+    from labelgrove.ontology.errors import InputError
+    from labelgrove.ontology.geometry import metric_space, sample_observed
+    from labelgrove.ontology.randomgraphs import random_tree
 
     if start + rounds > n_labels:
         raise InputError(f"--rounds {rounds}: {start} + {rounds} labels of {n_labels}; ask for fewer rounds")
@@ -126,7 +126,7 @@ def _sizes(
     """Return the size of the locus before the first round and after each; it stays once nothing is left."""
     import numpy as np
 
-    from ontology.geometry import select_classes
+    from labelgrove.ontology.geometry import select_classes
 
     found = select_classes(space, observed, None if method == "outside" else rounds, method=method, seed=seed)
     gains = np.zeros(rounds, dtype=np.int64)
@@ -146,7 +146,7 @@ def _sizes(
 def locus(stored: StoredSpace, observed: str, limit: int, out: Path) -> None:
     """Draw the hierarchy of ONTOLOGY with the labels that are observed, reached and not reached."""
     from labelgrove import plots
-    from ontology import geometry
+    from labelgrove.ontology import geometry
 
     keys = stored.keys(observed, "observed label")
     space = stored.space
@@ -166,7 +166,7 @@ def locus(stored: StoredSpace, observed: str, limit: int, out: Path) -> None:
 
 def _save(figure: Figure, out: Path) -> None:
     from labelgrove import plots
-    from ontology.errors import InputError
+    from labelgrove.ontology.errors import InputError
 
     try:
         plots.save(figure, out)

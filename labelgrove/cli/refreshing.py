@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from labelgrove.cli.common import Progress, note, resumable, table
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["check_refreshed", "refresh_stale", "refresh_table"]
 
@@ -16,8 +16,8 @@ def refresh_stale(
     workspace: Workspace, ontology: str, *, dry_run: bool = False, wait: bool = True
 ) -> list[dict[str, Any]]:
     """Refresh the stale jobs of `ontology`, wait for them if asked to, and return what became of each."""
-    from workers import client
-    from workers.refresh import refresh
+    from labelgrove.workers import client
+    from labelgrove.workers.refresh import refresh
 
     found = refresh(workspace, ontology, dry_run=dry_run)
     for one in found:
@@ -57,7 +57,7 @@ def refresh_table(described: list[dict[str, Any]]) -> str:
 
 def check_refreshed(described: list[dict[str, Any]]) -> None:
     """Fail if a job that was asked for failed; one that could not be asked for is not a failure."""
-    from ontology.errors import JobFailedError, first_few
+    from labelgrove.ontology.errors import JobFailedError, first_few
 
     broken = [one["job"][:12] for one in described if one["state"] in ("failed", "cancelled")]
     if broken:

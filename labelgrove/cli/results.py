@@ -24,9 +24,9 @@ from labelgrove.cli.completion import jobs
 from labelgrove.cli.spaces import write_rows
 
 if TYPE_CHECKING:
-    from ontology.labelgraph import LabelGraph
-    from ontology.workspace import Workspace
-    from workers.states import Job
+    from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.workers.states import Job
 
 __all__ = ["result"]
 
@@ -61,9 +61,9 @@ def result(workspace: Workspace, job: str, out: Path | None, safe: bool, as_json
     \b
     grove jobs result 08d0a9 --out cover.csv
     """
-    from ontology.errors import ConflictError
-    from workers import client
-    from workers.states import State
+    from labelgrove.ontology.errors import ConflictError
+    from labelgrove.workers import client
+    from labelgrove.workers.states import State
 
     check_safe(safe, out is not None and out.suffix == ".csv", "name a .csv file with --out")
     found = client.status(workspace, job)
@@ -102,7 +102,7 @@ def _write(
 
 
 def _of_cover(workspace: Workspace, job: Job, digest: str) -> _Shown:
-    from ontology.results import read_cover
+    from labelgrove.ontology.results import read_cover
 
     graph = _graph(workspace, job)
     found = read_cover(workspace.artifacts, digest, graph)
@@ -113,7 +113,7 @@ def _of_cover(workspace: Workspace, job: Job, digest: str) -> _Shown:
 
 
 def _of_selection(workspace: Workspace, job: Job, digest: str) -> _Shown:
-    from ontology.results import read_selection
+    from labelgrove.ontology.results import read_selection
 
     graph = _graph(workspace, job)
     found = read_selection(workspace.artifacts, digest, graph)
@@ -131,7 +131,7 @@ def _of_selection(workspace: Workspace, job: Job, digest: str) -> _Shown:
 
 
 def _of_locus(workspace: Workspace, job: Job, digest: str) -> _Shown:
-    from ontology.results import read_locus
+    from labelgrove.ontology.results import read_locus
 
     graph = _graph(workspace, job)
     found = read_locus(workspace.artifacts, digest, graph)
@@ -143,7 +143,7 @@ def _of_locus(workspace: Workspace, job: Job, digest: str) -> _Shown:
 
 
 def _of_summary(workspace: Workspace, job: Job, digest: str) -> _Shown:
-    from ontology.results import read_summary
+    from labelgrove.ontology.results import read_summary
 
     graph = _graph(workspace, job)
     found = read_summary(workspace.artifacts, digest, graph)
@@ -163,7 +163,7 @@ def _of_summary(workspace: Workspace, job: Job, digest: str) -> _Shown:
 
 
 def _of_distances(workspace: Workspace, job: Job, digest: str) -> _Shown:
-    from ontology.results import read_distances
+    from labelgrove.ontology.results import read_distances
 
     space = read_distances(workspace.artifacts, digest, _graph(workspace, job))
     matrix = space.distances()
@@ -199,8 +199,8 @@ def _of_rebuild(workspace: Workspace, job: Job, digest: str) -> _Shown:
 
 
 def _of_evaluation(workspace: Workspace, job: Job, digest: str) -> _Shown:
-    from adapter.evaluation.text import rule_name
-    from ontology.results import read_document
+    from labelgrove.adapter.evaluation.text import rule_name
+    from labelgrove.ontology.results import read_document
 
     found = read_document(workspace.artifacts, digest)
     rows = [
@@ -217,7 +217,7 @@ def _of_evaluation(workspace: Workspace, job: Job, digest: str) -> _Shown:
 
 
 def _of_experiment(workspace: Workspace, job: Job, digest: str) -> _Shown:
-    from ontology.results import read_document
+    from labelgrove.ontology.results import read_document
 
     found = read_document(workspace.artifacts, digest)
     rows = [(finding["claim"], finding["verdict"], finding["because"]) for finding in found["findings"]]
@@ -227,8 +227,8 @@ def _of_experiment(workspace: Workspace, job: Job, digest: str) -> _Shown:
 
 def _of_artifact(workspace: Workspace, job: Job, digest: str) -> _Shown:
     """Show what stands in the artifact of a kind that came with another package."""
-    from ontology.artifacts import read_safetensors
-    from ontology.errors import ArtifactError
+    from labelgrove.ontology.artifacts import read_safetensors
+    from labelgrove.ontology.errors import ArtifactError
 
     line = f"{job.kind} is not one of our kinds; its artifact is {digest}"
     content = workspace.artifacts.read_bytes(digest)
@@ -261,7 +261,7 @@ _READERS: dict[str, Callable[[Workspace, Job, str], _Shown]] = {
 
 
 def _graph(workspace: Workspace, job: Job) -> LabelGraph:
-    from workers.kinds.inputs import open_graph
+    from labelgrove.workers.kinds.inputs import open_graph
 
     return open_graph(workspace.artifacts, job.parameters)
 
@@ -288,8 +288,8 @@ def _facts(line: str, document: dict[str, Any]) -> _Shown:
 
 
 def _write_distances(workspace: Workspace, job: Job, out: Path) -> None:
-    from ontology.errors import InputError
-    from ontology.results import read_distances
+    from labelgrove.ontology.errors import InputError
+    from labelgrove.ontology.results import read_distances
 
     if out.suffix != ".npy":
         raise InputError(f"--out {out}: name a .npy file, or a .json file for its measures")

@@ -28,8 +28,8 @@ from labelgrove.cli.completion import bundles, files
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from adapter import Adapter, Binding, Bundle, SparseOutputs, Subtree
-    from adapter.outputfiles import OutputFile
+    from labelgrove.adapter import Adapter, Binding, Bundle, SparseOutputs, Subtree
+    from labelgrove.adapter.outputfiles import OutputFile
 
 __all__ = ["load_model", "model_options", "score"]
 
@@ -88,7 +88,7 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _naming_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let errors on an argument, which they begin with, name the option; those on the outputs the file."""
-    from ontology.errors import InputError
+    from labelgrove.ontology.errors import InputError
 
     @functools.wraps(command)
     def run(*args: Any, outputs: Path, **kwargs: Any) -> Any:
@@ -121,10 +121,10 @@ def load_model(
 
     Never by position unless asked to.
     """
-    from adapter import Adapter, open_bundle
-    from adapter.outputfiles import OutputFile
+    from labelgrove.adapter import Adapter, open_bundle
+    from labelgrove.adapter.outputfiles import OutputFile
+    from labelgrove.ontology.errors import InputError
     from labelgrove.sparsefiles import read_sparse
-    from ontology.errors import InputError
 
     opened = open_bundle(bundle)
     found = read_sparse(outputs) if array is None else None
@@ -147,7 +147,7 @@ def _column_names(
     outputs: Path, columns: str | None, header: tuple[str, ...] | None, bundle: Bundle, by: Any
 ) -> Sequence[str] | Binding | None:
     """Return what the columns are called; None where they stand as the bundle was built."""
-    from ontology.errors import BindingError
+    from labelgrove.ontology.errors import BindingError
 
     if columns is None:
         if header is None:
@@ -158,7 +158,7 @@ def _column_names(
         return header
     given: Sequence[str] | Binding | None = None
     if columns.endswith(".json"):
-        from adapter import Binding
+        from labelgrove.adapter import Binding
 
         given = Binding.load(columns)
     elif columns != _IN_BUNDLE_ORDER:
@@ -175,9 +175,9 @@ def _check_agreement(
     """Refuse a header that calls a column otherwise than ``--columns``; numbers from 0 on call it nothing."""
     import numpy as np
 
-    from adapter import bind
-    from adapter.labelnames import key_and_name
-    from ontology.errors import BindingError
+    from labelgrove.adapter import bind
+    from labelgrove.adapter.labelnames import key_and_name
+    from labelgrove.ontology.errors import BindingError
 
     keys, names = bundle.observed_keys, bundle.observed_names
     if list(header) == [str(i) for i in range(len(header))] and set(header).isdisjoint({*keys, *names}):
@@ -201,7 +201,7 @@ def _check_agreement(
 
 def _candidates(given: str | None) -> str | list[str] | Subtree | None:
     """Return the labels that take part, as ``--candidates`` names them."""
-    from adapter import Subtree
+    from labelgrove.adapter import Subtree
 
     if given is None or given in _RULES:
         return given
@@ -213,7 +213,7 @@ def _naming_candidates(given: str | None) -> Iterator[None]:
     """Let an error on labels that are unknown name the option, and the words that it takes."""
     from difflib import get_close_matches
 
-    from ontology.errors import UnknownLabelError
+    from labelgrove.ontology.errors import UnknownLabelError
 
     try:
         yield
@@ -312,8 +312,8 @@ def _answers(
     adapter: Adapter, values: Any, top: int, among: Any, progress: Progress
 ) -> Iterator[tuple[int | float | str | None, ...]]:
     """Yield a line for each answer; of a file only a block of rows is held at a time."""
-    from adapter.outputfiles import OutputFile
-    from adapter.rowblocks import KindSeen, row_blocks
+    from labelgrove.adapter.outputfiles import OutputFile
+    from labelgrove.adapter.rowblocks import KindSeen, row_blocks
 
     names, seen = adapter.names, KindSeen(adapter.outputs)
     dense = isinstance(values, OutputFile)
@@ -334,9 +334,9 @@ def _answers(
 
 
 def _one_row(adapter: Adapter, outputs: Path, values: Any, row: int) -> Any:
-    from adapter.outputfiles import OutputFile
+    from labelgrove.adapter.outputfiles import OutputFile
+    from labelgrove.ontology.errors import InputError
     from labelgrove.sparsefiles import rows_of
-    from ontology.errors import InputError
 
     rows = values.read() if isinstance(values, OutputFile) else values
     n_rows = len(adapter.rows(rows))

@@ -65,7 +65,7 @@ def select(
     as_json: bool,
 ) -> None:
     """Show which labels of ONTOLOGY to collect training data for next, and how many more each one reaches."""
-    from ontology.geometry import select_classes
+    from labelgrove.ontology.geometry import select_classes
 
     keys = stored.keys(observed, "observed label")
     with Progress("selection").shown():
@@ -123,7 +123,7 @@ def select(
 @json_option
 def sample(stored: StoredSpace, n: int, method: Any, theta: float, seed: int, as_json: bool) -> None:
     """Draw labels of ONTOLOGY without replacement, one key per line, as --observed takes them."""
-    from ontology.geometry import sample_observed
+    from labelgrove.ontology.geometry import sample_observed
 
     keys = sample_observed(stored.space, n, method=method, theta=theta, seed=seed)
     document = stored.document() | {"method": method, "seed": seed, "labels": stored.named(keys)}

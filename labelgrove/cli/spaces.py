@@ -26,9 +26,9 @@ from labelgrove.cli.common import (
 from labelgrove.cli.completion import files, ontologies
 
 if TYPE_CHECKING:
-    from ontology.geometry import MetricSpace
-    from ontology.labelgraph import LabelGraph
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.geometry import MetricSpace
+    from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = [
     "KEYS",
@@ -143,8 +143,8 @@ class StoredSpace:
 
 def finder(workspace: Workspace, ontology: str, graph: LabelGraph, by: Any) -> Find:
     """Return what finds the keys of labels that are given by key or name, as `by` says."""
-    from adapter import find_labels
-    from adapter.labelnames import describe_graph
+    from labelgrove.adapter import find_labels
+    from labelgrove.adapter.labelnames import describe_graph
 
     definitions = functools.cache(lambda: workspace.definitions(ontology, graph.digest))
 
@@ -174,7 +174,7 @@ def with_space(command: Callable[Concatenate[StoredSpace, P], R]) -> Callable[..
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> R:
-        from ontology.geometry import metric_space
+        from labelgrove.ontology.geometry import metric_space
 
         ontology, version = name_and_version(ontology)
         graph = workspace.label_graph(ontology, version)
@@ -216,7 +216,7 @@ def write_rows(
 
 
 def _check_ending(out: Path) -> None:
-    from ontology.errors import InputError
+    from labelgrove.ontology.errors import InputError
 
     if out.suffix not in (".csv", ".json"):
         raise InputError(f"--out {out}: name a .csv or a .json file")
@@ -224,8 +224,8 @@ def _check_ending(out: Path) -> None:
 
 def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | None:
     """Read what observing a label costs: a CSV file with a header and the columns label and cost."""
+    from labelgrove.ontology.errors import InputError, NotFoundError
     from labelgrove.tables import is_number
-    from ontology.errors import InputError, NotFoundError
 
     if source is None:
         return None

@@ -13,7 +13,7 @@ from labelgrove.cli.completion import ontologies
 from labelgrove.cli.spaces import out_option, share, write_rows
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["summarize"]
 
@@ -51,7 +51,7 @@ def summarize(
 
     The .csv file of --out holds the supernode of every label.
     """
-    from ontology import geometry
+    from labelgrove.ontology import geometry
 
     ontology, version = name_and_version(ontology)
     graph = workspace.label_graph(ontology, version)

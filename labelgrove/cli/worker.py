@@ -54,8 +54,8 @@ def worker(
     import os
 
     os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")  # Celery reads it when imported: soft, bounded shutdown
-    from ontology.settings import Settings
-    from workers.app import run_worker
+    from labelgrove.ontology.settings import Settings
+    from labelgrove.workers.app import run_worker
 
     given: dict[str, Any] = {
         "log_format": log_format,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ontology.errors import NotFoundError
+from labelgrove.ontology.errors import NotFoundError
 
 if TYPE_CHECKING:
     from labelgrove.experiments.experiment import Experiment

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from ontology.errors import InputError, MissingExtraError
+from labelgrove.ontology.errors import InputError, MissingExtraError
 
 try:
     from scipy.special import stdtr, stdtrit

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.report.experiment import experiment_report, overview_report
 from labelgrove.report.html import to_html
 from labelgrove.report.markdown import to_markdown
-from ontology.errors import InputError, NotFoundError
 
 __all__ = ["pages", "read_result", "seconds_of"]
 

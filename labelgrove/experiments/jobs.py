@@ -14,18 +14,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from adapter.plainfile import open_plain
+from labelgrove.adapter.plainfile import open_plain
 from labelgrove.experiments import NAMES, load
-from ontology.errors import InputError, NotFoundError
-from workers.kinds import Estimate, JobKind, Step, Work
-from workers.kinds.files import local_file
-from workers.kinds.parameters import Parameter, Parameters, is_digest
+from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.workers.kinds import Estimate, JobKind, Step, Work
+from labelgrove.workers.kinds.files import local_file
+from labelgrove.workers.kinds.parameters import Parameter, Parameters, is_digest
 
 if TYPE_CHECKING:
     from labelgrove.experiments.experiment import Experiment
     from labelgrove.experiments.sources.files import Files
-    from ontology.artifacts import ArtifactStore
-    from ontology.workspace import Workspace
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.workspace import Workspace
 
 __all__ = ["EXPERIMENT"]
 
@@ -187,7 +187,7 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 def _execute(work: Work) -> bytes:
     from labelgrove.experiments.running import as_asked, identify, repeating, summarized
-    from ontology.results import pack_document, read_document
+    from labelgrove.ontology.results import pack_document, read_document
 
     wanted = work.parameters
     experiment, settings = load(wanted["experiment"]), _settings(wanted)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter.calibration import fit_temperature
-from adapter.evaluation import RULES, evaluate
-from adapter.evaluation.baselines import least_loss
-from adapter.pairdistances import pair_distances
+from labelgrove.adapter.calibration import fit_temperature
+from labelgrove.adapter.evaluation import RULES, evaluate
+from labelgrove.adapter.evaluation.baselines import least_loss
+from labelgrove.adapter.pairdistances import pair_distances
+from labelgrove.ontology.errors import GroveError, first_few
+from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, check_weights, make_scorer
 from labelgrove.quickstart.predicted import Predicted
-from ontology.errors import GroveError, first_few
-from ontology.geometry import CompleteSpace, MetricSpace, check_weights, make_scorer
 
 __all__ = [
     "ArgmaxIdentityError",

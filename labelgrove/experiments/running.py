@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 
 from labelgrove.experiments.experiment import Experiment, Record
 from labelgrove.experiments.settings import as_texts
+from labelgrove.ontology.errors import GroveError, InputError, MissingExtraError
+from labelgrove.ontology.results import pack_document
+from labelgrove.ontology.wholefile import write_whole
 from labelgrove.report.experiment import experiment_report
 from labelgrove.report.files import as_bytes, versions
-from ontology.errors import GroveError, InputError, MissingExtraError
-from ontology.results import pack_document
-from ontology.wholefile import write_whole
 
 if TYPE_CHECKING:
     from labelgrove.experiments.sources.files import Files

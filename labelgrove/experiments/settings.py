@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
-from ontology.errors import InputError
+from labelgrove.ontology.errors import InputError
 
 __all__ = ["as_texts", "changed", "with_seeds_from"]
 

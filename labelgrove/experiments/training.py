@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.ontology.errors import InputError, MissingExtraError
+from labelgrove.ontology.wholefile import write_whole
 from labelgrove.quickstart.predicted import Predicted
-from ontology.errors import InputError, MissingExtraError
-from ontology.wholefile import write_whole
 
 __all__ = ["MODELS", "Model", "Trained", "fit_predict", "make_model", "observe", "train_files"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ontology.errors import MissingExtraError
+from labelgrove.ontology.errors import MissingExtraError
 
 try:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry import TreeSpace, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import TreeSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["Forest", "Mark", "chosen_marks", "forest_of"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.ontology.errors import InputError
 from labelgrove.plots.backend import Figure, Normalize, ScalarMappable
 from labelgrove.plots.figure import INK, PALETTE, panels
-from ontology.errors import InputError
 
 __all__ = ["grid_errors"]
 

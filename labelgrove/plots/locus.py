@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.plots.backend import Axes, Figure, Line2D, LineCollection, Normalize, ScalarMappable
 from labelgrove.plots.branches import Forest, Mark, chosen_marks, forest_of
 from labelgrove.plots.figure import INK, PALETTE, QUIET, panels
 from labelgrove.plots.names import Names
-from ontology.errors import InputError
-from ontology.labelgraph import LabelGraph
 
 __all__ = ["locus_hierarchy"]
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
-from ontology.geometry.wholenumbers import whole_numbers
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.wholenumbers import whole_numbers
 
 __all__ = ["Region", "exact_regions"]
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
+from labelgrove.ontology.errors import InputError
 from labelgrove.plots.backend import Figure, MaxNLocator
 from labelgrove.plots.figure import PALETTE, panels
-from ontology.errors import InputError
 
 __all__ = ["selection_curves"]
 

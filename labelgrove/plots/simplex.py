@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.ontology.errors import InputError, counted
+from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, frechet_mean
 from labelgrove.plots.backend import Axes, Figure, Line2D, Patch, Polygon, Text, to_rgb, withStroke
 from labelgrove.plots.figure import INK, PALETTE, QUIET, panels, shorten_to_fit, shortened
 from labelgrove.plots.regions import Region, exact_regions
-from ontology.errors import InputError, counted
-from ontology.geometry import CompleteSpace, MetricSpace, frechet_mean
 
 __all__ = ["prediction_regions", "region_panels"]
 

@@ -7,8 +7,8 @@ the digit was pasted, so that the grid graph measures how wrong an answer is.
 from __future__ import annotations
 
 from labelgrove.experiments.sources.digits import CORNERS, SHAPE, digits_on_grid
+from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.quickstart.predicted import Predicted
-from ontology.labelgraph import LabelGraph
 
 __all__ = ["CORNERS", "SHAPE", "classify", "grid"]
 

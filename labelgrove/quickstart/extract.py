@@ -15,10 +15,10 @@ import io
 import sys
 from pathlib import Path
 
+from labelgrove.ontology.readers import read
+from labelgrove.ontology.readers.wordnet import data_file
+from labelgrove.ontology.wholefile import write_whole
 from labelgrove.quickstart.wordnet import EXTRACT, subtree
-from ontology.readers import read
-from ontology.readers.wordnet import data_file
-from ontology.wholefile import write_whole
 
 __all__ = ["animals_of"]
 

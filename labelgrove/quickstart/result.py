@@ -9,8 +9,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from adapter.evaluation import Evaluation
-from ontology.ingest import RegisterResult
+from labelgrove.adapter.evaluation import Evaluation
+from labelgrove.ontology.ingest import RegisterResult
 
 __all__ = ["RULE_NAMES", "Answer", "Part", "QuickstartResult", "render"]
 

@@ -16,23 +16,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from adapter.evaluation import Evaluation, evaluate
-from adapter.scorer import Adapter
 from labelgrove import plots
+from labelgrove.adapter.evaluation import Evaluation, evaluate
+from labelgrove.adapter.scorer import Adapter
+from labelgrove.ontology.errors import GroveError, MissingExtraError
+from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, frechet_mean, metric_space
+from labelgrove.ontology.ingest import RegisterResult, register
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers import ReadResult, find_wordnet, read
+from labelgrove.ontology.readers.wordnet import data_file
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
 from labelgrove.quickstart import digits, wordnet
 from labelgrove.quickstart.predicted import Predicted
 from labelgrove.quickstart.result import RULE_NAMES, Answer, Part, QuickstartResult
 from labelgrove.quickstart.wordnet import EXTRACT
-from ontology.errors import GroveError, MissingExtraError
-from ontology.geometry import CompleteSpace, MetricSpace, frechet_mean, metric_space
-from ontology.ingest import RegisterResult, register
-from ontology.labelgraph import LabelGraph
-from ontology.readers import ReadResult, find_wordnet, read
-from ontology.readers.wordnet import data_file
-from ontology.settings import Settings
-from ontology.workspace import Workspace
-from workers.client import build_bundle_job
-from workers.states import State
+from labelgrove.workers.client import build_bundle_job
+from labelgrove.workers.states import State
 
 __all__ = ["run"]
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from labelgrove.ontology.errors import NotFoundError
+from labelgrove.ontology.geometry import MetricSpace
+from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.quickstart.predicted import Predicted
-from ontology.errors import NotFoundError
-from ontology.geometry import MetricSpace
-from ontology.labelgraph import LabelGraph
 
 __all__ = ["ANIMAL", "EXTRACT", "choose_observed", "classify", "masked_texts", "subtree", "synset_words"]
 

@@ -1,9 +1,9 @@
 """Reports people decide by: one content, written as a self-contained HTML page, as Markdown or as JSON.
 
 >>> import numpy as np
->>> from adapter import Adapter, evaluate
+>>> from labelgrove.adapter import Adapter, evaluate
 >>> from labelgrove.report import Origin, evaluation_report, to_html
->>> from ontology import LabelGraph
+>>> from labelgrove.ontology import LabelGraph
 >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("moss", "plant"), ("tree", "plant")])
 >>> found = evaluate(Adapter.from_graph(graph, ["oak", "moss"]), [[0.6, 0.4]] * 40, ["tree", "oak"] * 20)
 >>> page = to_html(evaluation_report(found, Origin("in a notebook", {})))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from adapter.calibration.report import CalibrationReport, bin_table
-from adapter.calibration.tradeoff import TradeOff
-from adapter.evaluation.text import Table
+from labelgrove.adapter.calibration.report import CalibrationReport, bin_table
+from labelgrove.adapter.calibration.tradeoff import TradeOff
+from labelgrove.adapter.evaluation.text import Table
 from labelgrove.report.content import Folded, Notes, Origin, Pictures, Report, Section
 from labelgrove.report.picturedata import Line, Mark, Panel, ReliabilityDiagram
 

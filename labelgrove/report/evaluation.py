@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from adapter.bundlechecks import UNIT
-from adapter.calibration.report import CalibrationReport, bin_table
-from adapter.evaluation.result import Evaluation, RuleResult
-from adapter.evaluation.text import (
+from labelgrove.adapter.bundlechecks import UNIT
+from labelgrove.adapter.calibration.report import CalibrationReport, bin_table
+from labelgrove.adapter.evaluation.result import Evaluation, RuleResult
+from labelgrove.adapter.evaluation.text import (
     MOST_BRANCHES,
     Table,
     branch_table,
@@ -19,7 +19,7 @@ from adapter.evaluation.text import (
     rule_name,
     severity_table,
 )
-from adapter.evaluation.verdict import CALIBRATE, REFUSE, THIN, UNDECIDED, USE
+from labelgrove.adapter.evaluation.verdict import CALIBRATE, REFUSE, THIN, UNDECIDED, USE
 from labelgrove.report.calibration import calibration_sections
 from labelgrove.report.content import Folded, Notes, Origin, Pictures, Report, Section, Tone
 from labelgrove.report.picturedata import (

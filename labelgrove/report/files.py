@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+from labelgrove.ontology.errors import InputError
 from labelgrove.report.content import Report
 from labelgrove.report.html import to_html
 from labelgrove.report.markdown import to_markdown
-from ontology.errors import InputError
 
 __all__ = ["as_bytes", "check_ending", "to_json", "versions"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import accumulate
 
-from adapter.evaluation.calibrationerror import Reliability
-from adapter.evaluation.text import shown
+from labelgrove.adapter.evaluation.calibrationerror import Reliability
+from labelgrove.adapter.evaluation.text import shown
 
 __all__ = [
     "Branches",

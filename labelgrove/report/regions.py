@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adapter.scorer import Adapter
+from labelgrove.adapter.scorer import Adapter
 from labelgrove.plots.regions import exact_regions
 from labelgrove.report.picturedata import Region, Regions
 

@@ -6,9 +6,9 @@ the command above it.
 
 from alembic import context
 
-from ontology import catalog  # noqa: F401 - registers its tables
-from ontology.database import metadata
-from workers import ledger  # noqa: F401 - registers its tables
+from labelgrove.ontology import catalog  # noqa: F401 - registers its tables
+from labelgrove.ontology.database import metadata
+from labelgrove.workers import ledger  # noqa: F401 - registers its tables
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 with context.begin_transaction():

@@ -11,8 +11,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ontology.geometry.compare import Comparison, compare_spaces
-    from ontology.geometry.covers.cover import (
+    from labelgrove.ontology.geometry.compare import Comparison, compare_spaces
+    from labelgrove.ontology.geometry.covers.cover import (
         Cover,
         MustObserve,
         is_identifying_cover,
@@ -23,33 +23,43 @@ if TYPE_CHECKING:
         phylogenetic_cover,
         small_cover,
     )
-    from ontology.geometry.distances import distance_blocks, eccentricities, pairwise_distances
-    from ontology.geometry.euclidean import EuclideanSpace
-    from ontology.geometry.frechet import (
+    from labelgrove.ontology.geometry.distances import distance_blocks, eccentricities, pairwise_distances
+    from labelgrove.ontology.geometry.euclidean import EuclideanSpace
+    from labelgrove.ontology.geometry.frechet import (
         Scorer,
         frechet_mean,
         frechet_mean_set,
         frechet_variance,
         make_scorer,
     )
-    from ontology.geometry.loci.general import GeneralLocus, general_locus
-    from ontology.geometry.loci.locus import Locus, locus
-    from ontology.geometry.loci.pairs import geodesic_interval, is_pairwise_decomposable, pairwise_locus
-    from ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
-    from ontology.geometry.metricspace import metric_space
-    from ontology.geometry.sampling import sample_observed, uniform_centre
-    from ontology.geometry.scoring.densescorer import DenseScorer
-    from ontology.geometry.scoring.euclideanscorer import EuclideanScorer
-    from ontology.geometry.scoring.graphscorer import GraphScorer
-    from ontology.geometry.scoring.hullscorer import HullScorer
-    from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-    from ontology.geometry.scoring.treescorer import TreeScorer
-    from ontology.geometry.selections.selection import Selection, select_classes, select_next
-    from ontology.geometry.spaces import CompleteSpace, GraphSpace, MatrixSpace, MetricSpace, TreeSpace
-    from ontology.geometry.spanning import spanning_tree
-    from ontology.geometry.summaries.expand import expand, predict_within, push
-    from ontology.geometry.summaries.summary import DegenerateSummaryWarning, Summary, summarize
-    from ontology.geometry.ties import TIE_RELATIVE, FrechetResult, check_weights
+    from labelgrove.ontology.geometry.loci.general import GeneralLocus, general_locus
+    from labelgrove.ontology.geometry.loci.locus import Locus, locus
+    from labelgrove.ontology.geometry.loci.pairs import (
+        geodesic_interval,
+        is_pairwise_decomposable,
+        pairwise_locus,
+    )
+    from labelgrove.ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
+    from labelgrove.ontology.geometry.metricspace import metric_space
+    from labelgrove.ontology.geometry.sampling import sample_observed, uniform_centre
+    from labelgrove.ontology.geometry.scoring.densescorer import DenseScorer
+    from labelgrove.ontology.geometry.scoring.euclideanscorer import EuclideanScorer
+    from labelgrove.ontology.geometry.scoring.graphscorer import GraphScorer
+    from labelgrove.ontology.geometry.scoring.hullscorer import HullScorer
+    from labelgrove.ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
+    from labelgrove.ontology.geometry.scoring.treescorer import TreeScorer
+    from labelgrove.ontology.geometry.selections.selection import Selection, select_classes, select_next
+    from labelgrove.ontology.geometry.spaces import (
+        CompleteSpace,
+        GraphSpace,
+        MatrixSpace,
+        MetricSpace,
+        TreeSpace,
+    )
+    from labelgrove.ontology.geometry.spanning import spanning_tree
+    from labelgrove.ontology.geometry.summaries.expand import expand, predict_within, push
+    from labelgrove.ontology.geometry.summaries.summary import DegenerateSummaryWarning, Summary, summarize
+    from labelgrove.ontology.geometry.ties import TIE_RELATIVE, FrechetResult, check_weights
 
 __all__ = [
     "TIE_RELATIVE",
@@ -111,11 +121,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ontology.geometry.compare": (
+    "labelgrove.ontology.geometry.compare": (
         "Comparison",
         "compare_spaces",
     ),
-    "ontology.geometry.covers.cover": (
+    "labelgrove.ontology.geometry.covers.cover": (
         "Cover",
         "MustObserve",
         "is_identifying_cover",
@@ -126,71 +136,71 @@ _HOMES = {
         "phylogenetic_cover",
         "small_cover",
     ),
-    "ontology.geometry.distances": (
+    "labelgrove.ontology.geometry.distances": (
         "distance_blocks",
         "eccentricities",
         "pairwise_distances",
     ),
-    "ontology.geometry.euclidean": ("EuclideanSpace",),
-    "ontology.geometry.frechet": (
+    "labelgrove.ontology.geometry.euclidean": ("EuclideanSpace",),
+    "labelgrove.ontology.geometry.frechet": (
         "Scorer",
         "frechet_mean",
         "frechet_mean_set",
         "frechet_variance",
         "make_scorer",
     ),
-    "ontology.geometry.loci.general": (
+    "labelgrove.ontology.geometry.loci.general": (
         "GeneralLocus",
         "general_locus",
     ),
-    "ontology.geometry.loci.locus": (
+    "labelgrove.ontology.geometry.loci.locus": (
         "Locus",
         "locus",
     ),
-    "ontology.geometry.loci.pairs": (
+    "labelgrove.ontology.geometry.loci.pairs": (
         "geodesic_interval",
         "is_pairwise_decomposable",
         "pairwise_locus",
     ),
-    "ontology.geometry.loci.published": (
+    "labelgrove.ontology.geometry.loci.published": (
         "grid_locus",
         "pairwise_grid_locus",
     ),
-    "ontology.geometry.metricspace": ("metric_space",),
-    "ontology.geometry.sampling": (
+    "labelgrove.ontology.geometry.metricspace": ("metric_space",),
+    "labelgrove.ontology.geometry.sampling": (
         "sample_observed",
         "uniform_centre",
     ),
-    "ontology.geometry.scoring.densescorer": ("DenseScorer",),
-    "ontology.geometry.scoring.euclideanscorer": ("EuclideanScorer",),
-    "ontology.geometry.scoring.graphscorer": ("GraphScorer",),
-    "ontology.geometry.scoring.hullscorer": ("HullScorer",),
-    "ontology.geometry.scoring.restrictedscorer": ("RestrictedTreeScorer",),
-    "ontology.geometry.scoring.treescorer": ("TreeScorer",),
-    "ontology.geometry.selections.selection": (
+    "labelgrove.ontology.geometry.scoring.densescorer": ("DenseScorer",),
+    "labelgrove.ontology.geometry.scoring.euclideanscorer": ("EuclideanScorer",),
+    "labelgrove.ontology.geometry.scoring.graphscorer": ("GraphScorer",),
+    "labelgrove.ontology.geometry.scoring.hullscorer": ("HullScorer",),
+    "labelgrove.ontology.geometry.scoring.restrictedscorer": ("RestrictedTreeScorer",),
+    "labelgrove.ontology.geometry.scoring.treescorer": ("TreeScorer",),
+    "labelgrove.ontology.geometry.selections.selection": (
         "Selection",
         "select_classes",
         "select_next",
     ),
-    "ontology.geometry.spaces": (
+    "labelgrove.ontology.geometry.spaces": (
         "CompleteSpace",
         "GraphSpace",
         "MatrixSpace",
         "MetricSpace",
         "TreeSpace",
     ),
-    "ontology.geometry.spanning": ("spanning_tree",),
-    "ontology.geometry.summaries.expand": (
+    "labelgrove.ontology.geometry.spanning": ("spanning_tree",),
+    "labelgrove.ontology.geometry.summaries.expand": (
         "expand",
         "predict_within",
         "push",
     ),
-    "ontology.geometry.summaries.summary": (
+    "labelgrove.ontology.geometry.summaries.summary": (
         "DegenerateSummaryWarning",
         "Summary",
         "summarize",
     ),
-    "ontology.geometry.ties": (
+    "labelgrove.ontology.geometry.ties": (
         "TIE_RELATIVE",
         "FrechetResult",
         "check_weights",
@@ -202,7 +212,7 @@ def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
             return getattr(importlib.import_module(home), name)
-    raise AttributeError(f"module 'ontology.geometry' has no attribute {name!r}")
+    raise AttributeError(f"module 'labelgrove.ontology.geometry' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError
-from ontology.keys import Keys
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.keys import Keys
 
 __all__ = [
     "given_array",

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
-from ontology.geometry.arguments import given_array, listed, refuse_other_than
-from ontology.geometry.frechet import make_scorer
-from ontology.geometry.spaces import MetricSpace
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
+from labelgrove.ontology.geometry.arguments import given_array, listed, refuse_other_than
+from labelgrove.ontology.geometry.frechet import make_scorer
+from labelgrove.ontology.geometry.spaces import MetricSpace
 
 __all__ = ["Comparison", "compare_spaces", "squared_distances"]
 
@@ -76,8 +76,8 @@ def compare_spaces(
 
     Examples
     --------
-    >>> from ontology.geometry.spaces import CompleteSpace, TreeSpace
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.geometry.spaces import CompleteSpace, TreeSpace
+    >>> from labelgrove.ontology.keys import Keys
     >>> line = TreeSpace.from_arrays(Keys.from_strings("abc"), [-1, 0, 1])
     >>> spaces = {"flat": CompleteSpace(["a", "b", "c"]), "line": line}
     >>> found = compare_spaces(spaces, ["a", "c"], [[0.6, 0.4], [0.4, 0.6]], ["a", "a"])

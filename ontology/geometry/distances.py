@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError
-from ontology.geometry.arguments import index_array, refuse_other_than, whole_number
-from ontology.geometry.observed import allowed_points
-from ontology.geometry.shortestpaths import ShortestPaths, exact_eccentricities
-from ontology.geometry.spaces import CompleteSpace, GraphSpace, MetricSpace, TreeSpace
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than, whole_number
+from labelgrove.ontology.geometry.observed import allowed_points
+from labelgrove.ontology.geometry.shortestpaths import ShortestPaths, exact_eccentricities
+from labelgrove.ontology.geometry.spaces import CompleteSpace, GraphSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["distance_blocks", "eccentricities", "pairwise_distances"]
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import SpaceError
-from ontology.geometry.arguments import given_array, key_table
-from ontology.geometry.spaces import MetricSpace
+from labelgrove.ontology.errors import SpaceError
+from labelgrove.ontology.geometry.arguments import given_array, key_table
+from labelgrove.ontology.geometry.spaces import MetricSpace
 
 __all__ = ["EuclideanSpace"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.wholenumbers import unit_exponent
+from labelgrove.ontology.geometry.wholenumbers import unit_exponent
 
 __all__ = ["are_exact", "expansion", "narrowed", "parts_of", "rounded"]
 

@@ -8,11 +8,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, SpaceError
-from ontology.geometry.arguments import listed, refuse_other_than
-from ontology.geometry.rootedtree import RootedTree
-from ontology.geometry.spaces import CompleteSpace, GraphSpace, MetricSpace, TreeSpace, refuse_parts
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError, SpaceError
+from labelgrove.ontology.geometry.arguments import listed, refuse_other_than
+from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.spaces import (
+    CompleteSpace,
+    GraphSpace,
+    MetricSpace,
+    TreeSpace,
+    refuse_parts,
+)
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["metric_space"]
 

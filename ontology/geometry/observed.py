@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, SpaceError, UnknownLabelError
-from ontology.geometry.arguments import listed, refuse_other_than
-from ontology.geometry.spaces import MetricSpace
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
+from labelgrove.ontology.geometry.arguments import listed, refuse_other_than
+from labelgrove.ontology.geometry.spaces import MetricSpace
 
 __all__ = ["allowed_points", "observed_points"]
 
@@ -39,7 +39,7 @@ def observed_points(
 
     Examples
     --------
-    >>> from ontology.geometry.spaces import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces import CompleteSpace
     >>> observed_points(CompleteSpace(["a", "b", "c"]), ["c", "a"]).tolist()
     [2, 0]
     """
@@ -68,7 +68,7 @@ def allowed_points(space: MetricSpace) -> NDArray[np.int64]:
 
     Examples
     --------
-    >>> from ontology.geometry.spaces import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces import CompleteSpace
     >>> allowed_points(CompleteSpace(["a", "b", "c"], allowed=[0, 2])).tolist()
     [0, 2]
     """

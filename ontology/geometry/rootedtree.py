@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ontology.canonical import length_fault
-from ontology.errors import SpaceError
-from ontology.geometry.exactsums import are_exact, expansion, parts_of, rounded
-from ontology.geometry.wholenumbers import is_short
+from labelgrove.ontology.canonical import length_fault
+from labelgrove.ontology.errors import SpaceError
+from labelgrove.ontology.geometry.exactsums import are_exact, expansion, parts_of, rounded
+from labelgrove.ontology.geometry.wholenumbers import is_short
 
 __all__ = ["RootedTree", "check_lengths", "exact_dtype", "kept"]
 
@@ -275,7 +275,7 @@ class RootedTree:
         if self.dtype == np.float64 or view.size < _BLOCK_ENTRIES or len(targets) * 4 < len(self):
             return False
         try:
-            from ontology.geometry.kernels.treerows import fill_rows
+            from labelgrove.ontology.geometry.kernels.treerows import fill_rows
         except ImportError:
             return False
         tree = self.parent, self.end, self._depths[0], self.length.astype(self.dtype)

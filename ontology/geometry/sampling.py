@@ -8,15 +8,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
-from ontology.geometry.arguments import nonnegative_number, whole_number
-from ontology.geometry.euclidean import EuclideanSpace
-from ontology.geometry.observed import allowed_points
-from ontology.geometry.rootedtree import RootedTree
-from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
-from ontology.geometry.scoring.euclideanscorer import EuclideanScorer
-from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
-from ontology.geometry.ties import plain_sums, powers, tied
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.arguments import nonnegative_number, whole_number
+from labelgrove.ontology.geometry.euclidean import EuclideanSpace
+from labelgrove.ontology.geometry.observed import allowed_points
+from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
+from labelgrove.ontology.geometry.scoring.euclideanscorer import EuclideanScorer
+from labelgrove.ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.ties import plain_sums, powers, tied
 
 __all__ = ["generator", "sample_observed", "uniform_centre"]
 
@@ -68,7 +68,7 @@ def sample_observed(
 
     Examples
     --------
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.keys import Keys
     >>> line = TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3])
     >>> len(set(sample_observed(line, 3, method="gibbs", seed=0)))
     3
@@ -113,7 +113,7 @@ def uniform_centre(space: MetricSpace) -> str:
 
     Examples
     --------
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.keys import Keys
     >>> uniform_centre(TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3]))
     'c'
     """

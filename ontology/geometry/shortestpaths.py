@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import MissingExtraError
-from ontology.geometry.exactpaths import ExactPaths
-from ontology.geometry.exactsums import are_exact
-from ontology.geometry.rootedtree import check_lengths, exact_dtype
-from ontology.geometry.wholenumbers import is_short
+from labelgrove.ontology.errors import MissingExtraError
+from labelgrove.ontology.geometry.exactpaths import ExactPaths
+from labelgrove.ontology.geometry.exactsums import are_exact
+from labelgrove.ontology.geometry.rootedtree import check_lengths, exact_dtype
+from labelgrove.ontology.geometry.wholenumbers import is_short
 
 __all__ = ["ShortestPaths", "exact_diameter", "exact_eccentricities"]
 
@@ -175,7 +175,7 @@ class ShortestPaths:
         if not (self._length == 1.0).all():
             return None
         try:
-            from ontology.geometry.kernels import breadthfirst
+            from labelgrove.ontology.geometry.kernels import breadthfirst
         except ImportError:
             return None
         return breadthfirst
@@ -186,7 +186,7 @@ class ShortestPaths:
 
     @cached_property
     def _adjacency(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        from ontology.geometry.kernels.adjacency import adjacency
+        from labelgrove.ontology.geometry.kernels.adjacency import adjacency
 
         return adjacency(self.n_points, self._ends, self._others)
 

@@ -15,13 +15,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, SpaceError
-from ontology.geometry.arguments import given_array, index_array, key_table, listed, refuse_other_than
-from ontology.geometry.rootedtree import RootedTree, kept
-from ontology.geometry.shortestpaths import ShortestPaths, exact_diameter
-from ontology.geometry.wholenumbers import is_short
-from ontology.keys import Keys
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError, SpaceError
+from labelgrove.ontology.geometry.arguments import (
+    given_array,
+    index_array,
+    key_table,
+    listed,
+    refuse_other_than,
+)
+from labelgrove.ontology.geometry.rootedtree import RootedTree, kept
+from labelgrove.ontology.geometry.shortestpaths import ShortestPaths, exact_diameter
+from labelgrove.ontology.geometry.wholenumbers import is_short
+from labelgrove.ontology.keys import Keys
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["CompleteSpace", "GraphSpace", "MatrixSpace", "MetricSpace", "TreeSpace", "refuse_parts"]
 

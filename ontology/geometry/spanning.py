@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import SpaceError
-from ontology.geometry.arguments import whole_number
-from ontology.geometry.observed import allowed_points
-from ontology.geometry.sampling import generator
-from ontology.geometry.spaces import MetricSpace, TreeSpace
-from ontology.geometry.status import Status
+from labelgrove.ontology.errors import SpaceError
+from labelgrove.ontology.geometry.arguments import whole_number
+from labelgrove.ontology.geometry.observed import allowed_points
+from labelgrove.ontology.geometry.sampling import generator
+from labelgrove.ontology.geometry.spaces import MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.status import Status
 
 __all__ = ["Distortion", "spanning_tree"]
 
@@ -79,7 +79,7 @@ def spanning_tree(
 
     Examples
     --------
-    >>> from ontology.geometry.spaces import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces import CompleteSpace
     >>> tree, distortion = spanning_tree(CompleteSpace(["a", "b", "c", "d"]))
     >>> tree.parent.tolist(), distortion.largest, distortion.mean
     ([-1, 0, 0, 0], 2.0, 1.5)

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, WeightError, first_few
-from ontology.geometry.arguments import given_array
+from labelgrove.ontology.errors import InputError, WeightError, first_few
+from labelgrove.ontology.geometry.arguments import given_array
 
 __all__ = [
     "TIE_RELATIVE",

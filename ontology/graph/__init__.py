@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ontology.errors import SettingsError
-from ontology.graph.errors import GraphDamagedError
-from ontology.graph.rows import Rows
-from ontology.graph.store import GraphStore
-from ontology.settings import Settings
+from labelgrove.ontology.errors import SettingsError
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.graph.rows import Rows
+from labelgrove.ontology.graph.store import GraphStore
+from labelgrove.ontology.settings import Settings
 
 __all__ = ["GraphDamagedError", "GraphStore", "Rows", "open_graph"]
 
@@ -36,10 +36,10 @@ def open_graph(settings: Settings) -> GraphStore:
         folder = settings.graph_url.removeprefix("embedded:")
         if not folder:
             raise SettingsError("GROVE_GRAPH_URL: 'embedded:' names no folder; write embedded:/path/to/graph")
-        from ontology.graph.embedded import EmbeddedStore
+        from labelgrove.ontology.graph.embedded import EmbeddedStore
 
         pool_bytes = None if settings.graph_pool_mb is None else settings.graph_pool_mb << 20
         return EmbeddedStore(Path(os.path.expanduser(folder)).absolute(), pool_bytes)
-    from ontology.graph.neo4j import Neo4jStore
+    from labelgrove.ontology.graph.neo4j import Neo4jStore
 
     return Neo4jStore(settings.graph_url)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ontology.errors import QueryFailedError
+from labelgrove.ontology.errors import QueryFailedError
 
 __all__ = ["ANSWER_BYTES", "encoded"]
 

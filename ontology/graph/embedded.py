@@ -23,21 +23,27 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ontology.errors import MissingExtraError, QueryFailedError, QueryTimeoutError, ServiceError, sized
-from ontology.graph import sandbox
-from ontology.graph.engine import Removal, Run
-from ontology.graph.errors import GraphDamagedError
-from ontology.graph.generations import Generations
-from ontology.graph.migrate import Migration, changed_versions, migrations, pending
-from ontology.graph.named import check_parameters, named_query
-from ontology.graph.records import edge_columns, is_part, label_columns
-from ontology.graph.results import GraphResult
-from ontology.graph.resultstore import shown_by
-from ontology.graph.rows import Rows, plain_value
-from ontology.graph.store import GraphStore
-from ontology.graph.tablefiles import path_literal, result_columns, write_parquet
-from ontology.graph.thinning import thin_out
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import (
+    MissingExtraError,
+    QueryFailedError,
+    QueryTimeoutError,
+    ServiceError,
+    sized,
+)
+from labelgrove.ontology.graph import sandbox
+from labelgrove.ontology.graph.engine import Removal, Run
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.graph.generations import Generations
+from labelgrove.ontology.graph.migrate import Migration, changed_versions, migrations, pending
+from labelgrove.ontology.graph.named import check_parameters, named_query
+from labelgrove.ontology.graph.records import edge_columns, is_part, label_columns
+from labelgrove.ontology.graph.results import GraphResult
+from labelgrove.ontology.graph.resultstore import shown_by
+from labelgrove.ontology.graph.rows import Rows, plain_value
+from labelgrove.ontology.graph.store import GraphStore
+from labelgrove.ontology.graph.tablefiles import path_literal, result_columns, write_parquet
+from labelgrove.ontology.graph.thinning import thin_out
+from labelgrove.ontology.labelgraph import LabelGraph
 
 try:
     import ladybug

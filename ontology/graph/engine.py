@@ -6,11 +6,11 @@ import abc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from ontology.errors import NotFoundError
-from ontology.graph.named import check_parameters, named_query
-from ontology.graph.results import GraphResult
-from ontology.graph.rows import Rows
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import NotFoundError
+from labelgrove.ontology.graph.named import check_parameters, named_query
+from labelgrove.ontology.graph.results import GraphResult
+from labelgrove.ontology.graph.rows import Rows
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["Engine", "Removal", "Run"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ontology.errors import GroveError
+from labelgrove.ontology.errors import GroveError
 
 __all__ = ["GraphDamagedError"]
 

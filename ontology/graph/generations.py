@@ -25,11 +25,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ontology.disk_faults import NOT_WRITABLE, disk_advice
-from ontology.errors import ConflictError, ServiceError
-from ontology.graph.errors import GraphDamagedError
-from ontology.posix import try_lock
-from ontology.wholefile import PRIVATE, make_folder, open_private, sync_folder
+from labelgrove.ontology.disk_faults import NOT_WRITABLE, disk_advice
+from labelgrove.ontology.errors import ConflictError, ServiceError
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.posix import try_lock
+from labelgrove.ontology.wholefile import PRIVATE, make_folder, open_private, sync_folder
 
 __all__ = ["Generations"]
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
-from ontology.errors import InputError, QueryRefusedError
-from ontology.graph.tokens import Token, tokenize
+from labelgrove.ontology.errors import InputError, QueryRefusedError
+from labelgrove.ontology.graph.tokens import Token, tokenize
 
 __all__ = ["MAX_CHARACTERS", "RULES", "Rule", "broken_rules", "check_statement"]
 
@@ -175,8 +175,8 @@ def check_statement(cypher: str) -> None:
     >>> check_statement("MATCH (l:Label) WHERE l.name = 'DELETE' RETURN l.set AS `create`;")
     >>> check_statement("RETURN 1; RETURN 2")
     Traceback (most recent call last):
-    ontology.errors.QueryRefusedError: refused by rule 'second-statement': it holds more than one statement
-    """
+    labelgrove.ontology.errors.QueryRefusedError: refused by rule 'second-statement': it holds more than one statement
+    """  # noqa: E501 - the last line of a traceback
     for name in broken_rules(cypher):
         raise QueryRefusedError(f"refused by rule {name!r}: {RULES[name].reason}", rule=name)
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ontology.errors import MigrationError
-from ontology.graph.tokens import statements
-from ontology.migrations import migrations_folder
+from labelgrove.ontology.errors import MigrationError
+from labelgrove.ontology.graph.tokens import statements
+from labelgrove.ontology.migrations import migrations_folder
 
 __all__ = ["Migration", "changed_versions", "migrations", "pending"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ontology.errors import InputError, NotFoundError
-from ontology.graph.tokens import parameters
+from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.graph.tokens import parameters
 
 __all__ = ["DIALECTS", "NamedQuery", "check_parameters", "named_query", "query_names"]
 

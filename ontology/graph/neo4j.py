@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
-from ontology.errors import (
+from labelgrove.ontology.errors import (
     GroveError,
     MigrationError,
     MissingExtraError,
@@ -24,19 +24,19 @@ from ontology.errors import (
     SettingsError,
     TransientError,
 )
-from ontology.graph import sandbox
-from ontology.graph.engine import Removal, Run
-from ontology.graph.errors import GraphDamagedError
-from ontology.graph.migrate import Migration, changed_versions, pending
-from ontology.graph.named import check_parameters, named_query
-from ontology.graph.records import edge_columns, label_columns, no_graph
-from ontology.graph.results import GraphResult, result_tables
-from ontology.graph.resultstore import shown_by
-from ontology.graph.rows import Rows, plain_value
-from ontology.graph.store import GraphStore
-from ontology.graph.tablefiles import ROWS_TOGETHER
-from ontology.labelgraph import LabelGraph
-from ontology.settings import masked
+from labelgrove.ontology.graph import sandbox
+from labelgrove.ontology.graph.engine import Removal, Run
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.graph.migrate import Migration, changed_versions, pending
+from labelgrove.ontology.graph.named import check_parameters, named_query
+from labelgrove.ontology.graph.records import edge_columns, label_columns, no_graph
+from labelgrove.ontology.graph.results import GraphResult, result_tables
+from labelgrove.ontology.graph.resultstore import shown_by
+from labelgrove.ontology.graph.rows import Rows, plain_value
+from labelgrove.ontology.graph.store import GraphStore
+from labelgrove.ontology.graph.tablefiles import ROWS_TOGETHER
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import masked
 
 try:
     import neo4j

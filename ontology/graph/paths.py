@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["shortest_path"]
 

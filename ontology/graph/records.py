@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
-from ontology.graph.errors import GraphDamagedError
-from ontology.keys import Keys, Texts
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.keys import Keys, Texts
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = [
     "MAX_KEY_BYTES",

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
-from ontology.graph.records import uid
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.graph.records import uid
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = [
     "LINK_PROPERTIES",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ontology.errors import NotFoundError
-from ontology.graph.engine import Engine, Removal, Run
-from ontology.graph.results import GraphResult, check_result
+from labelgrove.ontology.errors import NotFoundError
+from labelgrove.ontology.graph.engine import Engine, Removal, Run
+from labelgrove.ontology.graph.results import GraphResult, check_result
 
 __all__ = ["ResultStore", "removals", "shown_by"]
 

@@ -1,8 +1,8 @@
 """A process for one user query, on either engine: read-only, limits of the system, ended when late.
 
-The parent starts ``python -m ontology.graph.sandbox`` with an environment of its own, sends one JSON request
-and reads one JSON answer. The child lowers its limits before it reaches the engine: processor time, memory,
-and no byte to any file, so that even a statement which the guard overlooked writes nothing here.
+The parent starts ``python -m labelgrove.ontology.graph.sandbox`` with an environment of its own, sends one
+JSON request and reads one JSON answer. The child lowers its limits before it reaches the engine: processor
+time, memory, and no byte to any file, so that even a statement which the guard overlooked writes nothing.
 
 Time runs while rows are fetched, too, and an engine can send a row of any size: what a driver does with it
 cannot be stopped or bounded inside the process of the caller. The child ends as soon as it has answered or is
@@ -22,11 +22,17 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ontology.errors import GroveError, QueryFailedError, QueryTimeoutError, ServiceError, TransientError
-from ontology.graph.answers import encoded
-from ontology.graph.errors import GraphDamagedError
-from ontology.graph.rows import Rows
-from ontology.posix import require_posix
+from labelgrove.ontology.errors import (
+    GroveError,
+    QueryFailedError,
+    QueryTimeoutError,
+    ServiceError,
+    TransientError,
+)
+from labelgrove.ontology.graph.answers import encoded
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.graph.rows import Rows
+from labelgrove.ontology.posix import require_posix
 
 __all__ = ["Query", "run"]
 
@@ -76,7 +82,7 @@ def run(
     environment = {n: v for n, v in os.environ.items() if n in _INHERITED}
     environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
     child = subprocess.Popen(
-        [sys.executable, "-B", "-m", "ontology.graph.sandbox"],
+        [sys.executable, "-B", "-m", "labelgrove.ontology.graph.sandbox"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -132,11 +138,11 @@ def _reached(place: Mapping[str, Any], timeout_s: float, max_rows: int) -> Abstr
     _limit("FSIZE", 0)
     _limit("CPU", math.ceil(timeout_s + _GRACE_S))
     if "url" in place:
-        from ontology.graph.neo4j import served
+        from labelgrove.ontology.graph.neo4j import served
 
         _limit("AS", _HEAP_BYTES)
         return served(place["url"], timeout_s, fetch_size=min(max_rows + 1, _FETCHED_TOGETHER))
-    from ontology.graph.embedded import limited, reserved_bytes
+    from labelgrove.ontology.graph.embedded import limited, reserved_bytes
 
     path, pool_bytes = Path(place["path"]), int(place["pool_bytes"])
     _limit("AS", 2 * reserved_bytes(path) + pool_bytes + _HEAP_BYTES)

@@ -12,18 +12,18 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
-from ontology.graph.climbing import Climb, climb, lowest_common, tree_path
-from ontology.graph.engine import Run
-from ontology.graph.errors import GraphDamagedError
-from ontology.graph.guard import check_statement
-from ontology.graph.named import check_parameters
-from ontology.graph.paths import shortest_path
-from ontology.graph.records import check_keys, fold, graph_from_tables, uid
-from ontology.graph.resultstore import ResultStore, removals
-from ontology.graph.rows import Rows
-from ontology.graph.tokens import parameters
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
+from labelgrove.ontology.graph.climbing import Climb, climb, lowest_common, tree_path
+from labelgrove.ontology.graph.engine import Run
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.graph.guard import check_statement
+from labelgrove.ontology.graph.named import check_parameters
+from labelgrove.ontology.graph.paths import shortest_path
+from labelgrove.ontology.graph.records import check_keys, fold, graph_from_tables, uid
+from labelgrove.ontology.graph.resultstore import ResultStore, removals
+from labelgrove.ontology.graph.rows import Rows
+from labelgrove.ontology.graph.tokens import parameters
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["GraphStore"]
 

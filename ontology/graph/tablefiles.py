@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ontology.graph.results import RESULT_PROPERTIES, GraphResult, ResultTable, result_tables
+from labelgrove.ontology.graph.results import RESULT_PROPERTIES, GraphResult, ResultTable, result_tables
 
 __all__ = ["ROWS_TOGETHER", "Columns", "path_literal", "result_columns", "write_parquet"]
 

@@ -16,14 +16,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ontology.errors import DefectsError, counted
-from ontology.labelgraph import LabelGraph
-from ontology.readers.assemble import assemble
-from ontology.readers.collect import Collector
-from ontology.readers.report import Defect, Recorder, Report, place, printable
-from ontology.readers.request import FORMATS, READER_VERSION, Format, ask
-from ontology.readers.rules import RULES, Rule
-from ontology.readers.wordnet import find_wordnet
+from labelgrove.ontology.errors import DefectsError, counted
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers.assemble import assemble
+from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.report import Defect, Recorder, Report, place, printable
+from labelgrove.ontology.readers.request import FORMATS, READER_VERSION, Format, ask
+from labelgrove.ontology.readers.rules import RULES, Rule
+from labelgrove.ontology.readers.wordnet import find_wordnet
 
 __all__ = [
     "READER_VERSION",

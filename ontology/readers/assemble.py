@@ -11,12 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
-from ontology.labelgraph import MAX_COMPLETE, LabelGraph
-from ontology.readers.collect import Collector
-from ontology.readers.invisible import invisible_character, without_invisible
-from ontology.readers.report import Recorder
-from ontology.readers.structure import Edges, break_loops, check_direction, drop_shortcuts, settle_roots
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.labelgraph import MAX_COMPLETE, LabelGraph
+from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.invisible import invisible_character, without_invisible
+from labelgrove.ontology.readers.report import Recorder
+from labelgrove.ontology.readers.structure import (
+    Edges,
+    break_loops,
+    check_direction,
+    drop_shortcuts,
+    settle_roots,
+)
 
 __all__ = ["assemble"]
 

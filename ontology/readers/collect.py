@@ -9,10 +9,10 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ontology.canonical import LENGTHS
-from ontology.errors import InputError
-from ontology.readers.cells import MARKS
-from ontology.readers.report import Recorder
+from labelgrove.ontology.canonical import LENGTHS
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.readers.cells import MARKS
+from labelgrove.ontology.readers.report import Recorder
 
 __all__ = ["Collector", "Options", "parse_weight"]
 

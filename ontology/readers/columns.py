@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ontology.readers.cells import MARKS, split_cells
-from ontology.readers.collect import Collector, Options, parse_weight
+from labelgrove.ontology.readers.cells import MARKS, split_cells
+from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
 
 __all__ = [
     "HEADER_WORDS",

@@ -12,10 +12,10 @@ import itertools
 import re
 from pathlib import Path
 
-from ontology.errors import InputError, counted
-from ontology.readers.cells import MARKS, sample_delimiter, split_cells
-from ontology.readers.collect import Collector, Options, parse_weight
-from ontology.readers.columns import (
+from labelgrove.ontology.errors import InputError, counted
+from labelgrove.ontology.readers.cells import MARKS, sample_delimiter, split_cells
+from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
+from labelgrove.ontology.readers.columns import (
     UNKNOWN_WORDS,
     Layout,
     has_header,
@@ -24,7 +24,7 @@ from ontology.readers.columns import (
     read_header,
     sampled_layout,
 )
-from ontology.readers.lines import Lines
+from labelgrove.ontology.readers.lines import Lines
 
 __all__ = ["read_edges"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ontology.readers.collect import Collector, Options, parse_weight
-from ontology.readers.jsontext import NO_DOCUMENT, JsonNumber, JsonObject, read_document, shown
+from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
+from labelgrove.ontology.readers.jsontext import NO_DOCUMENT, JsonNumber, JsonObject, read_document, shown
 
 __all__ = ["EXPORT_FORMAT", "read_export"]
 

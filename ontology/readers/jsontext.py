@@ -14,8 +14,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import Any
 
-from ontology.readers.collect import Collector
-from ontology.readers.lines import Lines
+from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.lines import Lines
 
 __all__ = [
     "DEEPEST",

@@ -11,10 +11,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ontology.readers.assemble import LONGEST_KEY
-from ontology.readers.collect import Collector, Options, parse_weight
-from ontology.readers.jsonshapes import MEMBERS, NAMING, foreign_shape
-from ontology.readers.jsontext import NO_DOCUMENT, JsonNumber, JsonObject, read_document, shown
+from labelgrove.ontology.readers.assemble import LONGEST_KEY
+from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
+from labelgrove.ontology.readers.jsonshapes import MEMBERS, NAMING, foreign_shape
+from labelgrove.ontology.readers.jsontext import NO_DOCUMENT, JsonNumber, JsonObject, read_document, shown
 
 __all__ = ["read_json"]
 

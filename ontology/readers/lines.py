@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from ontology.readers.head import BOM, GZIP
-from ontology.readers.report import Recorder
+from labelgrove.ontology.readers.head import BOM, GZIP
+from labelgrove.ontology.readers.report import Recorder
 
 __all__ = ["Lines"]
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ontology.readers.columns import has_header
-from ontology.readers.exported import EXPORT_FORMAT
-from ontology.readers.head import Head
-from ontology.readers.jsonshapes import BY_NETWORKX
-from ontology.readers.signs import (
+from labelgrove.ontology.readers.columns import has_header
+from labelgrove.ontology.readers.exported import EXPORT_FORMAT
+from labelgrove.ontology.readers.head import Head
+from labelgrove.ontology.readers.jsonshapes import BY_NETWORKX
+from labelgrove.ontology.readers.signs import (
     Sign,
     all_of,
     first_record,
@@ -36,8 +36,8 @@ from ontology.readers.signs import (
     utf16,
     xml,
 )
-from ontology.readers.wordnet import looks_like_wordnet
-from ontology.readers.yamltext import looks_like_yaml
+from labelgrove.ontology.readers.wordnet import looks_like_wordnet
+from labelgrove.ontology.readers.yamltext import looks_like_yaml
 
 __all__ = ["DOCUMENTS", "LOOKS", "Look", "look_of"]
 

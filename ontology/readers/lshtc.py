@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ontology.readers.collect import Collector, Options
-from ontology.readers.head import head
-from ontology.readers.lines import Lines
-from ontology.readers.looks import DOCUMENTS, look_of
+from labelgrove.ontology.readers.collect import Collector, Options
+from labelgrove.ontology.readers.head import head
+from labelgrove.ontology.readers.lines import Lines
+from labelgrove.ontology.readers.looks import DOCUMENTS, look_of
 
 __all__ = ["read_lshtc"]
 

@@ -10,8 +10,8 @@ import itertools
 import re
 from pathlib import Path
 
-from ontology.readers.collect import Collector, Options
-from ontology.readers.lines import Lines
+from labelgrove.ontology.readers.collect import Collector, Options
+from labelgrove.ontology.readers.lines import Lines
 
 __all__ = ["looks_like_outline", "read_outline"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ontology.errors import counted
-from ontology.readers.rules import CAUSES_OF_ROOTS, CHOSEN_FOR_ROOTS, RULES, SEVERITY
+from labelgrove.ontology.errors import counted
+from labelgrove.ontology.readers.rules import CAUSES_OF_ROOTS, CHOSEN_FOR_ROOTS, RULES, SEVERITY
 
 __all__ = ["Defect", "Recorder", "Report", "place", "printable"]
 

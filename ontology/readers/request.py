@@ -9,21 +9,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ontology.errors import GroveError, InputError, NotFoundError
-from ontology.labelgraph import FORMAT_TAG
-from ontology.readers.collect import Collector, Options
-from ontology.readers.edgelist import read_edges
-from ontology.readers.exported import read_export
-from ontology.readers.head import Head, head
-from ontology.readers.jsontree import read_json
-from ontology.readers.looks import Look, look_of
-from ontology.readers.lshtc import read_lshtc
-from ontology.readers.outline import read_outline
-from ontology.readers.report import printable
-from ontology.readers.rules import resolve_policies
-from ontology.readers.sniff import sniff
-from ontology.readers.superclass import read_superclasses
-from ontology.readers.wordnet import data_file, read_wordnet
+from labelgrove.ontology.errors import GroveError, InputError, NotFoundError
+from labelgrove.ontology.labelgraph import FORMAT_TAG
+from labelgrove.ontology.readers.collect import Collector, Options
+from labelgrove.ontology.readers.edgelist import read_edges
+from labelgrove.ontology.readers.exported import read_export
+from labelgrove.ontology.readers.head import Head, head
+from labelgrove.ontology.readers.jsontree import read_json
+from labelgrove.ontology.readers.looks import Look, look_of
+from labelgrove.ontology.readers.lshtc import read_lshtc
+from labelgrove.ontology.readers.outline import read_outline
+from labelgrove.ontology.readers.report import printable
+from labelgrove.ontology.readers.rules import resolve_policies
+from labelgrove.ontology.readers.sniff import sniff
+from labelgrove.ontology.readers.superclass import read_superclasses
+from labelgrove.ontology.readers.wordnet import data_file, read_wordnet
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ontology.errors import InputError
+from labelgrove.ontology.errors import InputError
 
 __all__ = ["CAUSES_OF_ROOTS", "CHOSEN_FOR_ROOTS", "RULES", "SEVERITY", "Rule", "resolve_policies"]
 

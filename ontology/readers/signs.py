@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ontology.readers.head import Head
+from labelgrove.ontology.readers.head import Head
 
 __all__ = [
     "Sign",

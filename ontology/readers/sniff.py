@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ontology.readers.head import Head
-from ontology.readers.looks import Look
-from ontology.readers.outline import looks_like_outline
-from ontology.readers.superclass import looks_like_superclasses
+from labelgrove.ontology.readers.head import Head
+from labelgrove.ontology.readers.looks import Look
+from labelgrove.ontology.readers.outline import looks_like_outline
+from labelgrove.ontology.readers.superclass import looks_like_superclasses
 
 __all__ = ["sniff"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.components import connected, strongly_connected
-from ontology.errors import counted
-from ontology.readers.report import Recorder
+from labelgrove.ontology.components import connected, strongly_connected
+from labelgrove.ontology.errors import counted
+from labelgrove.ontology.readers.report import Recorder
 
 __all__ = ["Edges", "break_loops", "check_direction", "drop_shortcuts", "settle_roots"]
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ontology.readers.collect import Collector, Options
-from ontology.readers.lines import Lines
+from labelgrove.ontology.readers.collect import Collector, Options
+from labelgrove.ontology.readers.lines import Lines
 
 __all__ = ["looks_like_superclasses", "read_superclasses"]
 

@@ -13,9 +13,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from ontology.errors import InputError
-from ontology.readers.collect import Collector, Options
-from ontology.readers.lines import Lines
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.readers.collect import Collector, Options
+from labelgrove.ontology.readers.lines import Lines
 
 __all__ = ["data_file", "find_wordnet", "looks_like_wordnet", "read_wordnet"]
 

@@ -8,11 +8,11 @@ and but for documents the label graph, and returns the object that the geometry 
 
 from __future__ import annotations
 
-from ontology.results.distances import pack_distances, read_distances
-from ontology.results.documents import pack_document, read_document
-from ontology.results.loci import pack_locus, read_locus
-from ontology.results.picks import pack_cover, pack_selection, read_cover, read_selection
-from ontology.results.summaries import pack_summary, read_summary
+from labelgrove.ontology.results.distances import pack_distances, read_distances
+from labelgrove.ontology.results.documents import pack_document, read_document
+from labelgrove.ontology.results.loci import pack_locus, read_locus
+from labelgrove.ontology.results.picks import pack_cover, pack_selection, read_cover, read_selection
+from labelgrove.ontology.results.summaries import pack_summary, read_summary
 
 __all__ = [
     "pack_cover",

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
-from ontology.geometry import MatrixSpace
-from ontology.keys import Keys
-from ontology.labelgraph import LabelGraph
-from ontology.results.layout import Packed, ResultFile, pack_space
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import MatrixSpace
+from labelgrove.ontology.keys import Keys
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.results.layout import Packed, ResultFile, pack_space
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.geometry import MetricSpace
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.geometry import MetricSpace
 
 __all__ = ["FORMAT", "pack_distances", "read_distances"]
 

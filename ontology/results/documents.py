@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ontology.errors import ArtifactError, InputError
+from labelgrove.ontology.errors import ArtifactError, InputError
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.artifacts import ArtifactStore
 
 __all__ = ["pack_document", "read_document"]
 

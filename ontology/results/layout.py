@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ontology.errors import ArtifactError, InputError
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import ArtifactError, InputError
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.geometry import MetricSpace
-    from ontology.geometry.metricspace import Labels
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.geometry import MetricSpace
+    from labelgrove.ontology.geometry.metricspace import Labels
 
 __all__ = ["Packed", "ResultFile", "Status", "pack_space"]
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ontology.errors import ArtifactError, InputError
-from ontology.geometry.loci.locus import Locus, PairWitnesses, hull_locus, locus_index
-from ontology.geometry.spaces import CompleteSpace, TreeSpace
-from ontology.keys import Texts
-from ontology.labelgraph import LabelGraph
-from ontology.results.layout import Packed, ResultFile, pack_space
+from labelgrove.ontology.errors import ArtifactError, InputError
+from labelgrove.ontology.geometry.loci.locus import Locus, PairWitnesses, hull_locus, locus_index
+from labelgrove.ontology.geometry.spaces import CompleteSpace, TreeSpace
+from labelgrove.ontology.keys import Texts
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.results.layout import Packed, ResultFile, pack_space
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.geometry import MetricSpace
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.geometry import MetricSpace
 
 __all__ = ["FORMAT", "StoredWitnesses", "pack_locus", "pack_witnesses", "read_locus", "unpack_witnesses"]
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ontology.geometry import Cover, Selection
-from ontology.labelgraph import LabelGraph
-from ontology.results.layout import Packed, ResultFile, pack_space
+from labelgrove.ontology.geometry import Cover, Selection
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.results.layout import Packed, ResultFile, pack_space
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.geometry import MetricSpace
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.geometry import MetricSpace
 
 __all__ = [
     "COVER_FORMAT",

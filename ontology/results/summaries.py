@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.canonical import length_fault
-from ontology.geometry import Summary
-from ontology.labelgraph import LabelGraph
-from ontology.results.layout import Packed, ResultFile
+from labelgrove.ontology.canonical import length_fault
+from labelgrove.ontology.geometry import Summary
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.results.layout import Packed, ResultFile
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.artifacts import ArtifactStore
 
 __all__ = ["FORMAT", "pack_summary", "read_summary"]
 

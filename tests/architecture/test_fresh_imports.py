@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adapter.bundle import build_bundle
-from ontology.artifacts import open_store
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.labelgraph import LabelGraph
 
 pytestmark = pytest.mark.long
 
@@ -67,19 +67,33 @@ def test_the_block_itself_works():
     with pytest.raises(AssertionError, match="scipy is blocked"):
         fresh("import scipy.sparse", OPTIONAL)
     with pytest.raises(AssertionError, match="click is blocked"):
-        fresh("import adapter, numpy, safetensors, click", (), alone=MODEL_SERVER)
+        fresh("import labelgrove.adapter, numpy, safetensors, click", (), alone=MODEL_SERVER)
 
 
 @pytest.mark.parametrize(
     "module",
-    ["adapter", "labelgrove", "ontology", "ontology.geometry", "ontology.labelgraph", "ontology.artifacts"],
+    [
+        "labelgrove.adapter",
+        "labelgrove",
+        "labelgrove.ontology",
+        "labelgrove.ontology.geometry",
+        "labelgrove.ontology.labelgraph",
+        "labelgrove.ontology.artifacts",
+    ],
 )
 def test_a_room_is_imported_with_numpy_alone(module):
     fresh(f"import {module}", DRIVERS + OPTIONAL)
 
 
 @pytest.mark.parametrize(
-    "module", ["ontology.settings", "ontology.errors", "ontology", "adapter", "labelgrove"]
+    "module",
+    [
+        "labelgrove.ontology.settings",
+        "labelgrove.ontology.errors",
+        "labelgrove.ontology",
+        "labelgrove.adapter",
+        "labelgrove",
+    ],
 )
 def test_a_room_is_imported_without_even_numpy(module):
     fresh(f"import {module}", (*DRIVERS, *OPTIONAL, "numpy"))
@@ -88,7 +102,7 @@ def test_a_room_is_imported_without_even_numpy(module):
 SCORE = """
 import sys
 import numpy as np
-import adapter
+from labelgrove import adapter
 
 uri, store = sys.argv[1:]
 loaded = adapter.Adapter.load(uri, ["moss", "oak", "elm"], artifacts_url=store)
@@ -103,10 +117,10 @@ PAIRS = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
 
 def test_a_report_with_every_picture_of_an_evaluation_needs_numpy_alone():
     code = f"""
-        from adapter import Adapter, evaluate
+        from labelgrove.adapter import Adapter, evaluate
         from labelgrove.report import Origin, evaluation_report, to_html, to_json, to_markdown
         from labelgrove.report.regions import regions_of
-        from ontology import LabelGraph
+        from labelgrove.ontology import LabelGraph
         model = Adapter.from_graph(LabelGraph.from_edges({PAIRS}), ["oak", "elm", "moss"])
         found = evaluate(model, [[0.4, 0.3, 0.3], [0.1, 0.1, 0.8]] * 20, ["tree", "moss"] * 20)
         report = evaluation_report(found, Origin("here", {{}}), regions=regions_of(model))
@@ -133,7 +147,7 @@ def test_loading_and_scoring_need_numpy_alone(kind, tmp_path):
     graph = LabelGraph.from_edges(PAIRS)
     choice = {"leaves": {"labels": "leaves"}, "block": {"metric": "graph"}}.get(kind, {})
     if kind == "complete":
-        from ontology.geometry import CompleteSpace
+        from labelgrove.ontology.geometry import CompleteSpace
 
         graph = CompleteSpace(graph.keys)
     bundle = build_bundle(graph, ["oak", "elm", "moss"], **choice)
@@ -150,12 +164,12 @@ def test_loading_and_scoring_need_numpy_alone(kind, tmp_path):
         assert answers.pop().startswith("['tree', 'moss']")
 
 
-MODEL_SERVER = ("adapter", "numpy", "ontology", "safetensors")
+MODEL_SERVER = ("labelgrove", "numpy", "safetensors")
 
 EVERY_ANSWER = """
 import hashlib
 import numpy as np
-from adapter import Adapter, SparseOutputs
+from labelgrove.adapter import Adapter, SparseOutputs
 
 P = np.random.default_rng(1).integers(0, 9, (1_000, 12)).astype(np.float32) + np.eye(12)[0]
 shuffle = np.random.default_rng(2).permutation(12)
@@ -205,8 +219,8 @@ def test_every_answer_of_a_model_server_is_that_of_a_full_installation(tmp_path)
 
 def test_building_from_a_tree_needs_numpy_alone():
     code = f"""
-    from adapter import Adapter
-    from ontology import LabelGraph
+    from labelgrove.adapter import Adapter
+    from labelgrove.ontology import LabelGraph
     print(Adapter.from_graph(LabelGraph.from_edges({PAIRS!r}), ["oak", "elm"]).predict([[1, 1]]))
     """
     assert fresh(code, DRIVERS + OPTIONAL) == "['tree']\n"
@@ -215,8 +229,8 @@ def test_building_from_a_tree_needs_numpy_alone():
 def test_every_way_to_read_outputs_and_to_answer_needs_numpy_alone():
     code = f"""
     import numpy as np
-    from adapter import Adapter, SparseOutputs, Subtree
-    from ontology import LabelGraph
+    from labelgrove.adapter import Adapter, SparseOutputs, Subtree
+    from labelgrove.ontology import LabelGraph
     graph = LabelGraph.from_edges({PAIRS!r})
     P = np.array([[0.5, 0.4, 0.1], [0.05, 0.05, 0.9]])
     for options in ({{}}, {{"beta": 1}}, {{"outputs": "log_probabilities"}}):
@@ -236,9 +250,9 @@ def test_every_way_to_read_outputs_and_to_answer_needs_numpy_alone():
 
 def test_a_missing_package_is_named_with_the_extra_that_brings_it():
     code = """
-    from adapter import build_bundle
-    from ontology import LabelGraph
-    from ontology.errors import MissingExtraError
+    from labelgrove.adapter import build_bundle
+    from labelgrove.ontology import LabelGraph
+    from labelgrove.ontology.errors import MissingExtraError
     try:
         build_bundle(LabelGraph.grid((2, 2)), ["0,0"])
     except MissingExtraError as error:
@@ -265,8 +279,8 @@ def test_numba_or_not_the_answers_are_the_same():
     pairs = [(f"v{i}", f"v{int(rng.integers(0, i))}") for i in range(1, 300)]
     code = f"""
     import numpy as np
-    from adapter import Adapter
-    from ontology import LabelGraph
+    from labelgrove.adapter import Adapter
+    from labelgrove.ontology import LabelGraph
     adapter = Adapter.from_graph(LabelGraph.from_edges({pairs!r}), [f"v{{i}}" for i in range(0, 300, 7)])
     P = np.random.default_rng(1).random((200, adapter.n_observed))
     ranking = adapter.top_k(P, 3)

@@ -11,7 +11,8 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 def parts(room: str) -> set[str]:
     """Return what the map has to name: modules, and folders with a slash behind them."""
     found = {path.name for path in (ROOT / room).glob("*.py")} - {"__init__.py"}
-    return found | {f"{path.parent.name}/" for path in (ROOT / room).glob("*/__init__.py")}
+    folders = {path.parent for path in (ROOT / room).glob("*/__init__.py")}
+    return found | {f"{folder.name}/" for folder in folders if not folder.is_symlink()}
 
 
 @pytest.mark.parametrize("room", ["ontology", "ontology/geometry", "adapter", "workers", "labelgrove"])

@@ -13,7 +13,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.architecture.test_bare_install import ALONE, MODULES
+from tests.architecture.test_bare_install import ALONE, EVERY_MODULE
 from tests.architecture.test_fresh_imports import fresh
 from tests.architecture.test_rooms import ROOMS, sources
 
@@ -153,9 +153,9 @@ def test_every_module_that_needs_numpy_alone_is_imported_on_windows():
     """And what needs an extra says so there as well: nothing trips over a name that is missing."""
     code = f"""
     import importlib, json
-    from ontology.errors import MissingExtraError
+    from labelgrove.ontology.errors import MissingExtraError
     needing = []
-    for name in {MODULES!r}:
+    for name in {EVERY_MODULE!r}:
         try:
             importlib.import_module(name)
         except MissingExtraError:
@@ -179,7 +179,7 @@ def test_files_are_read_scored_and_reported_on_windows(tmp_path):
     os.environ["GROVE_HOME"] = {str(tmp_path / "home")!r}
     from labelgrove import Adapter, evaluate, read
     from labelgrove.report import Origin, evaluation_report, to_html
-    from ontology.artifacts import open_store
+    from labelgrove.ontology.artifacts import open_store
 
     folder = Path({str(tmp_path)!r})
     adapter = Adapter.from_graph(read(folder / "plants.csv").graph, ["oak", "elm", "moss"])
@@ -200,17 +200,17 @@ def test_files_are_read_scored_and_reported_on_windows(tmp_path):
 @pytest.mark.parametrize(
     ("use", "purpose"),
     [
-        ("from ontology.workspace import Workspace; Workspace.open()", "a workspace"),
-        ("from ontology.posix import try_lock; try_lock(0)", "a lock on a file"),
+        ("from labelgrove.ontology.workspace import Workspace; Workspace.open()", "a workspace"),
+        ("from labelgrove.ontology.posix import try_lock; try_lock(0)", "a lock on a file"),
         (
-            "from ontology.graph.sandbox import run; run({}, '', {}, timeout_s=1, max_rows=1)",
+            "from labelgrove.ontology.graph.sandbox import run; run({}, '', {}, timeout_s=1, max_rows=1)",
             "a Cypher query",
         ),
     ],
 )
 def test_the_rest_says_in_a_line_that_it_needs_linux_or_macos(use, purpose):
     code = f"""
-    from ontology.errors import PlatformError
+    from labelgrove.ontology.errors import PlatformError
     try:
         {use}
     except PlatformError as error:
@@ -224,7 +224,8 @@ def test_the_command_line_says_so_too():
     code = """
     import contextlib, io, sys
     sys.argv = ["grove", "ontology", "list"]
-    import labelgrove.cli.ontologies, ontology.workspace
+    import labelgrove.cli.ontologies
+    import labelgrove.ontology.workspace
     sys.modules["fcntl"] = None
     from labelgrove.__main__ import main
     said = io.StringIO()

@@ -31,10 +31,10 @@ from typing import Any
 
 import numpy as np
 
-from adapter import Bundle, build_bundle
-from ontology.artifacts import ArtifactStore, open_store
-from ontology.geometry import frechet_mean, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Bundle, build_bundle
+from labelgrove.ontology.artifacts import ArtifactStore, open_store
+from labelgrove.ontology.geometry import frechet_mean, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.graphs import LSHTC_LABELS, category_graph, describe, noun_tree
 from tests.benchmarks.measuring import print_document
 
@@ -49,7 +49,7 @@ def now():
 begin = now()
 import numpy as np
 import numpy.ma
-from adapter.scorer import Adapter
+from labelgrove.adapter.scorer import Adapter
 imported = now()
 row = np.load(sys.argv[3])
 uri, store = sys.argv[1:3]

@@ -14,10 +14,15 @@ import argparse
 
 import numpy as np
 
-from ontology.geometry import TreeSpace, metric_space
-from ontology.geometry.covers.cover import is_locus_cover, must_observe, phylogenetic_cover, small_cover
-from ontology.geometry.covers.phylogenetic import entry_order
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import TreeSpace, metric_space
+from labelgrove.ontology.geometry.covers.cover import (
+    is_locus_cover,
+    must_observe,
+    phylogenetic_cover,
+    small_cover,
+)
+from labelgrove.ontology.geometry.covers.phylogenetic import entry_order
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.graphs import describe, noun_tree
 from tests.benchmarks.measuring import one_thread, print_document, timed
 

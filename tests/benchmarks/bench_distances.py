@@ -25,9 +25,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry import GraphSpace, metric_space
-from ontology.geometry.distances import eccentricities, pairwise_distances
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import GraphSpace, metric_space
+from labelgrove.ontology.geometry.distances import eccentricities, pairwise_distances
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.graphs import category_graph, describe, noun_graph
 from tests.benchmarks.measuring import one_thread, print_document, timed
 

@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adapter import Adapter, build_bundle, evaluate
-from adapter.outputfiles import OutputFile
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, build_bundle, evaluate
+from labelgrove.adapter.outputfiles import OutputFile
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.graphs import category_graph, describe, noun_tree
 from tests.benchmarks.measuring import one_thread, print_document
 

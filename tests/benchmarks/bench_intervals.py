@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from adapter import Adapter, evaluate
-from adapter.evaluation import Evaluation
-from adapter.evaluation.bootstrap import PairedBootstrap
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, evaluate
+from labelgrove.adapter.evaluation import Evaluation
+from labelgrove.adapter.evaluation.bootstrap import PairedBootstrap
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.measuring import one_thread, print_document
 
 SEED = 0

@@ -25,13 +25,13 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from ontology.database import create_engine, metadata, writing
+from labelgrove.ontology.database import create_engine, metadata, writing
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import PlannedJob
+from labelgrove.workers.states import Beat, State
+from labelgrove.workers.tables import unit_table
 from tests.benchmarks.measuring import print_document
 from tests.benchmarks.simulation import LEASE_S, Clock, Window, plan_nothing
-from workers.ledger import Ledger
-from workers.plan import PlannedJob
-from workers.states import Beat, State
-from workers.tables import unit_table
 
 T = TypeVar("T")
 SEED = 0

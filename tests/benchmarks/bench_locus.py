@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from ontology.geometry import MetricSpace, TreeSpace, metric_space
-from ontology.geometry.loci.general import GeneralLocus, general_locus
-from ontology.geometry.loci.restricted import nearest_at_hull, restricted_tree_locus
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import MetricSpace, TreeSpace, metric_space
+from labelgrove.ontology.geometry.loci.general import GeneralLocus, general_locus
+from labelgrove.ontology.geometry.loci.restricted import nearest_at_hull, restricted_tree_locus
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.graphs import describe, noun_graph
 from tests.benchmarks.measuring import one_thread, print_document
 

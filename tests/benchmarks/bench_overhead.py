@@ -18,19 +18,19 @@ from typing import Any
 
 import psutil
 
-from ontology.database import create_engine, upgrade
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology.database import create_engine, upgrade
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.app import send_due
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import PlannedJob
+from labelgrove.workers.pool import Pool
+from labelgrove.workers.states import State
 from tests.benchmarks.measuring import print_document
 from tests.benchmarks.simulation import NOTHING, plan_nothing
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import registered, settings_in
 from tests.services import wait_until
-from workers.app import send_due
-from workers.ledger import Ledger
-from workers.plan import PlannedJob
-from workers.pool import Pool
-from workers.states import State
 
 SEED = 0
 THREADS = 2

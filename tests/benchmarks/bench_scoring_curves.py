@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from adapter import Adapter
-from ontology.geometry import DenseScorer, metric_space
-from ontology.keys import Keys
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter
+from labelgrove.ontology.geometry import DenseScorer, metric_space
+from labelgrove.ontology.keys import Keys
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities
 from tests.benchmarks.graphs import WORDNET_SIZE, describe, noun_graph, taxonomy_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds, timed
@@ -152,7 +152,7 @@ def held(thing: Any, seen: set[int]) -> Iterator[np.ndarray]:
         parts += thing
     elif is_dataclass(thing):
         parts += [getattr(thing, field.name) for field in fields(thing)]
-    if type(thing).__module__.split(".")[0] in ("adapter", "ontology"):
+    if type(thing).__module__.startswith("labelgrove."):
         parts += getattr(thing, "__dict__", {}).values()
     for part in parts:
         yield from held(part, seen)

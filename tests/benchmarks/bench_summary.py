@@ -23,8 +23,13 @@ import networkx
 import numba
 import numpy as np
 
-from ontology.geometry.summaries.summary import DegenerateSummaryWarning, Method, Summary, summarize
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry.summaries.summary import (
+    DegenerateSummaryWarning,
+    Method,
+    Summary,
+    summarize,
+)
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.graphs import LSHTC_EDGES, LSHTC_LABELS, category_graph, describe
 from tests.benchmarks.measuring import one_thread, print_document
 

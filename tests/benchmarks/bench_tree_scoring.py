@@ -18,8 +18,8 @@ import statistics
 
 import numpy as np
 
-from adapter import Adapter, build_bundle
-from ontology.geometry import DenseScorer, TreeScorer, TreeSpace, metric_space
+from labelgrove.adapter import Adapter, build_bundle
+from labelgrove.ontology.geometry import DenseScorer, TreeScorer, TreeSpace, metric_space
 from tests.benchmarks.graphs import category_graph, describe, noun_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds, timed
 

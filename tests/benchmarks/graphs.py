@@ -10,8 +10,8 @@ import sys
 
 import numpy as np
 
-from ontology.labelgraph import LabelGraph
-from ontology.readers import find_wordnet, read
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers import find_wordnet, read
 
 WORDNET_SIZE = 82_115
 LSHTC_LABELS, LSHTC_EDGES = 325_056, 863_261

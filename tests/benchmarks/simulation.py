@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from workers.kinds import JobKind, Product, Step, Work
-from workers.ledger import Ledger
-from workers.plan import PlannedJob, plan_job
-from workers.states import State
-from workers.sweeper import WINDOW_PER_SLOT
-from workers.tables import unit_table
+from labelgrove.workers.kinds import JobKind, Product, Step, Work
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import PlannedJob, plan_job
+from labelgrove.workers.states import State
+from labelgrove.workers.sweeper import WINDOW_PER_SLOT
+from labelgrove.workers.tables import unit_table
 
 __all__ = ["NOTHING", "Clock", "Window", "plan_nothing"]
 

@@ -13,7 +13,7 @@ import threading
 from typing import Any, NoReturn
 
 from labelgrove.__main__ import main
-from workers.kinds import JobKind, Step, register
+from labelgrove.workers.kinds import JobKind, Step, register
 
 HERE = "here"
 

@@ -12,7 +12,7 @@ import click
 
 from labelgrove.cli import grove
 from labelgrove.cli.parameters import COLUMNS, parameter_rows
-from workers.kinds import known_kinds
+from labelgrove.workers.kinds import known_kinds
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 JOBS_PAGE = PAGE.with_name("jobs.md")

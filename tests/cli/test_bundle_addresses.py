@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapter import Adapter
+from labelgrove.adapter import Adapter
 
 EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
 

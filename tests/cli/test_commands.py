@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from labelgrove.cli import COMMANDS, EXIT_CODES, LazyGroup, grove
-from ontology import errors
-from ontology.settings import Settings
+from labelgrove.ontology import errors
+from labelgrove.ontology.settings import Settings
 
 EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
 

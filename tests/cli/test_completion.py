@@ -15,10 +15,10 @@ import click
 import pytest
 
 from labelgrove.cli import COMMANDS, completion, grove
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
 from tests.architecture.test_fresh_imports import DRIVERS, OPTIONAL, fresh
-from workers import client
 
 SHELLS = ["bash", *(shell for shell in ("zsh", "fish") if shutil.which(shell))]
 """Continuous integration has bash; the others are tried where they are installed."""
@@ -291,7 +291,7 @@ def test_the_script_is_printed_for_each_shell_and_no_other(call):
 
 def test_statements_name_what_there_is(garden):
     """The completers never say that a statement is wrong; here it is said."""
-    from ontology.quickread import read_rows
+    from labelgrove.ontology.quickread import read_rows
 
     statements = [
         cell.cell_contents

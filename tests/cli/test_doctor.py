@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from labelgrove.cli import grove
-from ontology.artifacts import open_store
-from ontology.database import create_engine, upgrade
-from ontology.workspace import Workspace
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.database import create_engine, upgrade
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.presence import Presence
+from labelgrove.workers.schedule import add_schedule
 from tests.integration.workers_support import PARTS, registered
-from workers.presence import Presence
-from workers.schedule import add_schedule
 
 
 @pytest.fixture
@@ -138,9 +138,9 @@ def test_living_workers_are_counted_and_their_lack_is_noted_where_somebody_needs
 def test_a_worker_not_heard_of_for_a_minute_does_not_count(findings):
     import sqlalchemy as sa
 
-    from ontology.database import writing
-    from workers.presence import LIVING_S, living
-    from workers.tables import worker_table
+    from labelgrove.ontology.database import writing
+    from labelgrove.workers.presence import LIVING_S, living
+    from labelgrove.workers.tables import worker_table
 
     with Workspace.open() as workspace:
         Presence(slots=1).tell(workspace.engine)
@@ -179,8 +179,8 @@ def test_a_password_that_is_wrong_is_called_wrong(findings, postgres_url, redis_
 
 @pytest.mark.services
 def test_a_brokers_password_that_is_wrong_is_called_wrong(findings, redis_url):
-    from ontology.errors import ServiceError
-    from workers.broker_check import check_broker
+    from labelgrove.ontology.errors import ServiceError
+    from labelgrove.workers.broker_check import check_broker
 
     for url in (with_wrong_password(redis_url), re.sub(r"//.*@", "//", redis_url)):
         with pytest.raises(ServiceError, match="password is wrong; GROVE_BROKER_URL holds both"):

@@ -12,12 +12,12 @@ import pytest
 import scipy.sparse
 from click.testing import CliRunner
 
-from adapter.bundle import build_bundle
+from labelgrove.adapter.bundle import build_bundle
 from labelgrove.cli import grove
-from ontology.geometry import metric_space
-from ontology.ingest import register
-from ontology.labelgraph import LabelGraph
-from ontology.workspace import Workspace
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.ingest import register
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.workspace import Workspace
 
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
 COLUMNS = ["oak", "elm", "moss"]

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ontology.geometry import locus, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import locus, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 EDGES = [("tree", "plant"), ("moss", "plant"), ("oak", "tree"), ("elm", "tree"), ("holm oak", "oak")]
 

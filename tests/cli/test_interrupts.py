@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adapter.bundle import build_bundle
+from labelgrove.adapter.bundle import build_bundle
 from labelgrove.cli.common import resumable
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.cli import pausing
 from tests.integration.celery_worker import environment
 from tests.integration.workers_support import registered, settings_in
@@ -73,7 +73,11 @@ def stopped_at(at: str, *arguments: str) -> str:
 def test_an_ingest_goes_on_with_the_same_command(garden):
     (before,) = json.loads(garden("ontology", "list", "--json").stdout)
     Path("garden.csv").write_text(EDGES + "moss,peat\n")
-    for step in ("ontology.ingest:put_result", "ontology.ingest:load", "ontology.ingest:go_live"):
+    for step in (
+        "labelgrove.ontology.ingest:put_result",
+        "labelgrove.ontology.ingest:load",
+        "labelgrove.ontology.ingest:go_live",
+    ):
         said = stopped_at(step, "ingest", "garden", "garden.csv")
         assert said == (
             "stopped; garden answers as before until it is complete; go on with: grove ingest garden "
@@ -101,7 +105,7 @@ def test_who_waits_for_a_job_leaves_its_unit(command, call):
 
 def test_a_build_stays_as_a_job_that_is_gone_on_with(garden):
     said = stopped_at(
-        "workers.pool:execute_unit", "bundle", "build", "garden", "mine", "--observed", "oak,elm"
+        "labelgrove.workers.pool:execute_unit", "bundle", "build", "garden", "mine", "--observed", "oak,elm"
     )
     (job,) = json.loads(garden("jobs", "list", "--json").stdout)
     assert said.splitlines()[-1] == (
@@ -114,7 +118,7 @@ def test_a_build_stays_as_a_job_that_is_gone_on_with(garden):
 def test_a_refresh_goes_on_with_itself(garden):
     garden("jobs", "submit", "cover", "--param", "ontology=garden")
     Path("garden.csv").write_text(EDGES + "moss,peat\n")
-    said = stopped_at("workers.pool:execute_unit", "ingest", "garden", "garden.csv", "--refresh")
+    said = stopped_at("labelgrove.workers.pool:execute_unit", "ingest", "garden", "garden.csv", "--refresh")
     assert said.splitlines()[-1] == "stopped; the jobs stay; go on with: grove jobs refresh garden"
     (again,) = json.loads(garden("jobs", "refresh", "garden", "--json").stdout)
     assert again["state"] == "done"
@@ -146,12 +150,12 @@ def test_a_backup_and_a_restore_go_on_with_themselves(garden, tmp_path, monkeypa
     garden("backup", "kept")
     manifest = Path("kept/backup.json").read_bytes()
     garden("bundle", "build", "garden", "mine", "--observed", "oak,elm")
-    said = stopped_at("workers.backup:_write_manifest", "backup", "kept")
+    said = stopped_at("labelgrove.workers.backup:_write_manifest", "backup", "kept")
     assert said.endswith("copies that the next run uses; go on with: grove backup kept\n")
     assert Path("kept/backup.json").read_bytes() == manifest
     assert json.loads(garden("backup", "kept", "--json").stdout)["n_copied"] == 0
     monkeypatch.setenv("GROVE_HOME", str(tmp_path / "other"))
-    said = stopped_at("workers.restore:_insert", "restore", "kept")
+    said = stopped_at("labelgrove.workers.restore:_insert", "restore", "kept")
     assert said == (
         "stopped; the database is empty still, or holds every row already; go on with: grove restore kept\n"
     )
@@ -161,17 +165,26 @@ def test_a_backup_and_a_restore_go_on_with_themselves(garden, tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("at", "command"),
     [
-        ("ontology.geometry:locus", ("locus", "garden", "--observed", "oak,elm", "--out", "found.csv")),
-        ("ontology.geometry:minimum_locus_cover", ("cover", "garden", "--out", "found.csv")),
-        ("ontology.geometry:select_classes", ("select", "garden", "--out", "found.csv")),
-        ("ontology.geometry:summarize", ("summarize", "garden", "--target", "2", "--out", "found.csv")),
         (
-            "ontology.geometry:pairwise_distances",
+            "labelgrove.ontology.geometry:locus",
+            ("locus", "garden", "--observed", "oak,elm", "--out", "found.csv"),
+        ),
+        ("labelgrove.ontology.geometry:minimum_locus_cover", ("cover", "garden", "--out", "found.csv")),
+        ("labelgrove.ontology.geometry:select_classes", ("select", "garden", "--out", "found.csv")),
+        (
+            "labelgrove.ontology.geometry:summarize",
+            ("summarize", "garden", "--target", "2", "--out", "found.csv"),
+        ),
+        (
+            "labelgrove.ontology.geometry:pairwise_distances",
             ("distances", "garden", "--columns", "oak", "--out", "found.npy"),
         ),
-        ("adapter.scorer:Adapter.top_k", ("score", "./b.safetensors", "p.csv", "--out", "found.csv")),
-        ("adapter.evaluation:evaluate", ("evaluate", "./b.safetensors", "p.csv", "truth.txt")),
-        ("ontology.ingest:verify_graph", ("graph", "verify")),
+        (
+            "labelgrove.adapter.scorer:Adapter.top_k",
+            ("score", "./b.safetensors", "p.csv", "--out", "found.csv"),
+        ),
+        ("labelgrove.adapter.evaluation:evaluate", ("evaluate", "./b.safetensors", "p.csv", "truth.txt")),
+        ("labelgrove.ontology.ingest:verify_graph", ("graph", "verify")),
     ],
 )
 def test_what_writes_nothing_before_its_end_begins_again(at, command, garden):
@@ -238,7 +251,7 @@ def test_before_a_command_is_found_too(call):
     assert stopped_at("click:group", "ontology", "list") == ""
 
 
-@pytest.mark.parametrize("module", ["ontology.errors", "labelgrove.cli", "click"])
+@pytest.mark.parametrize("module", ["labelgrove.ontology.errors", "labelgrove.cli", "click"])
 def test_while_the_first_modules_are_imported_too(module):
     program = f"""
 import sys
@@ -257,7 +270,7 @@ main()
 def test_no_secret_of_the_command_is_repeated(garden):
     np.save("p.npy", np.eye(2))
     said = stopped_at(
-        "adapter.source:open_bundle",
+        "labelgrove.adapter.source:open_bundle",
         *("score", f"redis://:canary@127.0.0.1:9/0/{'0' * 64}", "p.npy", "--columns", "oak,elm"),
     )
     assert "begin again with: grove score" in said

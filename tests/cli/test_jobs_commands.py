@@ -15,13 +15,13 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 
 from labelgrove.cli import grove
-from ontology import LabelGraph
-from ontology.ingest import delete_ontology
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.ingest import delete_ontology
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.kinds import JobKind, Step
 from tests.integration.workers_support import add_version, registered
-from workers import client
-from workers.kinds import JobKind, Step
 
 pytestmark = pytest.mark.long
 

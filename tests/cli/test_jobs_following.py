@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from labelgrove.cli import following
-from ontology import LabelGraph
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
 from tests.integration.workers_support import add_version, settings_in
-from workers import client
 
 pytestmark = pytest.mark.long
 

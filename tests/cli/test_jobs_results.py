@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from adapter import open_bundle
+from labelgrove.adapter import open_bundle
 from labelgrove.cli import grove
-from ontology import LabelGraph, geometry
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph, geometry
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.kinds import Step
 from tests.integration.workers_support import PARTS, add_version, registered
-from workers.kinds import Step
 
 GARDEN = LabelGraph.from_edges(
     [("tree", "plant"), ("oak", "tree"), ("elm", "tree"), ("moss", "plant")], names={"oak": "Oak"}

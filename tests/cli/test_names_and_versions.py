@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ontology import read
+from labelgrove.ontology import read
 
 OLD = "key,name,parent\nfood,food,\nfruit,fruit,food\napple,apple,fruit\nherb,herb,food\n"
 NEW = OLD + "pear,pear,fruit\n"

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from adapter.bundle import build_bundle
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.ontology.labelgraph import LabelGraph
 
 GROVE = f"{shlex.quote(sys.executable)} -m labelgrove"
 SCORE = "score b.safetensors p.npy --columns bundle"

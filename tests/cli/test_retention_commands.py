@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from ontology import LabelGraph
-from ontology.artifacts import open_store
-from ontology.database import create_engine, writing
-from ontology.errors import InputError
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.database import create_engine, writing
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.kinds import Estimate, JobKind, Product, Step, Work
+from labelgrove.workers.kinds.inputs import read_graph
+from labelgrove.workers.tables import job_table
 from tests.integration.workers_support import add_version, registered
-from workers.kinds import Estimate, JobKind, Product, Step, Work
-from workers.kinds.inputs import read_graph
-from workers.tables import job_table
 
 pytestmark = pytest.mark.long
 
@@ -224,7 +224,7 @@ def test_a_unit_that_takes_longer_than_workers_let_it_is_noted(call, monkeypatch
     ingest(*OLD)
     submit = ("jobs", "submit", "distances", "--param", "ontology=garden", "--detach")
     slow = lambda *_: Estimate(units=2, n_bytes=10, graph_rows=1, seconds=1300.0)  # noqa: E731
-    monkeypatch.setattr("workers.client.estimate", slow)
+    monkeypatch.setattr("labelgrove.workers.client.estimate", slow)
     assert "takes about" not in call(*submit).stderr  # nothing stops it here
     monkeypatch.setenv("GROVE_BROKER_URL", redis_url)
     said = call(*submit, "--param", "block=2").stderr

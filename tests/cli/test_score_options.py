@@ -10,10 +10,10 @@ import pytest
 import scipy.sparse
 from click.testing import CliRunner
 
-from adapter import Adapter, SparseOutputs, Subtree, build_bundle, make_binding
+from labelgrove.adapter import Adapter, SparseOutputs, Subtree, build_bundle, make_binding
 from labelgrove.cli import grove
-from ontology.labelgraph import LabelGraph
-from ontology.safetensors_file import write_safetensors
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.safetensors_file import write_safetensors
 
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("moss", "plant"), ("tree", "plant")])
 COLUMNS = ["oak", "elm", "moss"]

@@ -8,11 +8,11 @@ import click
 import numpy as np
 import pytest
 
-from adapter import Adapter
-from adapter.bundle import build_bundle
+from labelgrove.adapter import Adapter
+from labelgrove.adapter.bundle import build_bundle
 from labelgrove.cli import grove
-from ontology.errors import SettingsError
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import SettingsError
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.cli.reference import walk
 
 LEAVES = [path[1:] for path, command in walk(grove) if not isinstance(command, click.Group)]

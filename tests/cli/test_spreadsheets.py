@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter import build_bundle
+from labelgrove.adapter import build_bundle
 from labelgrove.cli.common import as_csv, safe_cell
-from ontology.ingest import register
-from ontology.labelgraph import LabelGraph
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology.ingest import register
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
 
 HOSTILE = ["=1+1", "+elm", "-oak", "@SUM(A1)", "\tfern", "\rash", "\nyew", "＝1", "＋1", "－1", "＠x"]
 TAME = ["plain", "a=b", "'=1"]
@@ -105,7 +105,7 @@ def test_where_no_csv_is_written_it_is_refused(command, call):
 
 
 def test_a_file_of_no_known_ending_is_refused_before_anything_is_computed(call, monkeypatch):
-    monkeypatch.setattr("ontology.geometry.minimum_locus_cover", None)
+    monkeypatch.setattr("labelgrove.ontology.geometry.minimum_locus_cover", None)
     assert "name a .csv or a .json file" in call("cover", "hostile", "--out", "found.txt", code=2).stderr
 
 

@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-from adapter.bundle import build_bundle
+from labelgrove.adapter.bundle import build_bundle
 from labelgrove.cli.common import say
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.cli.terminal import sent_to_terminal
 
 KEYS = ["oak\x1b[2J\x1b]0;title\x07", "elm\u202edne"]

@@ -11,7 +11,7 @@ import pytest
 
 from labelgrove.cli.common import write_file
 from labelgrove.experiments.training import train_files
-from ontology.errors import InputError
+from labelgrove.ontology.errors import InputError
 
 
 class _Full:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ontology.geometry import summarize
-from ontology.graph.results import RESULT_PROPERTIES, GraphResult, Links, Supernodes
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import summarize
+from labelgrove.ontology.graph.results import RESULT_PROPERTIES, GraphResult, Links, Supernodes
+from labelgrove.ontology.labelgraph import LabelGraph
 
 FIGURES = [name for name, kind in RESULT_PROPERTIES["Evaluation"].items() if kind is float]
 

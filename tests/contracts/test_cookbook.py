@@ -15,16 +15,16 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from labelgrove.cli import grove
-from ontology import geometry
-from ontology.graph import GraphStore
-from ontology.graph.tokens import parameters
-from ontology.ingest import register
-from ontology.labelgraph import LabelGraph
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology import geometry
+from labelgrove.ontology.graph import GraphStore
+from labelgrove.ontology.graph.tokens import parameters
+from labelgrove.ontology.ingest import register
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.states import State
 from tests.conftest import ONE_PROCESS
-from workers import client
-from workers.states import State
 
 pytestmark = [
     ONE_PROCESS,

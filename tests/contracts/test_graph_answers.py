@@ -14,11 +14,11 @@ from typing import Any
 import neo4j
 import pytest
 
-from ontology.errors import QueryFailedError, QueryTimeoutError
-from ontology.graph import GraphStore, answers
-from ontology.graph.answers import ANSWER_BYTES, encoded
-from ontology.graph.embedded import EmbeddedStore
-from ontology.graph.neo4j import Neo4jStore
+from labelgrove.ontology.errors import QueryFailedError, QueryTimeoutError
+from labelgrove.ontology.graph import GraphStore, answers
+from labelgrove.ontology.graph.answers import ANSWER_BYTES, encoded
+from labelgrove.ontology.graph.embedded import EmbeddedStore
+from labelgrove.ontology.graph.neo4j import Neo4jStore
 from tests.contracts.test_graph_store import PETS, load
 
 pytestmark = pytest.mark.long
@@ -53,9 +53,9 @@ MANY_ROWS = "UNWIND range(1, 3000000) AS x RETURN x AS x, x AS y"
 
 ASKING = """
 import json, resource, sys
-from ontology.errors import GroveError
-from ontology.graph import open_graph
-from ontology.settings import Settings
+from labelgrove.ontology.errors import GroveError
+from labelgrove.ontology.graph import open_graph
+from labelgrove.ontology.settings import Settings
 
 def peak(who):
     return resource.getrusage(who).ru_maxrss // 1024

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ontology.errors import NotFoundError
-from ontology.geometry import summarize
-from ontology.graph import GraphDamagedError, GraphStore, embedded, migrate, thinning
-from ontology.graph import neo4j as served
-from ontology.graph.embedded import EmbeddedStore
-from ontology.graph.neo4j import Neo4jStore
-from ontology.graph.results import (
+from labelgrove.ontology.errors import NotFoundError
+from labelgrove.ontology.geometry import summarize
+from labelgrove.ontology.graph import GraphDamagedError, GraphStore, embedded, migrate, thinning
+from labelgrove.ontology.graph import neo4j as served
+from labelgrove.ontology.graph.embedded import EmbeddedStore
+from labelgrove.ontology.graph.neo4j import Neo4jStore
+from labelgrove.ontology.graph.results import (
     LINK_PROPERTIES,
     OF_VERSION,
     RESULT_LINKS,
@@ -28,9 +28,9 @@ from ontology.graph.results import (
     GraphResult,
     Links,
 )
-from ontology.graph.resultstore import removals
-from ontology.labelgraph import LabelGraph
-from ontology.migrations import migrations_folder
+from labelgrove.ontology.graph.resultstore import removals
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.migrations import migrations_folder
 from tests.contracts.graph_results import digest_of, one_result_of_each_label, summary_of
 
 pytestmark = pytest.mark.long

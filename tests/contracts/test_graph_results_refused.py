@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ontology.errors import InputError
-from ontology.graph.results import GraphResult, check_result
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.graph.results import GraphResult, check_result
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.contracts.graph_results import one_result_of_each_label
 
 OTHER = LabelGraph.from_edges([("b", "a"), ("c", "a"), ("d", "b")])

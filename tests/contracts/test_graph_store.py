@@ -10,7 +10,7 @@ import neo4j
 import numpy as np
 import pytest
 
-from ontology.errors import (
+from labelgrove.ontology.errors import (
     ConflictError,
     InputError,
     NotFoundError,
@@ -19,13 +19,13 @@ from ontology.errors import (
     QueryTimeoutError,
     UnknownLabelError,
 )
-from ontology.graph import GraphDamagedError, GraphStore, open_graph
-from ontology.graph.embedded import EmbeddedStore
-from ontology.graph.named import named_query, query_names
-from ontology.graph.neo4j import Neo4jStore
-from ontology.graph.paths import shortest_path
-from ontology.labelgraph import LabelGraph
-from ontology.settings import Settings
+from labelgrove.ontology.graph import GraphDamagedError, GraphStore, open_graph
+from labelgrove.ontology.graph.embedded import EmbeddedStore
+from labelgrove.ontology.graph.named import named_query, query_names
+from labelgrove.ontology.graph.neo4j import Neo4jStore
+from labelgrove.ontology.graph.paths import shortest_path
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import Settings
 from tests.conftest import ONE_PROCESS
 from tests.contracts.graph_results import one_result_of_each_label
 from tests.unit.graph.hostile import HARMLESS, HOSTILE
@@ -466,7 +466,7 @@ class GraphStoreContract:
         self, store: GraphStore, pets: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         """The second fence holds where the first is down."""
-        monkeypatch.setattr("ontology.graph.store.check_statement", lambda cypher: None)
+        monkeypatch.setattr("labelgrove.ontology.graph.store.check_statement", lambda cypher: None)
         writing = [
             "MATCH (n:Label) SET n.name = 'gone' RETURN n.key",
             "MATCH (n:Label) DETACH DELETE n",
@@ -603,7 +603,7 @@ class TestBothTogether:
 def test_wordnet_is_read_back_with_its_digest(
     engine: str, wordnet_dir: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    from ontology.readers import read
+    from labelgrove.ontology.readers import read
 
     graph = read(wordnet_dir).graph
     url = request.getfixturevalue("neo4j_clean_url") if engine == "neo4j" else ""

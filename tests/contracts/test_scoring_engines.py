@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adapter import Adapter, Bundle, build_bundle
-from adapter.arrays import ArrayAdapter
-from adapter.scorer import Adapter as ScoringAdapter
-from ontology.errors import WeightError
-from ontology.geometry import CompleteSpace, TreeScorer, TreeSpace
-from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-from ontology.geometry.ties import TIE_RELATIVE
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, Bundle, build_bundle
+from labelgrove.adapter.arrays import ArrayAdapter
+from labelgrove.adapter.scorer import Adapter as ScoringAdapter
+from labelgrove.ontology.errors import WeightError
+from labelgrove.ontology.geometry import CompleteSpace, TreeScorer, TreeSpace
+from labelgrove.ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.hostile_trees import FAMILIES, hostile_tree
 
 N_SPACES, N_ROWS = 100, 100
@@ -168,7 +168,7 @@ def sklearn_classifier(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.frozen import FrozenEstimator
 
-    from adapter.sklearn import FrechetClassifier
+    from labelgrove.adapter.sklearn import FrechetClassifier
 
     class Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def fit(self, X: Any, y: Any) -> Any:
@@ -215,7 +215,7 @@ def jax_arrays(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]
 def torch_head(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]:
     import torch
 
-    from adapter.torch import FrechetHead
+    from labelgrove.adapter.torch import FrechetHead
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     head = FrechetHead(adapter).to(device)
@@ -225,7 +225,7 @@ def torch_head(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]
 def onnx_session(adapter: ScoringAdapter, dtype: str) -> Callable[[np.ndarray[Any, Any]], Any]:
     import onnxruntime
 
-    from adapter.onnx import decision_model
+    from labelgrove.adapter.onnx import decision_model
 
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

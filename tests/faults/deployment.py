@@ -16,20 +16,20 @@ from typing import Any, Self
 
 import psutil
 
-from ontology.database import create_engine, upgrade
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology.database import create_engine, upgrade
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import PlannedJob
+from labelgrove.workers.pool import Pool
+from labelgrove.workers.states import State
 from tests.faults.faulty_app import COMMITS
 from tests.faults.invariants import keep_trail, read_trail, totals, violations
 from tests.faults.trial_kind import KINDS, Conditions, plan_trial
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import notes, registered, settings_in
 from tests.services import RedisServer, wait_until
-from workers import client
-from workers.ledger import Ledger
-from workers.plan import PlannedJob
-from workers.pool import Pool
-from workers.states import State
 
 __all__ = ["DRAIN_S", "Deployment", "Node", "Result", "undisturbed"]
 

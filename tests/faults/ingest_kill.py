@@ -23,15 +23,15 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from ontology.artifacts import open_store, read_safetensors, write_safetensors
-from ontology.catalog import Catalog
-from ontology.database import create_engine
-from ontology.errors import GroveError
-from ontology.graph import open_graph
-from ontology.ingest import STEPS, delete_ontology, register, verify_graph
-from ontology.labelgraph import LabelGraph
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology.artifacts import open_store, read_safetensors, write_safetensors
+from labelgrove.ontology.catalog import Catalog
+from labelgrove.ontology.database import create_engine
+from labelgrove.ontology.errors import GroveError
+from labelgrove.ontology.graph import open_graph
+from labelgrove.ontology.ingest import STEPS, delete_ontology, register, verify_graph
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
 
 NAME = "trial"
 POINTS: tuple[tuple[str, str], ...] = (*((step, "begin") for step in STEPS), (STEPS[-1], "end"))
@@ -44,7 +44,12 @@ TIDY_LABELS = 20_000
 # A clean process that has the imports behind it and forks children: no thread or open database is inherited.
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(
-    ["ontology.ingest", "ontology.catalog", "ontology.graph.embedded", "ontology.graph.neo4j"]
+    [
+        "labelgrove.ontology.ingest",
+        "labelgrove.ontology.catalog",
+        "labelgrove.ontology.graph.embedded",
+        "labelgrove.ontology.graph.neo4j",
+    ]
 )
 
 
@@ -67,7 +72,7 @@ def numbered_graph(number: int, size: int) -> LabelGraph:
 
 def wordnet_graph(number: int) -> LabelGraph:
     """Return WordNet's nouns with `number` labels more."""
-    from ontology.readers import find_wordnet, read
+    from labelgrove.ontology.readers import find_wordnet, read
 
     folder = find_wordnet()
     if folder is None:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from ontology.database import reading, writing
-from workers.plan import PlannedJob
-from workers.states import State
+from labelgrove.ontology.database import reading, writing
+from labelgrove.workers.plan import PlannedJob
+from labelgrove.workers.states import State
 
 __all__ = ["Move", "Totals", "keep_trail", "read_trail", "totals", "violations"]
 

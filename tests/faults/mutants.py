@@ -6,8 +6,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from workers.ledger import Ledger
-from workers.tables import unit_table
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.tables import unit_table
 
 __all__ = ["WithoutFence", "WithoutLease"]
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import celery
 
-import ontology.postgresql
-from ontology.settings import Settings
+import labelgrove.ontology.postgresql
+from labelgrove.ontology.settings import Settings
+from labelgrove.workers import kinds
+from labelgrove.workers.kinds import JobKind, Product, Work
 from tests.faults.faulty_app import faulty_app
 from tests.faults.trial_kind import _take_time
-from workers import kinds
-from workers.kinds import JobKind, Product, Work
 
 SLOWED = ("distances", "locus", "summary")
 
@@ -44,7 +44,7 @@ class Patience:
 def product_app(settings: Settings) -> celery.Celery:
     """Return the application of the deployment in the home of `settings`."""
     patience = Patience.of(settings.home)
-    ontology.postgresql.ANSWER_S = patience.answer_s
+    labelgrove.ontology.postgresql.ANSWER_S = patience.answer_s
     for name in SLOWED:
         kinds._registry()[name] = _slowed(kinds._registry()[name])
     app = faulty_app(settings)

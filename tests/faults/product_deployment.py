@@ -11,9 +11,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ontology.artifacts import open_store
-from ontology.errors import ServiceError
-from ontology.ingest import verify_graph
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.errors import ServiceError
+from labelgrove.ontology.ingest import verify_graph
+from labelgrove.workers import client
+from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.plan import PlannedJob
+from labelgrove.workers.references import references
+from labelgrove.workers.request import plan_request
 from tests.faults.deployment import DRAIN_S, Deployment, Node, Result, undisturbed
 from tests.faults.faulty_app import COMMITS
 from tests.faults.invariants import violations
@@ -22,11 +27,6 @@ from tests.faults.proxy import Proxy
 from tests.faults.trial_kind import Conditions
 from tests.integration.workers_support import UNREACHED_GRAPH, notes
 from tests.services import wait_until
-from workers import client
-from workers.kinds import find_kind
-from workers.plan import PlannedJob
-from workers.references import references
-from workers.request import plan_request
 
 __all__ = ["ProductDeployment"]
 

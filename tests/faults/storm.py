@@ -8,9 +8,9 @@ import signal
 import time
 from collections.abc import Callable
 
+from labelgrove.workers.states import State
 from tests.faults.deployment import Deployment, Node
 from tests.services import wait_until
-from workers.states import State
 
 __all__ = ["storm"]
 

@@ -14,20 +14,20 @@ from typing import Any
 
 import pytest
 
-from adapter.cache import _redis_at, through_cache
+from labelgrove.adapter.cache import _redis_at, through_cache
 from labelgrove.cli.following import result_of
-from ontology import LabelGraph
-from ontology.artifacts import ArtifactStore, LocalStore, open_store
-from ontology.errors import ArtifactError, ServiceError
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.artifacts import ArtifactStore, LocalStore, open_store
+from labelgrove.ontology.errors import ArtifactError, ServiceError
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.execute import Outcome, execute_unit, finish_jobs
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.states import Job, State
 from tests.faults.faulty_store import FaultyStore, flipped
 from tests.faults.measured import keep
 from tests.integration.workers_support import PARTS, add_version, registered, settings_in
-from workers import client
-from workers.execute import Outcome, execute_unit, finish_jobs
-from workers.ledger import Ledger
-from workers.states import Job, State
 
 pytestmark = pytest.mark.faults
 

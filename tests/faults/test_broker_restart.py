@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from labelgrove.workers.states import State
 from tests.faults.deployment import Deployment
 from tests.faults.measured import keep
 from tests.services import wait_until
-from workers.states import State
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 

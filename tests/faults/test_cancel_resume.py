@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ontology.errors import ConflictError
+from labelgrove.ontology.errors import ConflictError
+from labelgrove.workers import client
+from labelgrove.workers.states import State
 from tests.faults.deployment import Deployment
 from tests.faults.measured import keep
 from tests.faults.trial_kind import Conditions
 from tests.services import wait_until
-from workers import client
-from workers.states import State
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 

@@ -17,13 +17,13 @@ pytest.importorskip("matplotlib")
 
 from labelgrove.experiments import load
 from labelgrove.experiments.running import run
-from ontology.workspace import Workspace
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.pool import Pool
+from labelgrove.workers.states import State
 from tests.integration.celery_worker import ROOT, environment
 from tests.integration.workers_support import settings_in
 from tests.services import wait_until
-from workers import client
-from workers.pool import Pool
-from workers.states import State
 
 pytestmark = pytest.mark.faults
 
@@ -35,9 +35,9 @@ WORKS = f"""
 import dataclasses
 import threading
 
-from ontology.workspace import Workspace
-from workers import client, kinds
-from workers.pool import Pool
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client, kinds
+from labelgrove.workers.pool import Pool
 
 kind, begun = kinds.find_kind("experiment"), []
 

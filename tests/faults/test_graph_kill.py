@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from ontology.errors import ConflictError, ServiceError
-from ontology.graph import open_graph
-from ontology.ingest import register
-from ontology.labelgraph import LabelGraph
-from ontology.settings import Settings
-from ontology.snapshots import put_snapshot
-from ontology.workspace import Workspace
+from labelgrove.ontology.errors import ConflictError, ServiceError
+from labelgrove.ontology.graph import open_graph
+from labelgrove.ontology.ingest import register
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.snapshots import put_snapshot
+from labelgrove.ontology.workspace import Workspace
 from tests.faults.ingest_kill import numbered_graph
 from tests.faults.measured import keep
 from tests.faults.product_deployment import ProductDeployment

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from ontology import LabelGraph
-from ontology.ingest import register, verify_graph
-from ontology.settings import Settings
-from ontology.snapshots import put_snapshot
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.ingest import register, verify_graph
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.snapshots import put_snapshot
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.states import State
 from tests.integration.celery_worker import CeleryWorker
 from tests.services import wait_until
-from workers import client
-from workers.states import State
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ontology.settings import Settings
+from labelgrove.ontology.settings import Settings
 from tests.conftest import ONE_PROCESS
 from tests.faults.ingest_kill import POINTS, numbered_graph, run_trials
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from labelgrove.workers.states import State
 from tests.faults.deployment import Deployment
 from tests.faults.faulty_app import COMMITS, HELD, HOLD
 from tests.faults.trial_kind import Conditions
 from tests.integration.workers_support import notes
 from tests.services import wait_until
-from workers.states import State
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from ontology.ingest import register
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.ingest import register
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.workers.request import complete_for_ontology
 from tests.faults.deployment import Node
 from tests.faults.ingest_kill import numbered_graph
 from tests.faults.measured import keep
 from tests.faults.product_deployment import ProductDeployment
 from tests.faults.trial_kind import Conditions
 from tests.services import Neo4jServer, wait_until
-from workers.request import complete_for_ontology
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 

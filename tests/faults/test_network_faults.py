@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ontology.ingest import register
-from ontology.snapshots import put_snapshot
+from labelgrove.ontology.ingest import register
+from labelgrove.ontology.snapshots import put_snapshot
+from labelgrove.workers.states import State
 from tests.faults.ingest_kill import numbered_graph
 from tests.faults.measured import keep
 from tests.faults.product_app import Patience
@@ -18,7 +19,6 @@ from tests.faults.product_deployment import ProductDeployment
 from tests.faults.proxy import Proxy
 from tests.faults.trial_kind import Conditions
 from tests.services import wait_until
-from workers.states import State
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 

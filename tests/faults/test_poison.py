@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from labelgrove.workers import client
+from labelgrove.workers.plan import plan_job
+from labelgrove.workers.states import State
 from tests.faults.deployment import Deployment
 from tests.faults.measured import keep
 from tests.faults.trial_kind import POISON, POISONS, Conditions
 from tests.services import wait_until
-from workers import client
-from workers.plan import plan_job
-from workers.states import State
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 

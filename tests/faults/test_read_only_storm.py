@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from labelgrove.workers.states import State
 from tests.faults.changing_database import WAYS, ordinary_user, refusing
 from tests.faults.deployment import Deployment
 from tests.faults.measured import keep
 from tests.faults.trial_kind import Conditions
 from tests.services import wait_until
-from workers.states import State
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 

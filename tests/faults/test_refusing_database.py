@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from ontology.database import create_engine, upgrade
-from ontology.workspace import Workspace
+from labelgrove.ontology.database import create_engine, upgrade
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.execute import Outcome, execute_unit
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import plan_job
+from labelgrove.workers.states import State
 from tests.faults.changing_database import WAYS, ordinary_user, refusing
 from tests.integration.workers_support import GATED, notes, registered, settings_in
 from tests.services import wait_until
-from workers.execute import Outcome, execute_unit
-from workers.ledger import Ledger
-from workers.plan import plan_job
-from workers.states import State
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 

@@ -13,15 +13,15 @@ import psutil
 import pytest
 import redis
 
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.kinds import DEFAULT_QUEUE
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.states import Job, State
 from tests.integration.celery_worker import ROOT, CeleryWorker, environment
 from tests.integration.workers_support import GATED, notes, registered, settings_in
 from tests.services import RedisServer, wait_until
-from workers import client
-from workers.kinds import DEFAULT_QUEUE
-from workers.ledger import Ledger
-from workers.states import Job, State
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 
@@ -105,7 +105,8 @@ def test_a_frozen_child_wakes_up_to_find_its_lease_gone(workspace, settings, tmp
 def test_a_killed_embedded_process_is_taken_up_by_the_next(tmp_path):
     settings = settings_in(tmp_path / "home")
     script = (
-        "import sys; from ontology.workspace import Workspace; from workers import client, kinds;"
+        "import sys; from labelgrove.ontology.workspace import Workspace; "
+        "from labelgrove.workers import client, kinds; "
         "from tests.integration.workers_support import GATED; kinds.register(GATED);"
         "workspace = Workspace.open();"
         "client.submit(workspace, 'gated', {'folder': sys.argv[1], 'name': 'x'})"

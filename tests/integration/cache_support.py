@@ -12,9 +12,9 @@ import os
 import sys
 from pathlib import Path, PurePosixPath
 
-from adapter.cache import through_cache
-from ontology.artifacts import LocalStore
-from ontology.settings import Settings
+from labelgrove.adapter.cache import through_cache
+from labelgrove.ontology.artifacts import LocalStore
+from labelgrove.ontology.settings import Settings
 from tests.services import wait_until
 
 

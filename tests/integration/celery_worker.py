@@ -13,7 +13,7 @@ from typing import Self
 
 import psutil
 
-from ontology.settings import Settings
+from labelgrove.ontology.settings import Settings
 from tests.services import wait_until
 
 ROOT = Path(__file__).parents[2]

@@ -12,12 +12,12 @@ import random
 import sys
 import traceback
 
-from ontology.workspace import Workspace
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.execute import Outcome, execute_unit
+from labelgrove.workers.kinds import register
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import PlannedJob
 from tests.integration.workers_support import PARTS, plan_parts
-from workers.execute import Outcome, execute_unit
-from workers.kinds import register
-from workers.ledger import Ledger
-from workers.plan import PlannedJob
 
 
 def _one(seed: int, plan: PlannedJob) -> list[str]:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Self
 
-from ontology.settings import Settings
+from labelgrove.ontology.settings import Settings
 from tests.integration.celery_worker import ROOT, environment
 from tests.services import wait_until
 
@@ -70,8 +70,8 @@ class EmbeddedWorker:
 
 if __name__ == "__main__":
     from labelgrove.__main__ import main
+    from labelgrove.workers.kinds import register
     from tests.integration.workers_support import GATED, PARTS, SLEEPING
-    from workers.kinds import register
 
     for kind in (GATED, PARTS, SLEEPING):
         register(kind)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from labelgrove.workers.transport import TASK
 from tests.integration import slow_kind_app
-from workers.transport import TASK
 
 
 def __getattr__(name: str) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ontology.settings import Settings
+from labelgrove.ontology.settings import Settings
+from labelgrove.workers.app import make_app
+from labelgrove.workers.kinds import find_kind, register
 from tests.integration.workers_support import GATED, PARTS
-from workers.app import make_app
-from workers.kinds import find_kind, register
 
 LEASE_S = 3.0
 

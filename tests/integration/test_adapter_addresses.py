@@ -3,12 +3,12 @@
 import fsspec
 import pytest
 
-from adapter import Adapter, cache, open_bundle
-from adapter.bundle import build_bundle
-from adapter.cache import RedisCache
-from ontology.errors import ArtifactError, NotFoundError
-from ontology.labelgraph import LabelGraph
-from ontology.safetensors_file import write_safetensors
+from labelgrove.adapter import Adapter, cache, open_bundle
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.cache import RedisCache
+from labelgrove.ontology.errors import ArtifactError, NotFoundError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.safetensors_file import write_safetensors
 
 BUNDLE = build_bundle(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]), ["oak", "elm"])
 DATA = write_safetensors(*BUNDLE.to_arrays())

@@ -18,18 +18,18 @@ import fsspec
 import numpy as np
 import pytest
 
-from adapter import Adapter
-from ontology import LabelGraph
-from ontology.artifacts import open_store
-from ontology.errors import ArtifactError, NotFoundError, ServiceError, TransientError
-from ontology.ingest import register
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.adapter import Adapter
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.errors import ArtifactError, NotFoundError, ServiceError, TransientError
+from labelgrove.ontology.ingest import register
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.backup import backup
+from labelgrove.workers.restore import restore
+from labelgrove.workers.states import State
 from tests.services.process import free_port
-from workers import client
-from workers.backup import backup
-from workers.restore import restore
-from workers.states import State
 
 pytestmark = pytest.mark.long
 
@@ -74,7 +74,7 @@ def test_what_another_process_publishes_is_seen_at_once(s3_url):
     beside = next(t for t in map(str, range(10_000)) if _sha256(t)[:2] == expected[:2])  # in the same folder
     store.put_bytes(beside.encode())
     assert list(store.digests()) == [_sha256(beside)]
-    program = "import sys; from ontology.artifacts import open_store; s = open_store(sys.argv[1])"
+    program = "import sys; from labelgrove.ontology.artifacts import open_store; s = open_store(sys.argv[1])"
     program += "; print(s.put_bytes(b'oak')); s.write_index('garden', {'version': '1'})"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program, s3_url], capture_output=True, text=True, check=True

@@ -18,16 +18,15 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 
 from labelgrove.cli import grove
-from ontology import LabelGraph
-from ontology.artifacts import open_store
-from ontology.database import create_engine, schema_state, upgrade
-from ontology.errors import ArtifactError, ConflictError, InputError, MigrationError, NotFoundError
-from ontology.ingest import register, verify_graph
-from ontology.settings import Settings
-from ontology.workspace import Workspace
-from tests.integration.workers_support import PARTS, plan_parts, registered
-from workers import client
-from workers.backup import (
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.database import create_engine, schema_state, upgrade
+from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, MigrationError, NotFoundError
+from labelgrove.ontology.ingest import register, verify_graph
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.backup import (
     FORMAT,
     FileRecord,
     Manifest,
@@ -37,10 +36,11 @@ from workers.backup import (
     backup,
     read_manifest,
 )
-from workers.ledger import Ledger
-from workers.restore import restore
-from workers.schedule import Timetable, add_schedule
-from workers.states import State
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.restore import restore
+from labelgrove.workers.schedule import Timetable, add_schedule
+from labelgrove.workers.states import State
+from tests.integration.workers_support import PARTS, plan_parts, registered
 
 pytestmark = pytest.mark.long
 

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 import redis
 
-from ontology.errors import ServiceError, SettingsError
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology.errors import ServiceError, SettingsError
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.app import make_app
+from labelgrove.workers.broker_check import check_broker, check_deployment, put_aside
+from labelgrove.workers.kinds import DEFAULT_QUEUE
+from labelgrove.workers.states import State
+from labelgrove.workers.tasks import sender
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import GATED, PARTS, registered, settings_in
 from tests.services import wait_until
-from workers import client
-from workers.app import make_app
-from workers.broker_check import check_broker, check_deployment, put_aside
-from workers.kinds import DEFAULT_QUEUE
-from workers.states import State
-from workers.tasks import sender
 
 pytestmark = [pytest.mark.services, pytest.mark.long]
 

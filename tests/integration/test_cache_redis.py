@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from adapter import Adapter, cache
-from adapter.bundle import build_bundle
-from adapter.cache import check_cache, through_cache
+from labelgrove.adapter import Adapter, cache
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.cache import check_cache, through_cache
 from labelgrove.cli import grove
-from ontology.artifacts import open_store
-from ontology.errors import SettingsError
-from ontology.labelgraph import LabelGraph
-from ontology.settings import Settings
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.errors import SettingsError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import Settings
 from tests.conftest import serving
 from tests.integration.cache_support import CountedStore, settings_at
 from tests.services import RedisServer

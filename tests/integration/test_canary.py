@@ -10,16 +10,16 @@ import pytest
 from click.testing import CliRunner
 
 from labelgrove.cli import grove
-from ontology.database import create_engine, upgrade
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology.database import create_engine, upgrade
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.logs import configure_logging
+from labelgrove.workers.states import State
 from tests.conftest import serving
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import PARTS, registered
 from tests.services import PostgresServer, RedisServer, wait_until
-from workers import client
-from workers.logs import configure_logging
-from workers.states import State
 
 pytestmark = pytest.mark.services
 

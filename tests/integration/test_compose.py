@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from ontology import LabelGraph
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
 from tests.conftest import serving, unavailable
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import PARTS, registered, settings_in
@@ -34,7 +35,6 @@ from tests.services import (
 )
 from tests.services.postgres_server import _connect
 from tests.services.process import find_program
-from workers import client
 
 pytestmark = pytest.mark.long
 

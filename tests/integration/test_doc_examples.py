@@ -8,28 +8,24 @@ from pathlib import Path
 
 import pytest
 
-import adapter
 import labelgrove
-import ontology
-import workers
 
 CHECKOUT = Path(__file__).parents[2]
 
 
 def modules():
-    for package in (labelgrove, ontology, workers, adapter):
-        yield package.__name__
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not found.name.endswith("__main__"):
-                needs = pytest.mark.torch if found.name == "adapter.torch" else ()
-                yield pytest.param(found.name, marks=needs)
+    yield "labelgrove"
+    for found in pkgutil.walk_packages(labelgrove.__path__, "labelgrove."):
+        if not found.name.endswith("__main__"):
+            needs = pytest.mark.torch if found.name == "labelgrove.adapter.torch" else ()
+            yield pytest.param(found.name, marks=needs)
 
 
 @pytest.mark.parametrize("name", list(modules()))
 def test_docstring_examples(name):
     module = importlib.import_module(name)
     result = doctest.testmod(
-        module, optionflags=doctest.ELLIPSIS, extraglobs={"LabelGraph": ontology.LabelGraph}
+        module, optionflags=doctest.ELLIPSIS, extraglobs={"LabelGraph": labelgrove.LabelGraph}
     )
     assert result.failed == 0
 

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import ontology.graph.neo4j
+import labelgrove.ontology.graph.neo4j
 from labelgrove.cli import grove
-from ontology import LabelGraph
-from ontology.ingest import delete_ontology, register, verify_graph
-from ontology.randomgraphs import watts_strogatz
-from ontology.settings import Settings
-from ontology.snapshots import put_snapshot
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.ingest import delete_ontology, register, verify_graph
+from labelgrove.ontology.randomgraphs import watts_strogatz
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.snapshots import put_snapshot
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.execute import Outcome, execute_unit
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.states import Job, State
 from tests.integration.celery_worker import CeleryWorker, environment
-from workers import client
-from workers.execute import Outcome, execute_unit
-from workers.ledger import Ledger
-from workers.states import Job, State
 
 pytestmark = [pytest.mark.services, pytest.mark.long]
 
@@ -58,8 +58,8 @@ def assert_serves(workspace: Workspace, graph: LabelGraph, name: str = "trees") 
 
 @pytest.mark.parametrize("done", [2, SHARES, SHARES + 1])
 def test_shares_hold_every_batch_and_what_is_dropped_meanwhile_comes_back(workspace, monkeypatch, done):
-    monkeypatch.setattr(ontology.graph.neo4j, "LABELS_PER_BATCH", 6)
-    monkeypatch.setattr(ontology.graph.neo4j, "EDGES_PER_BATCH", 7)
+    monkeypatch.setattr(labelgrove.ontology.graph.neo4j, "LABELS_PER_BATCH", 6)
+    monkeypatch.setattr(labelgrove.ontology.graph.neo4j, "EDGES_PER_BATCH", 7)
     job = ask(workspace)
     ledger = Ledger(workspace.engine)
     for key in ledger.units(job.id)[:done]:
@@ -82,8 +82,8 @@ class CutError(Exception):
 
 @pytest.mark.parametrize("cut", [1, 3, 9])
 def test_a_rebuild_cut_short_goes_on_with_the_batches_that_are_left(workspace, monkeypatch, cut):
-    monkeypatch.setattr(ontology.graph.neo4j, "LABELS_PER_BATCH", 6)
-    monkeypatch.setattr(ontology.graph.neo4j, "EDGES_PER_BATCH", 20)
+    monkeypatch.setattr(labelgrove.ontology.graph.neo4j, "LABELS_PER_BATCH", 6)
+    monkeypatch.setattr(labelgrove.ontology.graph.neo4j, "EDGES_PER_BATCH", 20)
     for name, graph in (("shrubs", SMALL), ("trees", GRAPH)):
         register(workspace, name, graph)
     total = sum(workspace.graph.batch_count(graph) for graph in (SMALL, GRAPH))
@@ -137,7 +137,7 @@ def test_both_ways_give_the_same_bytes_and_the_commands_go_through_the_workers(
     here = run(embedded)
     with Workspace.open(served) as workspace:
         workspace.engine.dispose()
-    with CeleryWorker(served, tmp_path / "log", app="workers.app"):
+    with CeleryWorker(served, tmp_path / "log", app="labelgrove.workers.app"):
         assert run(served) == here
         for name, value in environment(served).items():
             if name.startswith("GROVE_"):

@@ -13,12 +13,12 @@ from typing import Never
 import pytest
 from sqlalchemy import text
 
-import ontology.catalog
-import ontology.lease
-from ontology import LabelGraph
-from ontology.catalog import Catalog
-from ontology.database import create_engine, reading, upgrade, writing
-from ontology.errors import (
+import labelgrove.ontology.catalog
+import labelgrove.ontology.lease
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.catalog import Catalog
+from labelgrove.ontology.database import create_engine, reading, upgrade, writing
+from labelgrove.ontology.errors import (
     ArtifactError,
     ConflictError,
     DefectsError,
@@ -28,7 +28,7 @@ from ontology.errors import (
     ServiceError,
     ShrinkError,
 )
-from ontology.ingest import (
+from labelgrove.ontology.ingest import (
     STEPS,
     delete_ontology,
     empty_graph,
@@ -38,10 +38,10 @@ from ontology.ingest import (
     snapshot_graph,
     verify_graph,
 )
-from ontology.lease import holding
-from ontology.settings import Settings
-from ontology.snapshots import put_snapshot
-from ontology.workspace import Workspace
+from labelgrove.ontology.lease import holding
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.snapshots import put_snapshot
+from labelgrove.ontology.workspace import Workspace
 from tests.conftest import ONE_PROCESS
 
 pytestmark = pytest.mark.long
@@ -293,7 +293,7 @@ def test_a_graph_out_of_reach_is_met_before_anything_is_written(tmp_path: Path) 
 
 
 def test_a_lease_is_renewed_while_it_is_held(embedded: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ontology.lease, "LEASE_SECONDS", 0.03)
+    monkeypatch.setattr(labelgrove.ontology.lease, "LEASE_SECONDS", 0.03)
 
     def until() -> float:
         with reading(embedded.engine) as connection:
@@ -405,7 +405,7 @@ def test_a_graph_that_cannot_be_written_can_be_read(
         raise ServiceError("No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("ontology.graph.generations.Generations.writing", full)
+        patched.setattr("labelgrove.ontology.graph.generations.Generations.writing", full)
         assert embedded.graph.current("trees") == OLD.digest
         with pytest.raises(ServiceError, match="No space left"):
             register(embedded, "trees", NEW)
@@ -529,7 +529,7 @@ def test_export_as_json_holds_everything(embedded: Workspace) -> None:
 
 @pytest.mark.parametrize("graph", [OLD, LabelGraph.from_edges([("b", "a"), ("c", "a")], weights=[0.25, 2])])
 def test_export_as_tsv_reads_back(embedded: Workspace, tmp_path: Path, graph: LabelGraph) -> None:
-    from ontology.readers import read
+    from labelgrove.ontology.readers import read
 
     register(embedded, "trees", graph)
     path = tmp_path / "trees.tsv"

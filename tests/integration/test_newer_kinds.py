@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from ontology.workspace import Workspace
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.app import make_app
+from labelgrove.workers.kinds import DEFAULT_QUEUE
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import plan_job
+from labelgrove.workers.states import State
+from labelgrove.workers.tasks import sender
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import PARTS, registered, settings_in
 from tests.services import wait_until
-from workers import client
-from workers.app import make_app
-from workers.kinds import DEFAULT_QUEUE
-from workers.ledger import Ledger
-from workers.plan import plan_job
-from workers.states import State
-from workers.tasks import sender
 
 pytestmark = pytest.mark.services
 

@@ -18,17 +18,17 @@ from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families
 
 from labelgrove.cli import doctor, grove
-from ontology.errors import SettingsError
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology.errors import SettingsError
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.broker_check import check_deployment
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.states import State
 from tests.conftest import serving
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import GATED, PARTS, notes, registered, settings_in
 from tests.services import RedisServer, wait_until
-from workers import client
-from workers.broker_check import check_deployment
-from workers.ledger import Ledger
-from workers.states import State
 
 pytestmark = [pytest.mark.services, pytest.mark.long]
 
@@ -122,7 +122,7 @@ def ledger_keys(settings: Settings, job_id: str) -> list[str]:
 
 def worker_pid(lines: list[dict]) -> int:
     """Process id of the main process, which says where the metrics are."""
-    return next(line["pid"] for line in lines if line["logger"] == "workers.metrics")
+    return next(line["pid"] for line in lines if line["logger"] == "labelgrove.workers.metrics")
 
 
 def test_a_unit_out_of_time_is_given_back(tmp_path, settings):
@@ -139,7 +139,7 @@ def test_a_unit_out_of_time_is_given_back(tmp_path, settings):
 
 
 def test_metrics_say_when_the_ledger_is_away(tmp_path):
-    from workers.metrics import Metrics
+    from labelgrove.workers.metrics import Metrics
 
     settings = dataclasses.replace(
         settings_in(tmp_path, database_url="postgresql://grove:made-up@127.0.0.1:1/grove"), metrics_port=0
@@ -207,7 +207,7 @@ def server_here(settings: Settings, part: str) -> str:
 
 @pytest.mark.parametrize(("skew", "state", "code"), [(0, True, 0), (5, None, 0), (60, False, 1)])
 def test_doctor_compares_clocks(monkeypatch, settings, postgres_url, skew, state, code):
-    from ontology.database import create_engine, upgrade
+    from labelgrove.ontology.database import create_engine, upgrade
 
     engine = create_engine(postgres_url)
     upgrade(engine)

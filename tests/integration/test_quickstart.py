@@ -19,14 +19,14 @@ pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
 from labelgrove.cli.quickstart import Steps
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers import read
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
 from labelgrove.quickstart import digits, render, run, wordnet
 from labelgrove.quickstart.extract import animals_of
 from labelgrove.quickstart.wordnet import EXTRACT
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
-from ontology.readers import read
-from ontology.settings import Settings
-from ontology.workspace import Workspace
 
 pytestmark = [pytest.mark.xdist_group("quickstart"), pytest.mark.long]  # one run of it serves all
 
@@ -279,7 +279,7 @@ class TestWhole:
         code = (
             f"import sys; sys.modules[{package!r}] = None\n"
             "from pathlib import Path\n"
-            "from ontology.errors import MissingExtraError\n"
+            "from labelgrove.ontology.errors import MissingExtraError\n"
             "try:\n"
             "    from labelgrove.quickstart import run\n"
             f"    run(Path({str(tmp_path)!r}), wordnet=None)\n"

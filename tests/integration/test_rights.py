@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from adapter.cache import through_cache
+from labelgrove.adapter.cache import through_cache
 from labelgrove.cli import grove
-from ontology.artifacts import open_store
-from ontology.settings import Settings
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.settings import Settings
 
 EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
 

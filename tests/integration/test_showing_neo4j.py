@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from ontology import LabelGraph
-from ontology.ingest import empty_graph, register, restore_graph
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.ingest import empty_graph, register, restore_graph
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.showing import publish_results, reshow
+from labelgrove.workers.states import Job, State
 from tests.integration.workers_support import UNREACHED_GRAPH
-from workers import client
-from workers.ledger import Ledger
-from workers.showing import publish_results, reshow
-from workers.states import Job, State
 
 pytestmark = pytest.mark.services
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ontology.workspace import Workspace
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.states import State
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import GATED, registered, settings_in
 from tests.services import RedisServer, wait_until
-from workers import client
-from workers.states import State
 
 pytestmark = [pytest.mark.services, pytest.mark.long]
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ontology.errors import SettingsError
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology.errors import SettingsError
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.app import make_app
+from labelgrove.workers.sweeper import WINDOW_PER_SLOT
+from labelgrove.workers.transport import TASK
 from tests.integration.workers_support import settings_in
-from workers.app import make_app
-from workers.sweeper import WINDOW_PER_SLOT
-from workers.transport import TASK
 
 LIMIT = "GROVE_UNIT_TIME_LIMIT_S"
 

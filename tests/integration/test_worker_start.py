@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from ontology.database import create_engine, upgrade
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology.database import create_engine, upgrade
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.presence import living
 from tests.conftest import serving
 from tests.integration.celery_worker import ROOT, CeleryWorker, environment
 from tests.integration.workers_support import settings_in
 from tests.services import PostgresServer, wait_until
-from workers.presence import living
 
 pytestmark = [pytest.mark.services, pytest.mark.long]
 

@@ -13,20 +13,20 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ontology.database import create_engine, upgrade, writing
-from ontology.errors import MigrationError, ServiceError
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology.database import create_engine, upgrade, writing
+from labelgrove.ontology.errors import MigrationError, ServiceError
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.presence import living
+from labelgrove.workers.schedule import Timetable, add_schedule
+from labelgrove.workers.states import State
+from labelgrove.workers.tables import schedule_table
 from tests.conftest import serving
 from tests.integration.embedded_worker import EmbeddedWorker
 from tests.integration.workers_support import GATED, PARTS, SLEEPING, notes, registered, settings_in
 from tests.services import PostgresServer, wait_until
-from workers import client
-from workers.ledger import Ledger
-from workers.presence import living
-from workers.schedule import Timetable, add_schedule
-from workers.states import State
-from workers.tables import schedule_table
 
 pytestmark = [pytest.mark.services, pytest.mark.long]
 
@@ -168,7 +168,7 @@ def test_a_worker_waits_for_a_database_that_starts_later(tmp_path, server):
 
 
 def test_a_worker_does_not_wait_for_ever_nor_for_what_waiting_does_not_mend(tmp_path, monkeypatch, server):
-    from workers import app
+    from labelgrove.workers import app
 
     monkeypatch.setattr(app, "_DATABASE_S", 1.5)
     away = settings_in(tmp_path / "home", database_url="postgresql://grove:made-up@127.0.0.1:1/grove")

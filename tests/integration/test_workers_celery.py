@@ -16,20 +16,20 @@ from urllib.parse import urlsplit
 import pytest
 import redis
 
-from ontology import LabelGraph
-from ontology.database import create_engine, upgrade
-from ontology.errors import InputError, MigrationError, SettingsError
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.database import create_engine, upgrade
+from labelgrove.ontology.errors import InputError, MigrationError, SettingsError
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.app import make_app, run_worker
+from labelgrove.workers.broker_check import check_broker
+from labelgrove.workers.kinds import DEFAULT_QUEUE
+from labelgrove.workers.states import State
+from labelgrove.workers.tasks import sender
+from labelgrove.workers.transport import TASK
 from tests.integration.celery_worker import ROOT, CeleryWorker, environment
 from tests.integration.workers_support import PARTS, add_version, notes, registered, settings_in
 from tests.services import RedisServer, wait_until
-from workers import client
-from workers.app import make_app, run_worker
-from workers.broker_check import check_broker
-from workers.kinds import DEFAULT_QUEUE
-from workers.states import State
-from workers.tasks import sender
-from workers.transport import TASK
 
 pytestmark = [pytest.mark.services, pytest.mark.long]
 
@@ -64,7 +64,7 @@ def test_the_same_bundle_embedded_and_through_celery(tmp_path, settings, request
                     client.build_bundle_job(workspace, "grid", "corners", ["0,0", "0,8", "8,0", "8,8"])
                 )
                 continue
-            with CeleryWorker(home, tmp_path / "log", app="workers.app") as worker:
+            with CeleryWorker(home, tmp_path / "log", app="labelgrove.workers.app") as worker:
                 jobs.append(
                     client.build_bundle_job(workspace, "grid", "corners", ["0,0", "0,8", "8,0", "8,8"])
                 )
@@ -262,7 +262,7 @@ def test_a_broker_that_may_drop_messages_is_refused(tmp_path):
             check_broker(server.url)
         assert server.password not in str(refusal.value)
         done = subprocess.run(
-            [sys.executable, "-m", "celery", "-A", "workers.app", "worker"],
+            [sys.executable, "-m", "celery", "-A", "labelgrove.workers.app", "worker"],
             cwd=ROOT,
             env=environment(settings_in(tmp_path, broker_url=server.url)),
             capture_output=True,

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from ontology.database import create_engine, upgrade
-from ontology.workspace import Workspace
+from labelgrove.ontology.database import create_engine, upgrade
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.states import State
 from tests.faults.measured import keep
 from tests.integration.celery_worker import ROOT, environment
 from tests.integration.workers_support import notes, plan_parts, settings_in
-from workers.ledger import Ledger
-from workers.states import State
 
 pytestmark = pytest.mark.long
 

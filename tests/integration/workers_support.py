@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ontology.errors import InputError, TransientError
-from ontology.labelgraph import LabelGraph
-from ontology.settings import Settings
-from ontology.workspace import Workspace
-from workers import kinds
-from workers.kinds import JobKind, Product, Step, Work
-from workers.plan import PlannedJob, plan_job
+from labelgrove.ontology.errors import InputError, TransientError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import kinds
+from labelgrove.workers.kinds import JobKind, Product, Step, Work
+from labelgrove.workers.plan import PlannedJob, plan_job
 
 UNREACHED_GRAPH = "bolt://neo4j:unused@127.0.0.1:1"
 """No unit here touches the graph, so nothing needs to listen there."""

@@ -14,11 +14,19 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 
-import ontology.catalog  # noqa: F401 - registers its tables
-import workers.ledger  # noqa: F401 - registers its tables
-from ontology.database import check_schema, create_engine, metadata, reading, schema_state, upgrade, writing
-from ontology.errors import MigrationError
-from ontology.migrations import migrations_folder
+import labelgrove.ontology.catalog
+import labelgrove.workers.ledger  # noqa: F401 - registers its tables
+from labelgrove.ontology.database import (
+    check_schema,
+    create_engine,
+    metadata,
+    reading,
+    schema_state,
+    upgrade,
+    writing,
+)
+from labelgrove.ontology.errors import MigrationError
+from labelgrove.ontology.migrations import migrations_folder
 
 TABLES = {
     "ontology",

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ontology.database import create_engine, metadata
+from labelgrove.ontology.database import create_engine, metadata
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.sweeper import WINDOW_PER_SLOT
 from tests.benchmarks.simulation import Window
-from workers.ledger import Ledger
-from workers.sweeper import WINDOW_PER_SLOT
 
 
 @pytest.mark.parametrize(("n_units", "slots", "loss"), [(300, 2, 0.1), (60, 5, 0.5), (40, 1, 0.0)])

@@ -25,13 +25,13 @@ from hypothesis.stateful import (
 )
 from sqlalchemy.pool import StaticPool
 
-from ontology.database import metadata
-from ontology.errors import ConflictError
+from labelgrove.ontology.database import metadata
+from labelgrove.ontology.errors import ConflictError
+from labelgrove.workers.ledger import RESEND_S, Ledger
+from labelgrove.workers.states import Beat, Claim, State
 from tests.faults.measured import keep
 from tests.faults.mutants import WithoutFence, WithoutLease
 from tests.integration.workers_support import plan_parts
-from workers.ledger import RESEND_S, Ledger
-from workers.states import Beat, Claim, State
 
 pytestmark = pytest.mark.long
 

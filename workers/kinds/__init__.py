@@ -10,9 +10,9 @@ from __future__ import annotations
 import importlib.metadata
 from functools import cache
 
-from ontology.errors import InputError
-from workers.kinds.bundle import BUNDLE
-from workers.kinds.kind import DEFAULT_QUEUE, Estimate, JobKind, Product, Step, Work
+from labelgrove.ontology.errors import InputError
+from labelgrove.workers.kinds.bundle import BUNDLE
+from labelgrove.workers.kinds.kind import DEFAULT_QUEUE, Estimate, JobKind, Product, Step, Work
 
 __all__ = [
     "BUNDLE",
@@ -41,7 +41,9 @@ def _registry() -> dict[str, JobKind]:
 
 def _add(kinds: dict[str, JobKind], kind: JobKind, source: str) -> None:
     if not isinstance(kind, JobKind):
-        raise InputError(f"job kind {source}: is a {type(kind).__name__}; give a workers.kinds.JobKind")
+        raise InputError(
+            f"job kind {source}: is a {type(kind).__name__}; give a labelgrove.workers.kinds.JobKind"
+        )
     if kinds.setdefault(kind.name, kind) is not kind:
         raise InputError(f"job kind {source}: the name {kind.name!r} is taken; names of kinds are unique")
 

@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ontology.artifacts import check_name
-from ontology.errors import InputError
-from workers.kinds.graphresult import shown_result
-from workers.kinds.inputs import open_graph, read_graph, read_keys, read_labels
-from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import SPACE, Parameter, Parameters
+from labelgrove.ontology.artifacts import check_name
+from labelgrove.ontology.errors import InputError
+from labelgrove.workers.kinds.graphresult import shown_result
+from labelgrove.workers.kinds.inputs import open_graph, read_graph, read_keys, read_labels
+from labelgrove.workers.kinds.kind import (
+    HEADER_BYTES,
+    OPENING_SECONDS,
+    Estimate,
+    JobKind,
+    Product,
+    Step,
+    Work,
+)
+from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.graph.results import GraphResult
-    from ontology.workspace import Workspace
-    from workers.states import Publication
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.graph.results import GraphResult
+    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.workers.states import Publication
 
 __all__ = ["BUNDLE"]
 
@@ -43,7 +51,7 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> Product:
-    from adapter.bundle import build_bundle
+    from labelgrove.adapter.bundle import build_bundle
 
     graph = read_graph(work)
     work.check()
@@ -79,7 +87,7 @@ def _publish(workspace: Workspace, publication: Publication) -> None:
 
 
 def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
-    from adapter.bundle import Bundle
+    from labelgrove.adapter.bundle import Bundle
 
     graph = open_graph(artifacts, publication.parameters)
     found = Bundle.from_arrays(*artifacts.open_arrays(publication.sha256), name=publication.sha256)

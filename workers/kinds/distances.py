@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workers.kinds.graphresult import shown_result
-from workers.kinds.inputs import counted_points, open_graph, read_keys, read_space
-from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import SPACE, Parameter, Parameters, is_digest
+from labelgrove.workers.kinds.graphresult import shown_result
+from labelgrove.workers.kinds.inputs import counted_points, open_graph, read_keys, read_space
+from labelgrove.workers.kinds.kind import (
+    HEADER_BYTES,
+    OPENING_SECONDS,
+    Estimate,
+    JobKind,
+    Product,
+    Step,
+    Work,
+)
+from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters, is_digest
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.geometry import MetricSpace
-    from ontology.graph.results import GraphResult
-    from ontology.labelgraph import LabelGraph
-    from workers.states import Publication
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.geometry import MetricSpace
+    from labelgrove.ontology.graph.results import GraphResult
+    from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.workers.states import Publication
 
 __all__ = ["DISTANCES"]
 
@@ -59,7 +67,7 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> Product:
-    from ontology.results import pack_distances
+    from labelgrove.ontology.results import pack_distances
 
     graph, space = read_space(work)
     columns = _columns(work, space)
@@ -97,8 +105,8 @@ def _merged(work: Work, n_rows: int, n_columns: int) -> NDArray[Any]:
 
 
 def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
-    from ontology.results.distances import FORMAT
-    from ontology.results.layout import ResultFile
+    from labelgrove.ontology.results.distances import FORMAT
+    from labelgrove.ontology.results.layout import ResultFile
 
     graph = open_graph(artifacts, publication.parameters)
     file = ResultFile(artifacts, publication.sha256, graph, FORMAT)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, NotFoundError, first_few
-from workers.kinds.files import StoredOutputs, put_outputs, put_truth, stored_outputs
-from workers.kinds.graphresult import shown_result
-from workers.kinds.inputs import open_graph, read_graph, read_keys, read_labels
-from workers.kinds.kind import OPENING_SECONDS, Estimate, JobKind, Step, Work
-from workers.kinds.parameters import SPACE, Parameter, Parameters, is_digest
+from labelgrove.ontology.errors import InputError, NotFoundError, first_few
+from labelgrove.workers.kinds.files import StoredOutputs, put_outputs, put_truth, stored_outputs
+from labelgrove.workers.kinds.graphresult import shown_result
+from labelgrove.workers.kinds.inputs import open_graph, read_graph, read_keys, read_labels
+from labelgrove.workers.kinds.kind import OPENING_SECONDS, Estimate, JobKind, Step, Work
+from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters, is_digest
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.graph.results import GraphResult
-    from ontology.workspace import Workspace
-    from workers.states import Publication
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.graph.results import GraphResult
+    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.workers.states import Publication
 
 __all__ = ["EVALUATION"]
 
@@ -185,7 +185,7 @@ def _as_bundle(
     workspace: Workspace, asked: Mapping[str, Any], name: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the request with the version and the space of a bundle, and its observed labels."""
-    from adapter.bundle import Bundle
+    from labelgrove.adapter.bundle import Bundle
 
     both = [parameter for parameter in ("metric", "labels") if parameter in asked]
     if both:
@@ -231,11 +231,11 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> bytes:
-    from adapter.bundle import build_bundle
-    from adapter.evaluation import evaluate
-    from adapter.scorer import Adapter
-    from ontology.geometry import TreeSpace, metric_space
-    from ontology.results import pack_document
+    from labelgrove.adapter.bundle import build_bundle
+    from labelgrove.adapter.evaluation import evaluate
+    from labelgrove.adapter.scorer import Adapter
+    from labelgrove.ontology.geometry import TreeSpace, metric_space
+    from labelgrove.ontology.results import pack_document
 
     wanted = work.parameters
     graph = read_graph(work)
@@ -280,7 +280,7 @@ def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[
 
 
 def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
-    from ontology.results import read_document
+    from labelgrove.ontology.results import read_document
 
     document = read_document(artifacts, publication.sha256)
     loki, argmax, constant = (document["rules"][rule] for rule in ("loki", "argmax", "constant"))

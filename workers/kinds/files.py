@@ -17,12 +17,12 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
-from workers.plan import canonical_json
+from labelgrove.ontology.errors import InputError
+from labelgrove.workers.plan import canonical_json
 
 if TYPE_CHECKING:
-    from adapter.outputfiles import OutputFile
-    from ontology.artifacts import ArtifactStore
+    from labelgrove.adapter.outputfiles import OutputFile
+    from labelgrove.ontology.artifacts import ArtifactStore
 
 __all__ = ["OUTPUTS_FORMAT", "StoredOutputs", "local_file", "put_outputs", "put_truth", "stored_outputs"]
 
@@ -63,7 +63,7 @@ def local_file(location: str) -> Iterator[Path]:
     if "://" not in location:
         yield Path(location).expanduser()
         return
-    from adapter.offline import fetched_file
+    from labelgrove.adapter.offline import fetched_file
 
     with TemporaryDirectory(prefix="labelgrove-") as folder:
         copy = Path(folder, PurePosixPath(urlsplit(location).path).name or "file")
@@ -92,7 +92,7 @@ def put_outputs(
     NotFoundError, InputError, ServiceError, MissingExtraError
         As `local_file` and `OutputFile`.
     """
-    from adapter.outputfiles import OutputFile
+    from labelgrove.adapter.outputfiles import OutputFile
 
     with local_file(location) as path:
         file = OutputFile(path, array=array, id_column=id_column)
@@ -125,7 +125,7 @@ def put_truth(artifacts: ArtifactStore, location: str) -> tuple[str, int]:
 
     Raises as `local_file` and `adapter.truthfile.read_truth`.
     """
-    from adapter.truthfile import read_truth
+    from labelgrove.adapter.truthfile import read_truth
 
     with local_file(location) as path:
         keys = read_truth(path)

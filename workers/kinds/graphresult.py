@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from ontology.graph.results import GraphResult, Links, Supernodes
-    from ontology.labelgraph import LabelGraph
-    from workers.states import Publication
+    from labelgrove.ontology.graph.results import GraphResult, Links, Supernodes
+    from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.workers.states import Publication
 
 __all__ = ["places", "shown_result"]
 
@@ -25,7 +25,7 @@ def shown_result(
     supernodes: Supernodes | None = None,
 ) -> GraphResult:
     """Return what the graph is given of a result; arguments are fields of `GraphResult`."""
-    from ontology.graph.results import GraphResult
+    from labelgrove.ontology.graph.results import GraphResult
 
     return GraphResult(
         job=publication.job_id,

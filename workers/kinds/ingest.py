@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ontology.artifacts import check_name
-from ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, TransientError
-from ontology.labelgraph import LabelGraph
-from workers.kinds.inputs import read_graph
-from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import CONTENT, Parameter, Parameters
+from labelgrove.ontology.artifacts import check_name
+from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, TransientError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.workers.kinds.inputs import read_graph
+from labelgrove.workers.kinds.kind import (
+    HEADER_BYTES,
+    OPENING_SECONDS,
+    Estimate,
+    JobKind,
+    Product,
+    Step,
+    Work,
+)
+from labelgrove.workers.kinds.parameters import CONTENT, Parameter, Parameters
 
 if TYPE_CHECKING:
-    from ontology.workspace import Workspace
-    from workers.states import Publication
+    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.workers.states import Publication
 
 __all__ = ["INGEST", "rows_of", "seconds_for"]
 
@@ -60,7 +68,7 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> Product:
-    from ontology.loading import complete, load_share
+    from labelgrove.ontology.loading import complete, load_share
 
     graph, wanted = read_graph(work), work.parameters
     receipt = {"format": "labelgrove/ingest/1", "ontology": graph.digest}
@@ -76,7 +84,7 @@ def _complete_target(
     workspace: Workspace, parameters: Mapping[str, Any], target: Mapping[str, str]
 ) -> dict[str, str]:
     """Check the name and the size before any work begins: the ontology may not shrink unasked."""
-    from ontology.ingest import check_size
+    from labelgrove.ontology.ingest import check_size
 
     name = _named(target)
     if not parameters["shrink"] and workspace.catalog.current(name) is not None:
@@ -97,11 +105,11 @@ def _named(target: Mapping[str, str]) -> str:
 
 def _publish(workspace: Workspace, publication: Publication) -> None:
     """Make the version current; one that left the graph since it was loaded is loaded by its units again."""
-    from ontology.ingest import register
-    from ontology.loading import holds
-    from ontology.snapshots import open_snapshot
-    from workers.ledger import Ledger
-    from workers.showing import reshow
+    from labelgrove.ontology.ingest import register
+    from labelgrove.ontology.loading import holds
+    from labelgrove.ontology.snapshots import open_snapshot
+    from labelgrove.workers.ledger import Ledger
+    from labelgrove.workers.showing import reshow
 
     wanted = publication.parameters
     name = _named(publication.target)

@@ -6,17 +6,17 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ontology.errors import ArtifactError, InputError
-from ontology.labelgraph import LabelGraph
-from workers.kinds.parameters import decimal_text, is_digest
+from labelgrove.ontology.errors import ArtifactError, InputError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.workers.kinds.parameters import decimal_text, is_digest
 
 if TYPE_CHECKING:
     from numpy import int64
     from numpy.typing import NDArray
 
-    from ontology.artifacts import ArtifactStore
-    from ontology.geometry import MetricSpace
-    from workers.kinds.kind import Work
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.geometry import MetricSpace
+    from labelgrove.workers.kinds.kind import Work
 
 __all__ = [
     "counted_points",
@@ -53,7 +53,7 @@ def read_labels(work: Work) -> Any:
 
 def read_space(work: Work) -> tuple[LabelGraph, MetricSpace]:
     """Return the label graph and the metric space of the job."""
-    from ontology.geometry import metric_space
+    from labelgrove.ontology.geometry import metric_space
 
     graph = read_graph(work)
     return graph, metric_space(graph, work.parameters["metric"], read_labels(work))
@@ -84,7 +84,7 @@ def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, floa
 
 def counted_points(space: MetricSpace, keys: list[str], name: str, count: int) -> NDArray[int64]:
     """Return the point indices of a list of keys that the job says holds `count`."""
-    from ontology.geometry.observed import observed_points
+    from labelgrove.ontology.geometry.observed import observed_points
 
     points = observed_points(space, keys, name=name)
     if len(points) != count:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.graph.results import GraphResult
-    from ontology.labelgraph import LabelGraph
-    from ontology.workspace import Workspace
-    from workers.kinds.parameters import Parameter
-    from workers.states import Publication
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.graph.results import GraphResult
+    from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.workers.kinds.parameters import Parameter
+    from labelgrove.workers.states import Publication
 
 __all__ = [
     "DEFAULT_QUEUE",

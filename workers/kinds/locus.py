@@ -10,19 +10,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
-from workers.kinds.graphresult import shown_result
-from workers.kinds.inputs import counted_points, open_graph, read_keys, read_space
-from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import SPACE, Parameter, Parameters, n_allowed
+from labelgrove.ontology.errors import InputError
+from labelgrove.workers.kinds.graphresult import shown_result
+from labelgrove.workers.kinds.inputs import counted_points, open_graph, read_keys, read_space
+from labelgrove.workers.kinds.kind import (
+    HEADER_BYTES,
+    OPENING_SECONDS,
+    Estimate,
+    JobKind,
+    Product,
+    Step,
+    Work,
+)
+from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters, n_allowed
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.geometry import Locus, MetricSpace
-    from ontology.geometry.loci.pairs import PairHulls
-    from ontology.graph.results import GraphResult
-    from ontology.labelgraph import LabelGraph
-    from workers.states import Publication
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.geometry import Locus, MetricSpace
+    from labelgrove.ontology.geometry.loci.pairs import PairHulls
+    from labelgrove.ontology.graph.results import GraphResult
+    from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.workers.states import Publication
 
 __all__ = ["LOCUS"]
 
@@ -89,9 +97,9 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> Product:
-    from ontology.geometry import GraphSpace, locus
-    from ontology.geometry.loci.pairs import locus_of_hulls
-    from ontology.results import pack_locus
+    from labelgrove.ontology.geometry import GraphSpace, locus
+    from labelgrove.ontology.geometry.loci.pairs import locus_of_hulls
+    from labelgrove.ontology.results import pack_locus
 
     graph, space = read_space(work)
     keys, method = read_keys(work.artifacts, work.parameters["observed"]), work.parameters["method"]
@@ -120,8 +128,8 @@ def _execute(work: Work) -> Product:
 
 def _reached_by_pairs(work: Work, space: MetricSpace, points: NDArray[np.int64]) -> PairHulls:
     """Take the pairs of one part, or all."""
-    from ontology.geometry.loci.general import is_tolerant
-    from ontology.geometry.loci.pairs import hull_members, joined_hulls, shares_of_pairs
+    from labelgrove.ontology.geometry.loci.general import is_tolerant
+    from labelgrove.ontology.geometry.loci.pairs import hull_members, joined_hulls, shares_of_pairs
 
     rows = shares_of_pairs(len(points), work.parameters["parts"])[work.parameters.get("part", 0)]
     # all columns in every part: on some graphs they alone decide in which unit distances are whole numbers
@@ -148,7 +156,7 @@ def _pairs_product(hulls: PairHulls) -> Product:
 
 
 def _merged_pairs(work: Work, space: MetricSpace) -> PairHulls:
-    from ontology.geometry.loci.pairs import PairHulls, joined_hulls
+    from labelgrove.ontology.geometry.loci.pairs import PairHulls, joined_hulls
 
     def share(digest: str) -> PairHulls:
         work.check()
@@ -176,8 +184,8 @@ def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: in
     Which weights prove a member depends on what is decided in one go, so the blocks are the same however many
     of them make a unit.
     """
-    from ontology.geometry import general_locus
-    from ontology.geometry.loci.general import is_tolerant
+    from labelgrove.ontology.geometry import general_locus
+    from labelgrove.ontology.geometry.loci.general import is_tolerant
 
     n, block, parts = space.n_labels, work.parameters["block"], work.parameters["parts"]
     starts = range(0, n, block)
@@ -196,7 +204,7 @@ def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: in
 
 def _joined(space: MetricSpace, points: NDArray[np.int64], decided: Iterable[Any]) -> Locus:
     """Return several loci over disjoint, ascending labels as one."""
-    from ontology.geometry import Locus
+    from labelgrove.ontology.geometry import Locus
 
     parts = list(decided)
     return Locus(
@@ -211,15 +219,15 @@ def _joined(space: MetricSpace, points: NDArray[np.int64], decided: Iterable[Any
 
 
 def _part_product(found: Locus) -> Product:
-    from ontology.results.loci import pack_witnesses
+    from labelgrove.ontology.results.loci import pack_witnesses
 
     arrays = {"index": found.index, "unique_index": found.unique_index, **pack_witnesses(found.witnesses)}
     return Product(arrays, {"format": _PART_FORMAT, "tolerance": repr(float(found.tolerance))})
 
 
 def _merged(work: Work, space: MetricSpace, points: NDArray[np.int64]) -> Locus:
-    from ontology.geometry import GeneralLocus
-    from ontology.results.loci import unpack_witnesses
+    from labelgrove.ontology.geometry import GeneralLocus
+    from labelgrove.ontology.results.loci import unpack_witnesses
 
     parts = []
     for digest in work.inputs:
@@ -232,8 +240,8 @@ def _merged(work: Work, space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
 
 def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
-    from ontology.graph.results import Links
-    from ontology.results import read_locus
+    from labelgrove.ontology.graph.results import Links
+    from labelgrove.ontology.results import read_locus
 
     graph = open_graph(artifacts, publication.parameters)
     found = read_locus(artifacts, publication.sha256, graph)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from ontology.errors import InputError
+from labelgrove.ontology.errors import InputError
 
 if TYPE_CHECKING:
-    from ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = [
     "CONTENT",

@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from workers.kinds.graphresult import places, shown_result
-from workers.kinds.inputs import open_graph, read_amounts, read_keys, read_space
-from workers.kinds.kind import HEADER_BYTES, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import SPACE, Parameter, Parameters, n_allowed
+from labelgrove.workers.kinds.graphresult import places, shown_result
+from labelgrove.workers.kinds.inputs import open_graph, read_amounts, read_keys, read_space
+from labelgrove.workers.kinds.kind import HEADER_BYTES, Estimate, JobKind, Product, Step, Work
+from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters, n_allowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ontology.artifacts import ArtifactStore
-    from ontology.geometry import Cover, MetricSpace
-    from ontology.geometry.selections.rounds import Standing
-    from ontology.graph.results import GraphResult
-    from ontology.labelgraph import LabelGraph
-    from workers.states import Publication
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.geometry import Cover, MetricSpace
+    from labelgrove.ontology.geometry.selections.rounds import Standing
+    from labelgrove.ontology.graph.results import GraphResult
+    from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.workers.states import Publication
 
 __all__ = ["COVER", "SELECTION"]
 
@@ -58,7 +58,7 @@ def _normalise_cover(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _execute_cover(work: Work) -> Product:
-    from ontology.results import pack_cover
+    from labelgrove.ontology.results import pack_cover
 
     graph, space = read_space(work)
     method, identifying = work.parameters["method"], work.parameters["identifying"]
@@ -68,7 +68,7 @@ def _execute_cover(work: Work) -> Product:
 
 
 def _cover_finder(method: str, identifying: bool) -> Callable[[MetricSpace], Cover]:
-    from ontology.geometry import minimum_locus_cover, phylogenetic_cover, small_cover
+    from labelgrove.ontology.geometry import minimum_locus_cover, phylogenetic_cover, small_cover
 
     if method == "minimum":
         return lambda space: minimum_locus_cover(space, identifying=identifying)
@@ -76,8 +76,8 @@ def _cover_finder(method: str, identifying: bool) -> Callable[[MetricSpace], Cov
 
 
 def _show_cover(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
-    from ontology.graph.results import Links
-    from ontology.results import read_cover
+    from labelgrove.ontology.graph.results import Links
+    from labelgrove.ontology.results import read_cover
 
     asked = publication.parameters
     graph = open_graph(artifacts, asked)
@@ -172,10 +172,10 @@ def _plan_selection(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute_selection(work: Work) -> Product:
-    from ontology.geometry.selections.request import checked_request
-    from ontology.geometry.selections.rounds import SelectionRun
-    from ontology.geometry.selections.selection import selection_of
-    from ontology.results import pack_selection
+    from labelgrove.ontology.geometry.selections.request import checked_request
+    from labelgrove.ontology.geometry.selections.rounds import SelectionRun
+    from labelgrove.ontology.geometry.selections.selection import selection_of
+    from labelgrove.ontology.results import pack_selection
 
     wanted, artifacts = work.parameters, work.artifacts
     standing = _read_standing(work)
@@ -220,7 +220,7 @@ def _standing_product(standing: Standing) -> Product:
 
 def _read_standing(work: Work) -> Standing | None:
     """Return where the part before this one stopped; None for the first."""
-    from ontology.geometry.selections.rounds import Standing
+    from labelgrove.ontology.geometry.selections.rounds import Standing
 
     for digest in work.inputs:
         arrays, metadata = work.artifacts.open_arrays(digest)
@@ -237,8 +237,8 @@ def _read_standing(work: Work) -> Standing | None:
 
 
 def _show_selection(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
-    from ontology.graph.results import Links
-    from ontology.results import read_selection
+    from labelgrove.ontology.graph.results import Links
+    from labelgrove.ontology.results import read_selection
 
     graph = open_graph(artifacts, publication.parameters)
     found = read_selection(artifacts, publication.sha256, graph)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ontology.errors import ConflictError, TransientError
-from workers.kinds.ingest import rows_of, seconds_for
-from workers.kinds.kind import HEADER_BYTES, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import Parameter, Parameters
+from labelgrove.ontology.errors import ConflictError, TransientError
+from labelgrove.workers.kinds.ingest import rows_of, seconds_for
+from labelgrove.workers.kinds.kind import HEADER_BYTES, Estimate, JobKind, Product, Step, Work
+from labelgrove.workers.kinds.parameters import Parameter, Parameters
 
 __all__ = ["REBUILD"]
 
@@ -44,15 +44,15 @@ def _execute(work: Work) -> Product:
 
 
 def _drop(work: Work) -> list[str]:
-    from ontology.ingest import empty_graph
+    from labelgrove.ontology.ingest import empty_graph
 
     return empty_graph(work.workspace)
 
 
 def _restore(work: Work) -> list[str]:
-    from ontology.ingest import restore_graph
-    from workers.ledger import Ledger
-    from workers.showing import reshow
+    from labelgrove.ontology.ingest import restore_graph
+    from labelgrove.workers.ledger import Ledger
+    from labelgrove.workers.showing import reshow
 
     def progress(step: str, done: int, total: int) -> None:
         del step, done, total

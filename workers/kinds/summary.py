@@ -7,15 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workers.kinds.graphresult import shown_result
-from workers.kinds.inputs import open_graph, read_graph
-from workers.kinds.kind import HEADER_BYTES, OPENING_SECONDS, Estimate, JobKind, Product, Step, Work
-from workers.kinds.parameters import CONTENT, Parameter, Parameters
+from labelgrove.workers.kinds.graphresult import shown_result
+from labelgrove.workers.kinds.inputs import open_graph, read_graph
+from labelgrove.workers.kinds.kind import (
+    HEADER_BYTES,
+    OPENING_SECONDS,
+    Estimate,
+    JobKind,
+    Product,
+    Step,
+    Work,
+)
+from labelgrove.workers.kinds.parameters import CONTENT, Parameter, Parameters
 
 if TYPE_CHECKING:
-    from ontology.artifacts import ArtifactStore
-    from ontology.graph.results import GraphResult
-    from workers.states import Publication
+    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.graph.results import GraphResult
+    from labelgrove.workers.states import Publication
 
 __all__ = ["SUMMARY"]
 
@@ -54,8 +62,8 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> Product:
-    from ontology.geometry import summarize
-    from ontology.results import pack_summary
+    from labelgrove.ontology.geometry import summarize
+    from labelgrove.ontology.results import pack_summary
 
     wanted = work.parameters
     graph = read_graph(work)
@@ -74,8 +82,8 @@ def _cap(text: str | None) -> int | float | None:
 
 
 def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
-    from ontology.graph.results import Supernodes
-    from ontology.results import read_summary
+    from labelgrove.ontology.graph.results import Supernodes
+    from labelgrove.ontology.results import read_summary
 
     graph = open_graph(artifacts, publication.parameters)
     found = read_summary(artifacts, publication.sha256, graph)

@@ -14,7 +14,7 @@ from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.glosses import glosses
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.experiments.training import fit_predict
-from ontology.geometry import locus, sample_observed, select_classes
+from labelgrove.ontology.geometry import locus, sample_observed, select_classes
 
 __all__ = ["EXPERIMENT", "ActiveError", "Settings"]
 

@@ -14,7 +14,7 @@ from labelgrove.experiments.contrast import Contrast, judge, mean
 from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.glosses import noun_tree
-from ontology.geometry import MetricSpace, metric_space, sample_observed, select_classes
+from labelgrove.ontology.geometry import MetricSpace, metric_space, sample_observed, select_classes
 
 __all__ = ["EXPERIMENT", "ActiveLocus", "Settings"]
 
@@ -68,7 +68,7 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
 
     def measure(self, data: MetricSpace | None, settings: Settings, unit: Record) -> Record:
         """Return the size of the locus before the first round and after each, by method."""
-        from ontology.randomgraphs import random_tree
+        from labelgrove.ontology.randomgraphs import random_tree
 
         if unit["tree"] == "random" or data is None:
             space = metric_space(random_tree(settings.n_labels, seed=unit["seed"]))

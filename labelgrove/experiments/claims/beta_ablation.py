@@ -13,8 +13,8 @@ from labelgrove.experiments.experiment import Panel, Record, Summary, Table, ban
 from labelgrove.experiments.measuring import check_argmax, fitted_temperature, loki_and_argmax, tempered
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.experiments.training import fit_predict
-from ontology.errors import InputError
-from ontology.geometry import sample_observed
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import sample_observed
 
 __all__ = ["EXPERIMENT", "BetaAblation", "Settings"]
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from adapter.calibration import expected_calibration_error
+from labelgrove.adapter.calibration import expected_calibration_error
 from labelgrove.experiments.claims.inputs import FEW_CLASSES, OnZeroShotGlosses
 from labelgrove.experiments.contrast import Contrast, Finding, Verdict, judge, mean
 from labelgrove.experiments.experiment import Mark, Panel, Record, Summary, Table, band

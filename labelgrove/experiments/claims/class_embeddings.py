@@ -14,7 +14,7 @@ from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.glosses import glosses
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.experiments.training import fit_predict
-from ontology.geometry import sample_observed
+from labelgrove.ontology.geometry import sample_observed
 
 __all__ = ["EXPERIMENT", "ClassEmbeddings", "Settings"]
 

@@ -12,7 +12,7 @@ from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.sources.diabetes import diabetes_on_path
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.training import fit_predict
-from ontology.geometry import sample_observed
+from labelgrove.ontology.geometry import sample_observed
 
 __all__ = ["EXPERIMENT", "DiabetesPath", "Settings"]
 

@@ -16,9 +16,9 @@ from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.glosses import glosses
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.experiments.training import fit_predict
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import MetricSpace, sample_observed
 from labelgrove.quickstart.predicted import Predicted
-from ontology.errors import InputError
-from ontology.geometry import MetricSpace, sample_observed
 
 __all__ = ["EXPERIMENT", "PartiallyObserved", "Settings", "of_all_classes"]
 

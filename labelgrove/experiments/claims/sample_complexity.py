@@ -14,8 +14,8 @@ from labelgrove.experiments.experiment import Experiment, Panel, Record, Summary
 from labelgrove.experiments.measuring import check_argmax
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.mixture import Mixture
-from ontology.errors import InputError
-from ontology.geometry import make_scorer
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import make_scorer
 
 __all__ = ["EXPERIMENT", "SampleComplexity", "Settings"]
 

@@ -17,8 +17,14 @@ from labelgrove.experiments.sources.category import Categories, categories, cate
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.labelled import Labelled, spread
 from labelgrove.experiments.training import fit_predict
-from ontology.errors import InputError
-from ontology.geometry import DegenerateSummaryWarning, metric_space, push, sample_observed, summarize
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import (
+    DegenerateSummaryWarning,
+    metric_space,
+    push,
+    sample_observed,
+    summarize,
+)
 
 __all__ = ["EXPERIMENT", "Settings", "Supernodes"]
 

@@ -13,8 +13,8 @@ from labelgrove.experiments.measuring import fitted_temperature, rule_errors, te
 from labelgrove.experiments.sources.digits import CORNERS, digits_on_grid, grid_space
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.training import fit_predict
-from ontology.errors import InputError
-from ontology.geometry import sample_observed
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import sample_observed
 
 __all__ = ["EXPERIMENT", "Settings", "UnderConfident"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.experiments.sources.files import Files, read_features, read_votes
-from ontology.errors import InputError
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["Categories", "categories", "categories_of_files"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from labelgrove.experiments.sources.labelled import Labelled
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["diabetes_on_path"]
 

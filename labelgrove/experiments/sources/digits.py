@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.experiments.sources.labelled import Labelled
-from ontology.errors import InputError
-from ontology.geometry import MetricSpace, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import MetricSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["CORNERS", "SHAPE", "digits_on_grid", "grid_space"]
 

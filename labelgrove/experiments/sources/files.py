@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from labelgrove.digests import sha256_of
 from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.ontology.errors import InputError, UnknownLabelError, first_few
+from labelgrove.ontology.geometry import EuclideanSpace, MetricSpace, metric_space
+from labelgrove.ontology.keys import Keys
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers import read
 from labelgrove.quickstart.predicted import Predicted
 from labelgrove.sparsefiles import read_scipy
 from labelgrove.tables import read_outputs, read_truth
-from ontology.errors import InputError, UnknownLabelError, first_few
-from ontology.geometry import EuclideanSpace, MetricSpace, metric_space
-from ontology.keys import Keys
-from ontology.labelgraph import LabelGraph
-from ontology.readers import read
 
 __all__ = ["Files", "read_features", "read_votes"]
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from labelgrove.digests import sha256_of
 from labelgrove.experiments.sources.labelled import Labelled, spread
-from ontology.errors import NotFoundError
-from ontology.geometry import EuclideanSpace, MetricSpace, metric_space
-from ontology.labelgraph import LabelGraph
-from ontology.readers import find_wordnet, read
-from ontology.readers.wordnet import data_file
+from labelgrove.ontology.errors import NotFoundError
+from labelgrove.ontology.geometry import EuclideanSpace, MetricSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers import find_wordnet, read
+from labelgrove.ontology.readers.wordnet import data_file
 
 __all__ = ["Glosses", "glosses", "noun_tree", "wordnet_digest"]
 

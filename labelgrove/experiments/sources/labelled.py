@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry import MetricSpace
+from labelgrove.ontology.geometry import MetricSpace
 
 __all__ = ["Labelled", "spread"]
 

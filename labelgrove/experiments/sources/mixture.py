@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry import EuclideanSpace
+from labelgrove.ontology.geometry import EuclideanSpace
 
 __all__ = ["Mixture"]
 

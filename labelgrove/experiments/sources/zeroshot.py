@@ -14,9 +14,9 @@ import numpy as np
 from labelgrove.experiments.sources.files import Files
 from labelgrove.experiments.sources.glosses import Glosses
 from labelgrove.experiments.sources.labelled import spread
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import CompleteSpace, MetricSpace
 from labelgrove.quickstart.predicted import Predicted
-from ontology.errors import InputError
-from ontology.geometry import CompleteSpace, MetricSpace
 
 __all__ = ["ZeroShot", "zero_shot"]
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.loci.locus import locus_index
-from ontology.geometry.observed import observed_points
-from ontology.geometry.spaces import MetricSpace
-from ontology.geometry.status import Status
+from labelgrove.ontology.geometry.loci.locus import locus_index
+from labelgrove.ontology.geometry.observed import observed_points
+from labelgrove.ontology.geometry.spaces import MetricSpace
+from labelgrove.ontology.geometry.status import Status
 
 __all__ = [
     "Cover",
@@ -88,8 +88,8 @@ def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> from ontology.geometry.metricspace import metric_space
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> grid = metric_space(LabelGraph.grid((3, 3)))
     >>> is_locus_cover(grid, ["0,0", "2,2"]), is_locus_cover(grid, ["0,0", "1,1"])
     (True, False)
@@ -104,8 +104,8 @@ def is_identifying_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> from ontology.geometry.metricspace import metric_space
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> grid = metric_space(LabelGraph.grid((3, 3)))
     >>> is_identifying_cover(grid, ["0,0", "2,2"]), is_identifying_cover(grid, ["0,0", "0,2", "2,0", "2,2"])
     (False, True)
@@ -120,7 +120,7 @@ def is_nontrivial(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> from ontology.geometry.spaces import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces import CompleteSpace
     >>> is_nontrivial(CompleteSpace(["a", "b", "c"]), ["a", "b", "c"])
     False
     """

@@ -19,20 +19,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.covers.checks import (
+from labelgrove.ontology.geometry.covers.checks import (
     Cover,
     covers,
     is_identifying_cover,
     is_locus_cover,
     is_nontrivial,
 )
-from ontology.geometry.covers.phylogenetic import phylogenetic_cover
-from ontology.geometry.covers.required import EXACT_LABELS, MustObserve, degree_one, far_hanging, must_observe
-from ontology.geometry.covers.search import search_cover, small_cover
-from ontology.geometry.loci.general import is_tolerant
-from ontology.geometry.loci.shortedges import hull_decides
-from ontology.geometry.observed import allowed_points
-from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.covers.phylogenetic import phylogenetic_cover
+from labelgrove.ontology.geometry.covers.required import (
+    EXACT_LABELS,
+    MustObserve,
+    degree_one,
+    far_hanging,
+    must_observe,
+)
+from labelgrove.ontology.geometry.covers.search import search_cover, small_cover
+from labelgrove.ontology.geometry.loci.general import is_tolerant
+from labelgrove.ontology.geometry.loci.shortedges import hull_decides
+from labelgrove.ontology.geometry.observed import allowed_points
+from labelgrove.ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
 
 __all__ = [
     "Cover",
@@ -85,8 +91,8 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
 
     Examples
     --------
-    >>> from ontology.geometry.metricspace import metric_space
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> minimum_locus_cover(metric_space(LabelGraph.grid((4, 5, 6))))
     Cover(keys=('0,0,0', '3,4,5'), status='exact', lower_bound=2)
     >>> minimum_locus_cover(metric_space(LabelGraph.grid((4, 5))), identifying=True)

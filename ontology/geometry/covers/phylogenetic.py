@@ -17,10 +17,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.covers.checks import Cover, covers
-from ontology.geometry.covers.required import must_observe
-from ontology.geometry.observed import allowed_points
-from ontology.geometry.spaces import MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.covers.checks import Cover, covers
+from labelgrove.ontology.geometry.covers.required import must_observe
+from labelgrove.ontology.geometry.observed import allowed_points
+from labelgrove.ontology.geometry.spaces import MetricSpace, TreeSpace
 
 __all__ = ["entry_order", "phylogenetic_cover"]
 
@@ -55,8 +55,8 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
 
     Examples
     --------
-    >>> from ontology.geometry.metricspace import metric_space
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> pairs = [("a1", "a"), ("a2", "a1"), ("b1", "b"), ("b2", "b1"), ("a", "r"), ("b", "r"), ("c", "r")]
     >>> phylogenetic_cover(metric_space(LabelGraph.from_edges(pairs), labels="leaves"))
     Cover(keys=('a2', 'b2'), status='exact', lower_bound=2)

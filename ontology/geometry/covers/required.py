@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.loci.general import is_tolerant
-from ontology.geometry.loci.shortedges import hull_decides, least_difference
-from ontology.geometry.observed import allowed_points
-from ontology.geometry.spaces import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace
-from ontology.geometry.status import Status
-from ontology.geometry.ties import TIE_RELATIVE
-from ontology.geometry.wholenumbers import is_short
+from labelgrove.ontology.geometry.loci.general import is_tolerant
+from labelgrove.ontology.geometry.loci.shortedges import hull_decides, least_difference
+from labelgrove.ontology.geometry.observed import allowed_points
+from labelgrove.ontology.geometry.spaces import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.status import Status
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.geometry.wholenumbers import is_short
 
 __all__ = [
     "EXACT_LABELS",
@@ -89,8 +89,8 @@ def must_observe(space: MetricSpace) -> MustObserve:
 
     Examples
     --------
-    >>> from ontology.geometry.metricspace import metric_space
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> star = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("ash", "tree")])
     >>> must_observe(metric_space(star, labels="leaves"))
     MustObserve(keys=('ash', 'elm', 'oak'), status='exact')
@@ -181,7 +181,7 @@ class Reaching:
         return self._reached(self._distances[:, observed], rows)
 
     def _reached(self, distances: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        from ontology.geometry.loci.general import general_locus
+        from labelgrove.ontology.geometry.loci.general import general_locus
 
         found = general_locus(distances, rows, tolerant=self._tolerant)
         return found.unique_index if self.identifying else found.index

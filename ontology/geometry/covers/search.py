@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import SpaceError
-from ontology.geometry.covers.checks import Cover
-from ontology.geometry.covers.required import EXACT_LABELS, Reaching, required_rows
-from ontology.geometry.loci.general import is_tolerant
-from ontology.geometry.observed import allowed_points
-from ontology.geometry.spaces import MatrixSpace, MetricSpace
-from ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.errors import SpaceError
+from labelgrove.ontology.geometry.covers.checks import Cover
+from labelgrove.ontology.geometry.covers.required import EXACT_LABELS, Reaching, required_rows
+from labelgrove.ontology.geometry.loci.general import is_tolerant
+from labelgrove.ontology.geometry.observed import allowed_points
+from labelgrove.ontology.geometry.spaces import MatrixSpace, MetricSpace
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["search_cover", "small_cover"]
 
@@ -57,8 +57,8 @@ def small_cover(space: MetricSpace) -> Cover:
 
     Examples
     --------
-    >>> from ontology.geometry.metricspace import metric_space
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> square = metric_space(LabelGraph.grid((2, 2)))
     >>> small_cover(square)
     Cover(keys=('0,0', '1,1'), status='exact', lower_bound=2)

@@ -6,7 +6,7 @@ scoring stay possible with numpy alone.
 
 import importlib
 
-from ontology import errors
+from labelgrove.ontology import errors
 
 try:
     importlib.import_module("numba")

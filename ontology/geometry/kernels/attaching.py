@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.jit import compiled
 
 __all__ = ["counts_along_ways", "nearest_by_side"]
 

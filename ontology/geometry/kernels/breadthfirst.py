@@ -22,7 +22,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.jit import compiled
 
 __all__ = ["distances_from", "fill_distances"]
 

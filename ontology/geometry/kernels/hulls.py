@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.jit import compiled
 
 __all__ = ["BLOCK", "nearest_labels", "pair_hulls", "sorted_pair_hull"]
 

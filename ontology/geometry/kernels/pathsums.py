@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels.heap import pop, push
-from ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.heap import pop, push
+from labelgrove.ontology.geometry.kernels.jit import compiled
 
 __all__ = ["DIGIT_BITS", "sums_from"]
 

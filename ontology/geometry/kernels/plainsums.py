@@ -9,8 +9,8 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels.jit import compiled
-from ontology.geometry.kernels.lanes import DOUBLES, Emitter, places, read, store, zeros
+from labelgrove.ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.lanes import DOUBLES, Emitter, places, read, store, zeros
 
 __all__ = ["plain_sums", "sums_of_groups"]
 

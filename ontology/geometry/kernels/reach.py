@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.jit import compiled
 
 __all__ = ["two_farthest"]
 

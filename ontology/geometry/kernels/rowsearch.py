@@ -14,9 +14,9 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels.heap import pop, push
-from ontology.geometry.kernels.jit import compiled
-from ontology.geometry.kernels.lanes import SINGLES, Emitter, places, read
+from labelgrove.ontology.geometry.kernels.heap import pop, push
+from labelgrove.ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.lanes import SINGLES, Emitter, places, read
 
 __all__ = ["FULL", "WIDE", "find_rows"]
 

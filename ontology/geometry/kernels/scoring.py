@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels.heap import pop, push
-from ontology.geometry.kernels.jit import compiled
-from ontology.geometry.kernels.lanes import (
+from labelgrove.ontology.geometry.kernels.heap import pop, push
+from labelgrove.ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.lanes import (
     add,
     any_negative,
     fetch,

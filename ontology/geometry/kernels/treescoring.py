@@ -19,8 +19,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels.jit import compiled
-from ontology.geometry.kernels.lanes import DOUBLES, Emitter, fetch, places
+from labelgrove.ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.lanes import DOUBLES, Emitter, fetch, places
 
 __all__ = ["CLEAR", "CROWDED", "REFUSED", "STRIDE", "find_lowest"]
 

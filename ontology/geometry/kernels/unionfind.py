@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.jit import compiled
 
 __all__ = ["contract_subtrees", "draw", "merge_neighbourhoods", "number_sets", "pack_branches"]
 

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.loci.exactgame import exact_product
-from ontology.geometry.ties import TIE_RELATIVE
-from ontology.geometry.wholenumbers import whole_numbers
+from labelgrove.ontology.geometry.loci.exactgame import exact_product
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.geometry.wholenumbers import whole_numbers
 
 __all__ = ["Competition", "rounded"]
 

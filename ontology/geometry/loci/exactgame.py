@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.loci.gameproposal import Balanced, balanced, propose
-from ontology.geometry.loci.linearsystem import LinearSystem
-from ontology.geometry.loci.longfloats import corner_of_game
+from labelgrove.ontology.geometry.loci.gameproposal import Balanced, balanced, propose
+from labelgrove.ontology.geometry.loci.linearsystem import LinearSystem
+from labelgrove.ontology.geometry.loci.longfloats import corner_of_game
 
 __all__ = ["Settled", "decide", "exact_product", "settle", "solve_corner", "solve_game"]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.loci.linearsolver import new_solver
+from labelgrove.ontology.geometry.loci.linearsolver import new_solver
 
 __all__ = ["Balanced", "Proposal", "balanced", "propose"]
 

@@ -26,15 +26,15 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, MissingExtraError, SpaceError
-from ontology.geometry.arguments import given_array, index_array, whole_number
-from ontology.geometry.loci.certificates import Competition, rounded
-from ontology.geometry.loci.exactgame import decide, exact_product
-from ontology.geometry.loci.marginprogram import Margin, MarginProgram
-from ontology.geometry.spaces import MetricSpace
-from ontology.geometry.status import Status
-from ontology.geometry.ties import TIE_RELATIVE
-from ontology.geometry.wholenumbers import is_short
+from labelgrove.ontology.errors import InputError, MissingExtraError, SpaceError
+from labelgrove.ontology.geometry.arguments import given_array, index_array, whole_number
+from labelgrove.ontology.geometry.loci.certificates import Competition, rounded
+from labelgrove.ontology.geometry.loci.exactgame import decide, exact_product
+from labelgrove.ontology.geometry.loci.marginprogram import Margin, MarginProgram
+from labelgrove.ontology.geometry.spaces import MetricSpace
+from labelgrove.ontology.geometry.status import Status
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.geometry.wholenumbers import is_short
 
 __all__ = ["GeneralLocus", "SharedWitnesses", "general_locus", "is_tolerant", "measured_rows"]
 
@@ -242,7 +242,7 @@ def _reduced(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return the rivals, the wanted rows that can only tie with one, and the faces on which these can."""
     try:
-        from ontology.geometry.kernels.dominance import RIVAL, TIED_ONLY, dominance, tying_faces
+        from labelgrove.ontology.geometry.kernels.dominance import RIVAL, TIED_ONLY, dominance, tying_faces
     except ImportError:
         raise MissingExtraError.of("numba", "science", "the locus of a general space") from None
     state = dominance(rows, lifted)

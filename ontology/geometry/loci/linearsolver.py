@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from ontology.errors import MissingExtraError
+from labelgrove.ontology.errors import MissingExtraError
 
 __all__ = ["TOLERANCE", "new_solver"]
 

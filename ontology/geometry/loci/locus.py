@@ -22,12 +22,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
-from ontology.geometry.loci.hull import HullWitnesses, hull
-from ontology.geometry.observed import observed_points
-from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
-from ontology.geometry.status import Status
-from ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.loci.hull import HullWitnesses, hull
+from labelgrove.ontology.geometry.observed import observed_points
+from labelgrove.ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.status import Status
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["Locus", "PairWitnesses", "hull_locus", "locus", "locus_index"]
 
@@ -189,7 +189,7 @@ def locus(space: MetricSpace, observed: Iterable[str]) -> Locus:
 
     Examples
     --------
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.keys import Keys
     >>> line = TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3])
     >>> found = locus(line, ["a", "d"])
     >>> found.members, found.witness("b"), found.status
@@ -212,11 +212,11 @@ def locus_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
     if isinstance(space, CompleteSpace):
         return _complete_locus(space, points)
     if isinstance(space, TreeSpace):
-        from ontology.geometry.loci.restricted import restricted_tree_locus
+        from labelgrove.ontology.geometry.loci.restricted import restricted_tree_locus
 
         found = restricted_tree_locus(space, points)
     else:
-        from ontology.geometry.loci.general import general_locus, is_tolerant, measured_rows
+        from labelgrove.ontology.geometry.loci.general import general_locus, is_tolerant, measured_rows
 
         found = general_locus(measured_rows(space, points), tolerant=is_tolerant(space))
     return Locus(
@@ -237,7 +237,7 @@ def _tree_locus(space: TreeSpace, points: NDArray[np.int64]) -> Locus:
     reached = hull_locus(space, points)
     if space.distance_dtype != np.float64:
         return reached
-    from ontology.geometry.loci.shortedges import blurred
+    from labelgrove.ontology.geometry.loci.shortedges import blurred
 
     changed = blurred(space, points, reached.index)
     if changed is None:

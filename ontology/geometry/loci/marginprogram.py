@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.loci.linearsolver import TOLERANCE, new_solver
+from labelgrove.ontology.geometry.loci.linearsolver import TOLERANCE, new_solver
 
 __all__ = ["Margin", "MarginProgram"]
 

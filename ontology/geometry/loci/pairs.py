@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import MissingExtraError, SpaceError
-from ontology.geometry.loci.general import is_tolerant
-from ontology.geometry.loci.locus import Locus, PairWitnesses, locus_index
-from ontology.geometry.loci.shortedges import hull_decides
-from ontology.geometry.observed import observed_points
-from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
-from ontology.geometry.status import Status
-from ontology.geometry.ties import TIE_RELATIVE
-from ontology.geometry.wholenumbers import is_short, whole_numbers
+from labelgrove.ontology.errors import MissingExtraError, SpaceError
+from labelgrove.ontology.geometry.loci.general import is_tolerant
+from labelgrove.ontology.geometry.loci.locus import Locus, PairWitnesses, locus_index
+from labelgrove.ontology.geometry.loci.shortedges import hull_decides
+from labelgrove.ontology.geometry.observed import observed_points
+from labelgrove.ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.status import Status
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.geometry.wholenumbers import is_short, whole_numbers
 
 __all__ = [
     "PairHulls",
@@ -74,8 +74,8 @@ def pairwise_locus(space: MetricSpace, observed: Iterable[str]) -> Locus:
     Four leaves on legs of length 2, 2, 2 and 1: the short one is best at equal weights on the long three, but
     not for any two of them.
 
-    >>> from ontology.geometry.metricspace import metric_space
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> legs = [("a", "x"), ("b", "y"), ("c", "z"), ("x", "o"), ("y", "o"), ("z", "o"), ("short", "o")]
     >>> spider = metric_space(LabelGraph.from_edges(legs), labels="leaves")
     >>> found = pairwise_locus(spider, ["a", "b", "c"])
@@ -142,8 +142,8 @@ def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str,
 
     Examples
     --------
-    >>> from ontology.geometry.spaces import GraphSpace
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry.spaces import GraphSpace
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> ring = GraphSpace(LabelGraph.from_edges(["ab", "bc", "cd", "da"], directed=False))
     >>> geodesic_interval(ring, "a", "c")
     ('a', 'b', 'd', 'c')
@@ -229,7 +229,7 @@ def hull_members(
         As for `ontology.geometry.loci.general.general_locus`.
     """
     try:
-        from ontology.geometry.kernels import hulls
+        from labelgrove.ontology.geometry.kernels import hulls
     except ImportError:
         raise MissingExtraError.of("numba", "science", "finding what pairs of labels reach") from None
     n_labels, n_observed = distances.shape

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
-from ontology.geometry.arguments import nonnegative_number
-from ontology.geometry.loci.locus import Locus
-from ontology.geometry.observed import observed_points
-from ontology.geometry.spaces import MetricSpace, TreeSpace
-from ontology.geometry.status import Status
-from ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.arguments import nonnegative_number
+from labelgrove.ontology.geometry.loci.locus import Locus
+from labelgrove.ontology.geometry.observed import observed_points
+from labelgrove.ontology.geometry.spaces import MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.status import Status
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["LARGEST_COST", "grid_locus", "pairwise_grid_locus"]
 
@@ -67,7 +67,7 @@ def pairwise_grid_locus(
 
     Examples
     --------
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.keys import Keys
     >>> line = TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3])
     >>> pairwise_grid_locus(line, ["a", "d"]).members
     ('a', 'b', 'c', 'd')
@@ -118,7 +118,7 @@ def grid_locus(
 
     Examples
     --------
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.keys import Keys
     >>> line = TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3])
     >>> grid_locus(line, ["a", "c"]).members
     ('a', 'b', 'c')

@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import MissingExtraError
-from ontology.geometry.loci.general import GeneralLocus, general_locus, is_tolerant, measured_rows
-from ontology.geometry.loci.hull import hull
-from ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.errors import MissingExtraError
+from labelgrove.ontology.geometry.loci.general import GeneralLocus, general_locus, is_tolerant, measured_rows
+from labelgrove.ontology.geometry.loci.hull import hull
+from labelgrove.ontology.geometry.spaces import TreeSpace
 
 __all__ = ["nearest_at_hull", "restricted_tree_locus"]
 
@@ -45,7 +45,7 @@ def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: 
 
     Examples
     --------
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.keys import Keys
     >>> keys = Keys.from_strings(["root", "a", "b", "c", "d"])
     >>> space = TreeSpace.from_arrays(keys, [-1, 0, 0, 0, 1], allowed=[2, 3, 4])
     >>> space.keys.take(restricted_tree_locus(space, np.array([2, 4])).index)
@@ -78,7 +78,7 @@ def nearest_at_hull(space: TreeSpace, points: NDArray[np.int64]) -> NDArray[np.i
     any rounding and the tie rule.
     """
     try:
-        from ontology.geometry.kernels.hanging import hanging_heights, nearest_marked
+        from labelgrove.ontology.geometry.kernels.hanging import hanging_heights, nearest_marked
     except ImportError:
         raise MissingExtraError.of("numba", "science", "the locus on a tree with restricted labels") from None
     tree = space.tree

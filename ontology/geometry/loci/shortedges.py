@@ -23,11 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import MissingExtraError
-from ontology.geometry.loci.general import general_locus, measured_rows
-from ontology.geometry.rootedtree import RootedTree
-from ontology.geometry.spaces import TreeSpace
-from ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.errors import MissingExtraError
+from labelgrove.ontology.geometry.loci.general import general_locus, measured_rows
+from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["Blurred", "blurred", "hull_decides", "least_difference"]
 
@@ -59,7 +59,7 @@ def hull_decides(space: TreeSpace) -> bool:
 
     Examples
     --------
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.keys import Keys
     >>> keys = Keys.from_strings(["root", "a", "b"])
     >>> near, far = [0.0, 1.0, 1e-13], [0.0, 1.0, 1e-11]
     >>> [hull_decides(TreeSpace.from_arrays(keys, [-1, 0, 0], length)) for length in (None, far, near)]
@@ -138,7 +138,7 @@ def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int
 def _hanging_near(tree: RootedTree, inside: NDArray[np.int64], limit: float) -> NDArray[np.int64]:
     """Return the positions outside the hull that hang no higher than `limit`."""
     try:
-        from ontology.geometry.kernels.hanging import hanging_heights
+        from labelgrove.ontology.geometry.kernels.hanging import hanging_heights
     except ImportError:
         raise MissingExtraError.of("numba", "science", "the locus on a tree with very short edges") from None
     _, height = hanging_heights(tree.parent, tree.length, inside)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import MissingExtraError
+from labelgrove.ontology.errors import MissingExtraError
 
 __all__ = ["Compilation", "Decision"]
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels.plainsums import plain_sums
-from ontology.geometry.kernels.rowsearch import find_rows
-from ontology.geometry.scoring.rowtree import MOST_PAIRS, Pairs, RowTree
-from ontology.geometry.scoring.treesearch import Observed
-from ontology.geometry.ties import powers
+from labelgrove.ontology.geometry.kernels.plainsums import plain_sums
+from labelgrove.ontology.geometry.kernels.rowsearch import find_rows
+from labelgrove.ontology.geometry.scoring.rowtree import MOST_PAIRS, Pairs, RowTree
+from labelgrove.ontology.geometry.scoring.treesearch import Observed
+from labelgrove.ontology.geometry.ties import powers
 
 __all__ = ["find", "sums_of_positions", "totals"]
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels import scoring
-from ontology.geometry.kernels.plainsums import sums_of_groups
-from ontology.geometry.scoring.compiledrows import sums_of_positions
-from ontology.geometry.scoring.hanging import Hanging
-from ontology.geometry.scoring.treesearch import MOST_PAIRS, Observed, Pairs, search_margin
-from ontology.geometry.ties import FrechetResult, refuse_bad_rows
+from labelgrove.ontology.geometry.kernels import scoring
+from labelgrove.ontology.geometry.kernels.plainsums import sums_of_groups
+from labelgrove.ontology.geometry.scoring.compiledrows import sums_of_positions
+from labelgrove.ontology.geometry.scoring.hanging import Hanging
+from labelgrove.ontology.geometry.scoring.treesearch import MOST_PAIRS, Observed, Pairs, search_margin
+from labelgrove.ontology.geometry.ties import FrechetResult, refuse_bad_rows
 
 __all__ = ["CompiledBatch", "SearchDecision"]
 

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import SpaceError
-from ontology.geometry.scoring.ranking import (
+from labelgrove.ontology.errors import SpaceError
+from labelgrove.ontology.geometry.scoring.ranking import (
     Finalists,
     check_choice,
     check_one_row,
@@ -23,8 +23,8 @@ from ontology.geometry.scoring.ranking import (
     in_halves,
     ranked,
 )
-from ontology.geometry.spaces import MetricSpace
-from ontology.geometry.ties import (
+from labelgrove.ontology.geometry.spaces import MetricSpace
+from labelgrove.ontology.geometry.ties import (
     TIE_RELATIVE,
     FrechetResult,
     check_beta,

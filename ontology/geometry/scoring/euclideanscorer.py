@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.geometry.arguments import index_array, refuse_other_than
-from ontology.geometry.euclidean import EuclideanSpace
-from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
-from ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than
+from labelgrove.ontology.geometry.euclidean import EuclideanSpace
+from labelgrove.ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["EuclideanScorer"]
 

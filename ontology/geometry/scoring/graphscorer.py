@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.geometry.scoring.compilation import Compilation
-from ontology.geometry.scoring.densescorer import DenseScorer
-from ontology.geometry.scoring.ranking import (
+from labelgrove.ontology.geometry.scoring.compilation import Compilation
+from labelgrove.ontology.geometry.scoring.densescorer import DenseScorer
+from labelgrove.ontology.geometry.scoring.ranking import (
     Finalists,
     check_choice,
     check_one_row,
@@ -25,9 +25,9 @@ from ontology.geometry.scoring.ranking import (
     ranked_groups,
     spans,
 )
-from ontology.geometry.scoring.rowclasses import Classes
-from ontology.geometry.scoring.rowtree import RowTree
-from ontology.geometry.ties import FrechetResult, refuse_bad_rows, shaped_weights, tied
+from labelgrove.ontology.geometry.scoring.rowclasses import Classes
+from labelgrove.ontology.geometry.scoring.rowtree import RowTree
+from labelgrove.ontology.geometry.ties import FrechetResult, refuse_bad_rows, shaped_weights, tied
 
 __all__ = ["GraphScorer"]
 
@@ -63,7 +63,9 @@ class GraphScorer:
     def __init__(self, distances: NDArray[Any], *, compiled: bool | None = None) -> None:
         self._distances = distances
         self._dense = DenseScorer(distances)
-        self._compilation = Compilation("ontology.geometry.scoring.compiledrows", compiled, self.n_observed)
+        self._compilation = Compilation(
+            "labelgrove.ontology.geometry.scoring.compiledrows", compiled, self.n_observed
+        )
         self._n_rows = 0
 
     @property

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.exactsums import expansion, rounded
-from ontology.geometry.rootedtree import RootedTree
-from ontology.geometry.scoring.skeleton import Skeleton
+from labelgrove.ontology.geometry.exactsums import expansion, rounded
+from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.scoring.skeleton import Skeleton
 
 __all__ = ["Hanging", "Hull"]
 

@@ -15,11 +15,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.geometry.arguments import index_array, refuse_other_than
-from ontology.geometry.loci.hull import hull
-from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
-from ontology.geometry.spaces import TreeSpace
-from ontology.geometry.ties import TIE_RELATIVE, FrechetResult
+from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than
+from labelgrove.ontology.geometry.loci.hull import hull
+from labelgrove.ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
+from labelgrove.ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, FrechetResult
 
 __all__ = ["HullScorer"]
 
@@ -46,7 +46,7 @@ class HullScorer(DenseScorer):
 
     Examples
     --------
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.keys import Keys
     >>> line = TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3])
     >>> HullScorer(line, [1, 3], beta=3).score([[1, 1], [9, 1]]).index
     array([2, 1])

@@ -8,9 +8,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, WeightError
-from ontology.geometry.arguments import index_array, whole_number
-from ontology.geometry.ties import TIE_RELATIVE, FrechetResult
+from labelgrove.ontology.errors import InputError, WeightError
+from labelgrove.ontology.geometry.arguments import index_array, whole_number
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, FrechetResult
 
 __all__ = [
     "Finalists",

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError
-from ontology.geometry.arguments import index_array, refuse_other_than
-from ontology.geometry.scoring.compilation import Compilation, Decision
-from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
-from ontology.geometry.scoring.hanging import Hanging
-from ontology.geometry.scoring.ranking import (
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than
+from labelgrove.ontology.geometry.scoring.compilation import Compilation, Decision
+from labelgrove.ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
+from labelgrove.ontology.geometry.scoring.hanging import Hanging
+from labelgrove.ontology.geometry.scoring.ranking import (
     Finalists,
     Ranked,
     check_choice,
@@ -32,9 +32,9 @@ from ontology.geometry.scoring.ranking import (
     ranked_groups,
     spans,
 )
-from ontology.geometry.scoring.treesearch import Batch, NumpyBatch, Observed
-from ontology.geometry.spaces import TreeSpace
-from ontology.geometry.ties import FrechetResult, shaped_weights, tied
+from labelgrove.ontology.geometry.scoring.treesearch import Batch, NumpyBatch, Observed
+from labelgrove.ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.geometry.ties import FrechetResult, shaped_weights, tied
 
 __all__ = ["RestrictedTreeScorer"]
 
@@ -72,7 +72,7 @@ class RestrictedTreeScorer:
 
     Examples
     --------
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.keys import Keys
     >>> star = TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0], allowed=[1, 2, 3])
     >>> result = RestrictedTreeScorer(star, [1, 2]).score([[1, 1], [2, 1]], top=2)
     >>> result.index.tolist(), result.n_tied.tolist()
@@ -87,7 +87,9 @@ class RestrictedTreeScorer:
             raise InputError("observed: empty; name at least one observed label")
         self._observed = Observed.of(space.tree, space.tree.positions(self._points))
         self._compiled = compiled
-        self._compilation = Compilation("ontology.geometry.scoring.compiledsearch", compiled, self.n_observed)
+        self._compilation = Compilation(
+            "labelgrove.ontology.geometry.scoring.compiledsearch", compiled, self.n_observed
+        )
 
     @property
     def n_observed(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.scoring.ranking import spans
+from labelgrove.ontology.geometry.scoring.ranking import spans
 
 __all__ = ["Classes"]
 

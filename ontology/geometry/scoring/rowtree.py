@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.scoring.ranking import spans
-from ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.geometry.scoring.ranking import spans
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["MOST_PAIRS", "Pairs", "RowTree"]
 

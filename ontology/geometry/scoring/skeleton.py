@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.rootedtree import RootedTree
 
 __all__ = ["Factors", "RunningMoments", "Skeleton"]
 

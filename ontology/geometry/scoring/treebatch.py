@@ -7,9 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.scoring.skeleton import RunningMoments
-from ontology.geometry.scoring.treesearch import Observed
-from ontology.geometry.ties import TIE_RELATIVE, plain_sums, powers, refuse_bad_rows
+from labelgrove.ontology.geometry.scoring.skeleton import RunningMoments
+from labelgrove.ontology.geometry.scoring.treesearch import Observed
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, plain_sums, powers, refuse_bad_rows
 
 __all__ = ["Lowest", "NumpyTreeBatch", "TreeBatch", "tie_slack"]
 

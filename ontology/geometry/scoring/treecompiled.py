@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.kernels.plainsums import sums_of_groups
-from ontology.geometry.kernels.treescoring import CLEAR, CROWDED, REFUSED, STRIDE, find_lowest
-from ontology.geometry.scoring.compiledrows import sums_of_positions
-from ontology.geometry.scoring.treebatch import Lowest, tie_slack
-from ontology.geometry.scoring.treesearch import Observed
-from ontology.geometry.ties import FrechetResult
+from labelgrove.ontology.geometry.kernels.plainsums import sums_of_groups
+from labelgrove.ontology.geometry.kernels.treescoring import CLEAR, CROWDED, REFUSED, STRIDE, find_lowest
+from labelgrove.ontology.geometry.scoring.compiledrows import sums_of_positions
+from labelgrove.ontology.geometry.scoring.treebatch import Lowest, tie_slack
+from labelgrove.ontology.geometry.scoring.treesearch import Observed
+from labelgrove.ontology.geometry.ties import FrechetResult
 
 __all__ = ["CompiledTree", "CompiledTreeBatch", "TreeDecision"]
 

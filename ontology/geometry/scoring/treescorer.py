@@ -24,16 +24,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError
-from ontology.geometry.arguments import index_array, refuse_other_than
-from ontology.geometry.scoring.compilation import Compilation, Decision
-from ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
-from ontology.geometry.scoring.ranking import check_choice, check_one_row
-from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-from ontology.geometry.scoring.treebatch import Lowest, NumpyTreeBatch, TreeBatch, tie_slack
-from ontology.geometry.scoring.treesearch import Observed
-from ontology.geometry.spaces import TreeSpace
-from ontology.geometry.ties import (
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than
+from labelgrove.ontology.geometry.scoring.compilation import Compilation, Decision
+from labelgrove.ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
+from labelgrove.ontology.geometry.scoring.ranking import check_choice, check_one_row
+from labelgrove.ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.scoring.treebatch import Lowest, NumpyTreeBatch, TreeBatch, tie_slack
+from labelgrove.ontology.geometry.scoring.treesearch import Observed
+from labelgrove.ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.geometry.ties import (
     TIE_RELATIVE,
     FrechetResult,
     plain_sums,
@@ -67,7 +67,7 @@ class TreeScorer:
 
     Examples
     --------
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.keys import Keys
     >>> line = TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3])
     >>> TreeScorer(line, [0, 4]).score([[1, 1], [3, 1], [1, 3]]).index
     array([2, 1, 3])
@@ -84,7 +84,9 @@ class TreeScorer:
         self._observed = Observed.of(space.tree, space.tree.positions(self._points))
         self._label = space.tree.points(self._observed.skeleton.chain)
         self._search: Any = None
-        self._compilation = Compilation("ontology.geometry.scoring.treecompiled", compiled, self.n_observed)
+        self._compilation = Compilation(
+            "labelgrove.ontology.geometry.scoring.treecompiled", compiled, self.n_observed
+        )
 
     @property
     def n_observed(self) -> int:

@@ -18,11 +18,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.rootedtree import RootedTree
-from ontology.geometry.scoring.hanging import Hanging, Hull
-from ontology.geometry.scoring.ranking import spans
-from ontology.geometry.scoring.skeleton import Factors, RunningMoments, Skeleton
-from ontology.geometry.ties import TIE_RELATIVE, plain_sums, powers, refuse_bad_rows
+from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.scoring.hanging import Hanging, Hull
+from labelgrove.ontology.geometry.scoring.ranking import spans
+from labelgrove.ontology.geometry.scoring.skeleton import Factors, RunningMoments, Skeleton
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, plain_sums, powers, refuse_bad_rows
 
 __all__ = ["MOST_PAIRS", "Batch", "NumpyBatch", "Observed", "Pairs", "find_finalists", "search_margin"]
 

@@ -26,14 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import MissingExtraError
-from ontology.geometry.loci.hull import hull
-from ontology.geometry.loci.marginprogram import MarginProgram
-from ontology.geometry.loci.restricted import nearest_at_hull
-from ontology.geometry.observed import allowed_points
-from ontology.geometry.rootedtree import RootedTree
-from ontology.geometry.selections.trees import hung_from
-from ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.errors import MissingExtraError
+from labelgrove.ontology.geometry.loci.hull import hull
+from labelgrove.ontology.geometry.loci.marginprogram import MarginProgram
+from labelgrove.ontology.geometry.loci.restricted import nearest_at_hull
+from labelgrove.ontology.geometry.observed import allowed_points
+from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.selections.trees import hung_from
+from labelgrove.ontology.geometry.spaces import TreeSpace
 
 __all__ = ["AttachmentBounds", "HungTree"]
 
@@ -238,7 +238,7 @@ class AttachmentBounds:
 
 def _kernels() -> Any:
     try:
-        from ontology.geometry.kernels import attaching
+        from labelgrove.ontology.geometry.kernels import attaching
     except ImportError:
         raise MissingExtraError.of("numba", "science", "selecting classes on a tree") from None
     return attaching

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.observed import allowed_points
-from ontology.geometry.spaces import CompleteSpace, MetricSpace
+from labelgrove.ontology.geometry.observed import allowed_points
+from labelgrove.ontology.geometry.spaces import CompleteSpace, MetricSpace
 
 __all__ = ["DominanceBounds"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.loci.hull import hull
-from ontology.geometry.selections.growing import Found, Limits
-from ontology.geometry.selections.purchases import (
+from labelgrove.ontology.geometry.loci.hull import hull
+from labelgrove.ontology.geometry.selections.growing import Found, Limits
+from labelgrove.ontology.geometry.selections.purchases import (
     affordable_table,
     bought_greedily,
     most_purchases,
     purchase_bound,
 )
-from ontology.geometry.selections.trees import best_purchase, greedy_order, hung_from
-from ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.geometry.selections.trees import best_purchase, greedy_order, hung_from
+from labelgrove.ontology.geometry.spaces import TreeSpace
 
 __all__ = ["GrowingHull"]
 

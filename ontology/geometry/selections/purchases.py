@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.selections.growing import Limits, per_cost
+from labelgrove.ontology.geometry.selections.growing import Limits, per_cost
 
 __all__ = ["affordable_table", "bought_greedily", "most_purchases", "purchase_bound"]
 

@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError
-from ontology.geometry.arguments import nonnegative_number, refuse_other_than
-from ontology.geometry.observed import allowed_points, observed_points
-from ontology.geometry.sampling import generator
-from ontology.geometry.spaces import MetricSpace
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.arguments import nonnegative_number, refuse_other_than
+from labelgrove.ontology.geometry.observed import allowed_points, observed_points
+from labelgrove.ontology.geometry.sampling import generator
+from labelgrove.ontology.geometry.spaces import MetricSpace
 
 __all__ = ["Method", "SelectionRequest", "checked_request"]
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.geometry.loci.shortedges import hull_decides
-from ontology.geometry.selections.growing import Found, GrowingLocus, Limits, drawn
-from ontology.geometry.selections.growing_hull import GrowingHull
-from ontology.geometry.selections.growing_measured import DistinctLocus, MeasuredLocus
-from ontology.geometry.selections.request import SelectionRequest
-from ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.loci.shortedges import hull_decides
+from labelgrove.ontology.geometry.selections.growing import Found, GrowingLocus, Limits, drawn
+from labelgrove.ontology.geometry.selections.growing_hull import GrowingHull
+from labelgrove.ontology.geometry.selections.growing_measured import DistinctLocus, MeasuredLocus
+from labelgrove.ontology.geometry.selections.request import SelectionRequest
+from labelgrove.ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
 
 __all__ = ["SelectionRun", "Standing"]
 
@@ -66,9 +66,9 @@ class SelectionRun:
 
     Examples
     --------
-    >>> from ontology.geometry.metricspace import metric_space
-    >>> from ontology.geometry.selections.request import checked_request
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.selections.request import checked_request
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> grid = metric_space(LabelGraph.grid((3, 4)))
     >>> first = SelectionRun(checked_request(grid, ["0,0"], 3))
     >>> first.go_on(1)

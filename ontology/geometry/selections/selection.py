@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, first_few
-from ontology.geometry.selections.request import Method, checked_request
-from ontology.geometry.selections.rounds import SelectionRun
-from ontology.geometry.spaces import MetricSpace
-from ontology.geometry.status import Status
+from labelgrove.ontology.errors import InputError, first_few
+from labelgrove.ontology.geometry.selections.request import Method, checked_request
+from labelgrove.ontology.geometry.selections.rounds import SelectionRun
+from labelgrove.ontology.geometry.spaces import MetricSpace
+from labelgrove.ontology.geometry.status import Status
 
 __all__ = ["Method", "Selection", "select_classes", "select_next", "selection_of"]
 
@@ -91,8 +91,8 @@ def select_next(
 
     Examples
     --------
-    >>> from ontology.geometry.spaces import TreeSpace
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.geometry.spaces import TreeSpace
+    >>> from labelgrove.ontology.keys import Keys
     >>> tree = TreeSpace.from_arrays(Keys.from_strings("0123"), [-1, 0, 0, 2], [0.0, 5.0, 1.0, 1.0])
     >>> select_next(tree, ["0"])
     '3'
@@ -185,8 +185,8 @@ def select_classes(
 
     Examples
     --------
-    >>> from ontology.geometry.spaces import TreeSpace
-    >>> from ontology.keys import Keys
+    >>> from labelgrove.ontology.geometry.spaces import TreeSpace
+    >>> from labelgrove.ontology.keys import Keys
     >>> tree = TreeSpace.from_arrays(Keys.from_strings("rabcd"), [-1, 0, 1, 2, 0])
     >>> found = select_classes(tree, ["r"])
     >>> found.keys, found.gains.tolist(), found.status

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import MissingExtraError
-from ontology.geometry.loci.hull import hull
-from ontology.geometry.rootedtree import RootedTree
-from ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.errors import MissingExtraError
+from labelgrove.ontology.geometry.loci.hull import hull
+from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.spaces import TreeSpace
 
 __all__ = ["best_purchase", "greedy_order", "hung_from"]
 
@@ -124,7 +124,7 @@ def hung_from(tree: RootedTree, top: int) -> NDArray[np.int64]:
 
 def _kernels() -> Any:
     try:
-        from ontology.geometry.kernels import longpaths
+        from labelgrove.ontology.geometry.kernels import longpaths
     except ImportError:
         raise MissingExtraError.of("numba", "science", "selecting classes on a tree") from None
     return longpaths

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import MissingExtraError
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import MissingExtraError
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["Distortion", "path_bounds", "supernode_diameters"]
 
@@ -176,7 +176,7 @@ def _over_any_labels(
 ) -> NDArray[np.float64]:
     """Return what the two longest of the paths from each start to the members of its supernode prove."""
     try:
-        from ontology.geometry.kernels.reach import two_farthest
+        from labelgrove.ontology.geometry.kernels.reach import two_farthest
     except ImportError:
         raise MissingExtraError.of("numba", "science", _PURPOSE) from None
     ends = np.stack([graph.edge_child, graph.edge_parent])

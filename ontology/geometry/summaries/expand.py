@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, SpaceError, UnknownLabelError
-from ontology.geometry.arguments import given_array, index_array, listed, refuse_other_than
-from ontology.geometry.frechet import make_scorer
-from ontology.geometry.spaces import MetricSpace
-from ontology.geometry.summaries.summary import Summary
-from ontology.geometry.ties import FrechetResult, shaped_weights
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
+from labelgrove.ontology.geometry.arguments import given_array, index_array, listed, refuse_other_than
+from labelgrove.ontology.geometry.frechet import make_scorer
+from labelgrove.ontology.geometry.spaces import MetricSpace
+from labelgrove.ontology.geometry.summaries.summary import Summary
+from labelgrove.ontology.geometry.ties import FrechetResult, shaped_weights
 
 __all__ = ["expand", "predict_within", "push", "push_index"]
 
@@ -41,8 +41,8 @@ def push(summary: Summary, labels: Iterable[str] | Iterable[Iterable[str]]) -> N
 
     Examples
     --------
-    >>> from ontology.geometry.summaries.summary import summarize
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry.summaries.summary import summarize
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
     >>> summary = summarize(graph, 2, method="subtree")
     >>> push(summary, ["elm", "plant"]).tolist(), push(summary, [["plant", "elm", "oak"]]).tolist()
@@ -123,8 +123,8 @@ def expand(summary: Summary, supernode: int | str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from ontology.geometry.summaries.summary import summarize
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry.summaries.summary import summarize
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
     >>> summary = summarize(graph, 2, method="subtree")
     >>> expand(summary, "tree")
@@ -185,9 +185,9 @@ def predict_within(
 
     Examples
     --------
-    >>> from ontology.geometry.metricspace import metric_space
-    >>> from ontology.geometry.summaries.summary import summarize
-    >>> from ontology.labelgraph import LabelGraph
+    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.summaries.summary import summarize
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
     >>> summary, space = summarize(graph, 2, method="subtree"), metric_space(graph)
     >>> found = predict_within(summary, [1], space, ["oak", "plant"], [[1.0, 9.0]])

@@ -21,10 +21,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ontology.errors import InputError, MissingExtraError
-from ontology.geometry.arguments import index_array, refuse_other_than, whole_number
-from ontology.geometry.summaries.distortion import Distortion, path_bounds, supernode_diameters
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError, MissingExtraError
+from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than, whole_number
+from labelgrove.ontology.geometry.summaries.distortion import Distortion, path_bounds, supernode_diameters
+from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["DegenerateSummaryWarning", "Method", "Summary", "summarize"]
 
@@ -279,7 +279,7 @@ def summarize(
 
 def _kernels() -> Any:
     try:
-        from ontology.geometry.kernels import unionfind
+        from labelgrove.ontology.geometry.kernels import unionfind
     except ImportError:
         raise MissingExtraError.of("numba", "science", "summarizing a graph") from None
     return unionfind
@@ -303,7 +303,7 @@ def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None,
             f"never joins; ask for {graph.n_components} or more, or summarize one part"
         )
     kernels = _kernels()
-    from ontology.geometry.kernels.adjacency import adjacency
+    from labelgrove.ontology.geometry.kernels.adjacency import adjacency
 
     begin, neighbours = adjacency(graph.n_labels, graph.edge_child, graph.edge_parent)
     limits = _limits(graph, target, cap) if method == "capped" else (graph.n_labels,)

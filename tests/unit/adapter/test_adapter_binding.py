@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter import Adapter, build_bundle
-from adapter.binding import bind, find_labels, make_binding
-from adapter.classes import ClassBinding
-from adapter.evaluation import evaluate
-from adapter.labelnames import describe_labels
-from ontology.errors import BindingError, InputError, MissingExtraError, UnknownLabelError
-from ontology.geometry import metric_space
-from ontology.keys import Keys
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, build_bundle
+from labelgrove.adapter.binding import bind, find_labels, make_binding
+from labelgrove.adapter.classes import ClassBinding
+from labelgrove.adapter.evaluation import evaluate
+from labelgrove.adapter.labelnames import describe_labels
+from labelgrove.ontology.errors import BindingError, InputError, MissingExtraError, UnknownLabelError
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.keys import Keys
+from labelgrove.ontology.labelgraph import LabelGraph
 
 KEYS = ["n1", "n2", "n3", "n4"]
 GRAPH = LabelGraph.from_edges([("a", "r")])
@@ -206,10 +206,14 @@ def test_an_adapter_of_something_else_than_a_bundle_names_the_way(given, way):
 @pytest.mark.parametrize("name", ["FrechetClassifier", "ClassKFold"])
 def test_what_needs_a_package_that_is_not_there_is_named(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    for module in [m for m in sys.modules if m in ("adapter.sklearn", "adapter.classfolds")]:
+    for module in [
+        m for m in sys.modules if m in ("labelgrove.adapter.sklearn", "labelgrove.adapter.classfolds")
+    ]:
         monkeypatch.delitem(sys.modules, module)
     for module in [m for m in sys.modules if m.startswith("sklearn.")]:
         monkeypatch.setitem(sys.modules, module, None)
-    home = {"FrechetClassifier": "adapter.sklearn", "ClassKFold": "adapter.classfolds"}[name]
+    home = {"FrechetClassifier": "labelgrove.adapter.sklearn", "ClassKFold": "labelgrove.adapter.classfolds"}[
+        name
+    ]
     with pytest.raises(MissingExtraError, match=f"^{name} needs the package 'scikit-learn'"):
         importlib.import_module(home)

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from adapter import Adapter, Binding, bind, make_binding
-from adapter.bindingfile import BINDING_FORMAT
-from adapter.bundle import build_bundle
-from ontology.errors import BindingError, NotFoundError, ServiceError
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, Binding, bind, make_binding
+from labelgrove.adapter.bindingfile import BINDING_FORMAT
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.ontology.errors import BindingError, NotFoundError, ServiceError
+from labelgrove.ontology.labelgraph import LabelGraph
 
 KEYS = ["n1", "n2", "n3"]
 NAMES = ["oak", "elm", "moss"]

@@ -5,10 +5,10 @@ import hashlib
 import numpy as np
 import pytest
 
-from adapter.bundle import Bundle, build_bundle
-from adapter.bundlechecks import FORMAT
-from ontology.artifacts import open_store, write_safetensors
-from ontology.errors import (
+from labelgrove.adapter.bundle import Bundle, build_bundle
+from labelgrove.adapter.bundlechecks import FORMAT
+from labelgrove.ontology.artifacts import open_store, write_safetensors
+from labelgrove.ontology.errors import (
     ArtifactError,
     BundleError,
     InputError,
@@ -17,8 +17,8 @@ from ontology.errors import (
     SpaceError,
     UnknownLabelError,
 )
-from ontology.geometry import CompleteSpace, MatrixSpace, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 TREE = LabelGraph.from_edges(
     [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")],

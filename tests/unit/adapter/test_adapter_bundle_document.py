@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from adapter.bundle import Bundle, build_bundle
-from adapter.bundlechecks import FORMAT, UNIT
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter.bundle import Bundle, build_bundle
+from labelgrove.adapter.bundlechecks import FORMAT, UNIT
+from labelgrove.ontology.labelgraph import LabelGraph
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "bundle-format.md"
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from adapter import Adapter, Bundle
-from adapter.bundle import build_bundle
-from ontology.errors import InputError, SpaceError
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, Bundle
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.ontology.errors import InputError, SpaceError
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 
 def random_tree(n, *, weighted=False):

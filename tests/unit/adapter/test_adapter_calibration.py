@@ -10,16 +10,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 import labelgrove
-from adapter import Adapter, evaluate
-from adapter.bundle import build_bundle
-from adapter.calibration import CAVEAT, fit_temperature, fit_vector_scaling
-from adapter.calibration.report import calibrate
-from adapter.calibration.tradeoff import beta_table, trade_off
-from adapter.evaluation.calibrationerror import Reliability, WidthBins, expected_calibration_error
-from adapter.evaluation.spaces import compare_spaces
-from ontology.errors import UnknownLabelError
-from ontology.geometry import CompleteSpace, frechet_mean, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, evaluate
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.calibration import CAVEAT, fit_temperature, fit_vector_scaling
+from labelgrove.adapter.calibration.report import calibrate
+from labelgrove.adapter.calibration.tradeoff import beta_table, trade_off
+from labelgrove.adapter.evaluation.calibrationerror import Reliability, WidthBins, expected_calibration_error
+from labelgrove.adapter.evaluation.spaces import compare_spaces
+from labelgrove.ontology.errors import UnknownLabelError
+from labelgrove.ontology.geometry import CompleteSpace, frechet_mean, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 TREE = LabelGraph.from_edges([(f"v{i}", f"v{(i - 1) // 2}") for i in range(1, 31)])
 SPACE = metric_space(TREE)

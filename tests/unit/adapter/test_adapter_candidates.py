@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapter import Adapter, Subtree
-from adapter import batches as batches_module
-from adapter import state as state_module
-from adapter.bundle import build_bundle
-from adapter.candidates import LeastRecentlyUsed
-from ontology.errors import InputError, SpaceError, UnknownLabelError
-from ontology.geometry import locus, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, Subtree
+from labelgrove.adapter import batches as batches_module
+from labelgrove.adapter import state as state_module
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.candidates import LeastRecentlyUsed
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
+from labelgrove.ontology.geometry import locus, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
 

@@ -17,17 +17,17 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from adapter import build_bundle
-from adapter.sklearn import (
+from labelgrove.adapter import build_bundle
+from labelgrove.adapter.sklearn import (
     ClassKFold,
     FrechetClassifier,
     ObservedTruthsWarning,
     expected_sq_distance_scorer,
     neg_expected_sq_distance,
 )
-from ontology.errors import InputError
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 LINE = LabelGraph.from_edges([(f"{i + 1:02d}", f"{i:02d}") for i in range(29)])
 SPACE = metric_space(LINE)
@@ -172,7 +172,7 @@ def test_a_scorer_asks_for_weights_as_those_of_scikit_learn_do():
 # ---- the warning ---------------------------------------------------------------------------------------
 
 SCORERS = {"own": neg_expected_sq_distance, "space": expected_sq_distance_scorer(SPACE)}
-HELD_OUT = "hold whole classes out of what is learned: cv=adapter.sklearn.ClassKFold"
+HELD_OUT = "hold whole classes out of what is learned: cv=labelgrove.adapter.sklearn.ClassKFold"
 
 
 @pytest.mark.parametrize("scorer", SCORERS)

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter import Adapter, evaluate, pairdistances, rowblocks
-from adapter import outputs as outputs_module
-from adapter.bundle import build_bundle
-from adapter.calibration import fit_temperature
-from adapter.evaluation import RULES
-from adapter.evaluation import baselines as baselines_module
-from ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
-from ontology.geometry import CompleteSpace, MatrixSpace, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, evaluate, pairdistances, rowblocks
+from labelgrove.adapter import outputs as outputs_module
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.calibration import fit_temperature
+from labelgrove.adapter.evaluation import RULES
+from labelgrove.adapter.evaluation import baselines as baselines_module
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
+from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 # A root r with children a and b; a has children c and d. Canonical order: r, a, c, d, b. Distances:
 #

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from adapter import Adapter, evaluate
-from adapter.bundle import build_bundle
-from adapter.evaluation import bootstrap as bootstrap_module
-from adapter.evaluation import extremes as extremes_module
-from adapter.evaluation.bootstrap import Interval, PairedBootstrap
-from adapter.evaluation.calibrationerror import Reliability
-from adapter.evaluation.extremes import Extremes
-from adapter.evaluation.repeats import Repeats
-from adapter.evaluation.trial import Trial
-from adapter.evaluation.truths import LabelDistances
-from adapter.evaluation.verdict import Evidence, Gain, judged
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, evaluate
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.evaluation import bootstrap as bootstrap_module
+from labelgrove.adapter.evaluation import extremes as extremes_module
+from labelgrove.adapter.evaluation.bootstrap import Interval, PairedBootstrap
+from labelgrove.adapter.evaluation.calibrationerror import Reliability
+from labelgrove.adapter.evaluation.extremes import Extremes
+from labelgrove.adapter.evaluation.repeats import Repeats
+from labelgrove.adapter.evaluation.trial import Trial
+from labelgrove.adapter.evaluation.truths import LabelDistances
+from labelgrove.adapter.evaluation.verdict import Evidence, Gain, judged
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.bench_intervals import DISTRIBUTIONS, LINE, SHARES, WORLDS, chances, missed
 
 TREE = LabelGraph.from_edges([(f"v{i:02d}", f"v{(i - 1) // 3:02d}") for i in range(1, 40)])

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, top_k_accuracy_score
 
-from adapter import Adapter, evaluate
-from adapter.evaluation.ancestry import Ancestry
-from adapter.evaluation.measures import Severity
-from ontology.errors import InputError, SpaceError
-from ontology.geometry import CompleteSpace, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, evaluate
+from labelgrove.adapter.evaluation.ancestry import Ancestry
+from labelgrove.adapter.evaluation.measures import Severity
+from labelgrove.ontology.errors import InputError, SpaceError
+from labelgrove.ontology.geometry import CompleteSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 #      r           level 0, height 3
 #      a     b     level 1, height 2 and 0

@@ -5,14 +5,14 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from adapter import Adapter, SparseOutputs, evaluate
-from adapter.bundle import build_bundle
-from adapter.evaluation import bootstrap as bootstrap_module
-from adapter.evaluation.bootstrap import PairedBootstrap
-from adapter.evaluation.verdict import Verdict
-from ontology.errors import InputError, WeightError
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, SparseOutputs, evaluate
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.evaluation import bootstrap as bootstrap_module
+from labelgrove.adapter.evaluation.bootstrap import PairedBootstrap
+from labelgrove.adapter.evaluation.verdict import Verdict
+from labelgrove.ontology.errors import InputError, WeightError
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 GRID = LabelGraph.grid((9, 9))
 TREE = LabelGraph.from_edges([(f"v{i}", f"v{(i - 1) // 3}") for i in range(1, 80)])
@@ -48,7 +48,7 @@ def test_pieces_of_any_size_give_the_very_same_report(graph):
 
 
 def test_blocks_of_another_size_change_rounding_at_most(monkeypatch):
-    from adapter import rowblocks
+    from labelgrove.adapter import rowblocks
 
     observed, P, truth = case(WEIGHTED)
     whole = evaluate(metric_space(WEIGHTED), P, truth, observed=observed)

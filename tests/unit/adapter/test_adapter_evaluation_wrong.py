@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from adapter import Adapter, SparseOutputs, build_bundle, evaluate
-from adapter.calibration import fit_temperature, fit_vector_scaling
-from adapter.calibration.tradeoff import beta_table, trade_off
-from adapter.evaluation.calibrationerror import Reliability, expected_calibration_error
-from adapter.evaluation.spaces import compare_spaces
-from adapter.evaluation.verdict import no_better_than_chance
-from adapter.outputfiles import OutputFile
-from ontology.errors import (
+from labelgrove.adapter import Adapter, SparseOutputs, build_bundle, evaluate
+from labelgrove.adapter.calibration import fit_temperature, fit_vector_scaling
+from labelgrove.adapter.calibration.tradeoff import beta_table, trade_off
+from labelgrove.adapter.evaluation.calibrationerror import Reliability, expected_calibration_error
+from labelgrove.adapter.evaluation.spaces import compare_spaces
+from labelgrove.adapter.evaluation.verdict import no_better_than_chance
+from labelgrove.adapter.outputfiles import OutputFile
+from labelgrove.ontology.errors import (
     BindingError,
     GroveError,
     InputError,
@@ -21,8 +21,8 @@ from ontology.errors import (
     UnknownLabelError,
     WeightError,
 )
-from ontology.geometry import CompleteSpace, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import CompleteSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 GRAPH = LabelGraph.from_edges([("a", "r"), ("b", "r"), ("c", "a"), ("d", "a")])
 TREE = metric_space(GRAPH)

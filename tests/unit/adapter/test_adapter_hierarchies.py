@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from adapter import Adapter, Subtree, build_bundle
-from adapter.bundle import Bundle
-from adapter.evaluation import evaluate
-from ontology.errors import BundleError, SpaceError
-from ontology.geometry import TreeSpace, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, Subtree, build_bundle
+from labelgrove.adapter.bundle import Bundle
+from labelgrove.adapter.evaluation import evaluate
+from labelgrove.ontology.errors import BundleError, SpaceError
+from labelgrove.ontology.geometry import TreeSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 TWO_ROOTS = LabelGraph.from_edges(
     [("apple", "fruit"), ("apple", "company"), ("pear", "fruit"), ("ibm", "company")]

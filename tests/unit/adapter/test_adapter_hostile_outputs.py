@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 
-from adapter import Adapter, evaluate
-from adapter.outputfiles import OutputFile, load_npy
-from adapter.truthfile import read_truth
+from labelgrove.adapter import Adapter, evaluate
+from labelgrove.adapter.outputfiles import OutputFile, load_npy
+from labelgrove.adapter.truthfile import read_truth
 from labelgrove.cli.common import read_keys
 from labelgrove.experiments.sources.files import read_features
+from labelgrove.ontology.errors import ArtifactError, InputError, NotFoundError, WeightError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.safetensors_file import read_safetensors, write_safetensors
 from labelgrove.sparsefiles import read_sparse
-from ontology.errors import ArtifactError, InputError, NotFoundError, WeightError
-from ontology.labelgraph import LabelGraph
-from ontology.safetensors_file import read_safetensors, write_safetensors
 from tests.unit.adapter.limits import refused
 
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])

@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adapter import Adapter, Bundle, open_bundle
-from adapter.bundle import build_bundle
-from adapter.stamps import Stamps
-from ontology.artifacts import open_store
-from ontology.errors import (
+from labelgrove.adapter import Adapter, Bundle, open_bundle
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.stamps import Stamps
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.errors import (
     ArtifactError,
     BundleError,
     InputError,
@@ -29,8 +29,8 @@ from ontology.errors import (
     ServiceError,
     SettingsError,
 )
-from ontology.keys import Keys, Texts
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.keys import Keys, Texts
+from labelgrove.ontology.labelgraph import LabelGraph
 
 GRAPHS = [LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), (f"{w}", "tree")]) for w in ("ash", "fir")]
 OLD, NEW = (build_bundle(graph, ["oak", "elm"]) for graph in GRAPHS)
@@ -191,7 +191,7 @@ def test_a_url_names_one_file_and_its_digest_saves_fetching_it(remote, tmp_path)
 
 
 def _chunks(bundle):
-    from ontology.safetensors_file import safetensors_chunks
+    from labelgrove.ontology.safetensors_file import safetensors_chunks
 
     return safetensors_chunks(*bundle.to_arrays())
 
@@ -505,7 +505,7 @@ def web(store):
 
 
 LOAD = (
-    "import sys; from adapter import Adapter; a = Adapter.load('plants/mine', artifacts_url=sys.argv[1]); "
+    "import sys; from labelgrove import Adapter; a = Adapter.load('plants/mine', artifacts_url=sys.argv[1]); "
     "sys.stdout.write('ready\\n'); print(a.digest, *a.predict([[0.5, 0.5], [1.0, 0.0]]))"
 )
 

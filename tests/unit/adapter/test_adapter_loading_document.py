@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from adapter import bindingfile, cache, pretrained, source, stamps
+from labelgrove.adapter import bindingfile, cache, pretrained, source, stamps
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "adapter-loading.md"
 

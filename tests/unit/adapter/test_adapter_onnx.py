@@ -8,11 +8,11 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from adapter import Adapter, build_bundle
-from adapter.arrays import ArrayAdapter
-from adapter.onnx import OPSET, decision_model, export_onnx
-from ontology.errors import BindingError, InputError
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, build_bundle
+from labelgrove.adapter.arrays import ArrayAdapter
+from labelgrove.adapter.onnx import OPSET, decision_model, export_onnx
+from labelgrove.ontology.errors import BindingError, InputError
+from labelgrove.ontology.labelgraph import LabelGraph
 
 TREE = LabelGraph.from_edges(
     [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")], weights=[0.1, 0.2, 0.3, 0.7]

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from adapter import Adapter, evaluate
-from adapter.calibration import fit_temperature
-from adapter.outputfiles import FORMATS, OutputFile
-from ontology.errors import GroveError, InputError, NotFoundError, WeightError
-from ontology.labelgraph import LabelGraph
-from ontology.safetensors_file import write_safetensors
+from labelgrove.adapter import Adapter, evaluate
+from labelgrove.adapter.calibration import fit_temperature
+from labelgrove.adapter.outputfiles import FORMATS, OutputFile
+from labelgrove.ontology.errors import GroveError, InputError, NotFoundError, WeightError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.safetensors_file import write_safetensors
 
 COLUMNS = ("moss", "oak", "elm")
 P = np.random.default_rng(0).dirichlet(np.ones(3), 50)

@@ -12,12 +12,12 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter import Adapter, SparseOutputs, evaluate
-from adapter import outputs as outputs_module
-from adapter.bundle import build_bundle
+from labelgrove.adapter import Adapter, SparseOutputs, evaluate
+from labelgrove.adapter import outputs as outputs_module
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.ontology.errors import BindingError, InputError, WeightError
+from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.sparsefiles import read_scipy
-from ontology.errors import BindingError, InputError, WeightError
-from ontology.labelgraph import LabelGraph
 
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
 GRID = LabelGraph.grid((3, 3))

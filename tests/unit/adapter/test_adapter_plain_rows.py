@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from adapter import Adapter, Subtree, build_bundle
-from adapter.scorer import Adapter as ScoringAdapter
-from ontology.errors import WeightError
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, Subtree, build_bundle
+from labelgrove.adapter.scorer import Adapter as ScoringAdapter
+from labelgrove.ontology.errors import WeightError
+from labelgrove.ontology.labelgraph import LabelGraph
 
 N_LABELS, N_OBSERVED = 900, 300
 
@@ -69,7 +69,7 @@ def test_arrays_of_any_layout_are_answered_as_lists_are(dtype: Any, labels: str,
 
 def test_many_rows_are_converted_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     adapter, rows = made(), outputs()
-    monkeypatch.setattr("adapter.batches._CONVERTED_AT_ONCE", 2 * N_OBSERVED)
+    monkeypatch.setattr("labelgrove.adapter.batches._CONVERTED_AT_ONCE", 2 * N_OBSERVED)
     assert adapter.predict(np.asfortranarray(rows)) == adapter.predict(rows)
     rows[20, 7] = np.nan
     with pytest.raises(WeightError, match=r"P: 1 rows hold NaN or infinity \(rows 20\)"):
@@ -120,12 +120,14 @@ def test_candidates_named_by_a_rule_are_decided_on_and_lists_of_keys_are_ranked(
     adapter, rows = made(), outputs()
     subtree = Subtree(adapter.keys[1])
     below = adapter._state.keys.take(adapter._state.labels(subtree))
-    monkeypatch.setattr("adapter.state._SMALL_ENTRIES", 0)  # few candidates are otherwise scored one by one
+    monkeypatch.setattr(
+        "labelgrove.adapter.state._SMALL_ENTRIES", 0
+    )  # few candidates are otherwise scored one by one
     for candidates in ("leaves", subtree, below):
         ranked = adapter.top_k(rows, 1, candidates=candidates)
         assert adapter.predict(rows, candidates=candidates) == [keys[0] for keys in ranked.keys]
         with pytest.raises(WeightError, match=r"P: 1 rows hold a negative value \(rows 2\)"):
             adapter.predict(np.where(np.arange(21)[:, None] == 2, -rows, rows), candidates=candidates)
-    monkeypatch.setattr("adapter.batches.ranked", None)  # not for these
+    monkeypatch.setattr("labelgrove.adapter.batches.ranked", None)  # not for these
     for candidates in ("leaves", subtree):
         assert len(adapter.predict(rows, candidates=candidates)) == len(rows)

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adapter import Adapter
-from adapter.bundle import build_bundle
-from adapter.pretrained import BUNDLE_FILE, CONFIG_FILE, PRETRAINED_FORMAT
-from ontology.errors import ArtifactError, BundleError, InputError, NotFoundError, ServiceError
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.pretrained import BUNDLE_FILE, CONFIG_FILE, PRETRAINED_FORMAT
+from labelgrove.ontology.errors import ArtifactError, BundleError, InputError, NotFoundError, ServiceError
+from labelgrove.ontology.labelgraph import LabelGraph
 
 GRAPH = LabelGraph.from_edges(
     [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")], names={"elm": "Ulme"}
@@ -63,7 +63,7 @@ def test_nothing_in_the_folder_is_run_and_no_network_asked(folder):
         "def refuse(*a, **k): raise SystemExit('asked the network')\n"
         "socket.socket.connect = socket.create_connection = refuse\n"
         "import pickle; pickle.load = pickle.loads = refuse\n"
-        "from adapter import Adapter\n"
+        "from labelgrove.adapter import Adapter\n"
         "print(Adapter.from_pretrained(sys.argv[1]).predict([[0.0, 0.0, 9.0]])[0])"
     )
     done = subprocess.run(

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from adapter import Adapter, SparseOutputs
-from adapter.bundle import build_bundle
-from adapter.evaluation import evaluate
-from ontology.errors import ArtifactError, BindingError, InputError, NotFoundError
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, SparseOutputs
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.evaluation import evaluate
+from labelgrove.ontology.errors import ArtifactError, BindingError, InputError, NotFoundError
+from labelgrove.ontology.labelgraph import LabelGraph
 
 OBSERVED = ["moss", "oak", "elm"]
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter import Adapter
-from adapter import outputs as outputs_module
-from adapter import scorer as scorer_module
-from adapter.bundle import build_bundle
-from ontology.errors import BindingError, InputError, UnknownLabelError, WeightError
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter
+from labelgrove.adapter import outputs as outputs_module
+from labelgrove.adapter import scorer as scorer_module
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.ontology.errors import BindingError, InputError, UnknownLabelError, WeightError
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
 

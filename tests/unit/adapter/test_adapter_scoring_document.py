@@ -3,7 +3,7 @@
 import doctest
 from pathlib import Path
 
-from adapter import batches, outputs, scorer, state
+from labelgrove.adapter import batches, outputs, scorer, state
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "scoring.md"
 

@@ -24,13 +24,13 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from adapter import Adapter, build_bundle, scorer
-from adapter.sklearn import FrechetClassifier
-from ontology.artifacts import open_store
-from ontology.errors import BindingError, BundleError, InputError, UnknownLabelError, WeightError
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
-from ontology.randomgraphs import random_tree
+from labelgrove.adapter import Adapter, build_bundle, scorer
+from labelgrove.adapter.sklearn import FrechetClassifier
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.errors import BindingError, BundleError, InputError, UnknownLabelError, WeightError
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.randomgraphs import random_tree
 
 PAIRS = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant"), ("fern", "plant")]
 GRAPH = LabelGraph.from_edges(PAIRS, names={"oak": "an oak", "elm": "an elm", "moss": "a moss"})
@@ -514,10 +514,12 @@ class Blocked:
         if name.partition(".")[0] == "sklearn":
             raise ImportError("blocked", name=name)
 sys.meta_path.insert(0, Blocked())
-import adapter, adapter.classes, adapter.distancescore
-from ontology.errors import MissingExtraError
+from labelgrove import adapter
+import labelgrove.adapter.classes
+import labelgrove.adapter.distancescore
+from labelgrove.ontology.errors import MissingExtraError
 try:
-    import adapter.sklearn
+    import labelgrove.adapter.sklearn
 except MissingExtraError as error:
     print(error)
 """

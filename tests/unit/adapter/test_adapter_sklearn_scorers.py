@@ -11,18 +11,18 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from adapter import Adapter, build_bundle, evaluate
-from adapter.distancescore import expected_sq_distance
-from adapter.sklearn import (
+from labelgrove.adapter import Adapter, build_bundle, evaluate
+from labelgrove.adapter.distancescore import expected_sq_distance
+from labelgrove.adapter.sklearn import (
     FrechetClassifier,
     ObservedTruthsWarning,
     expected_sq_distance_scorer,
     neg_expected_sq_distance,
 )
-from ontology.errors import InputError, SpaceError, UnknownLabelError
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
-from ontology.randomgraphs import random_tree
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.randomgraphs import random_tree
 
 TREE = random_tree(80, seed=2)
 GRID = LabelGraph.grid((4, 4))
@@ -93,7 +93,7 @@ def test_distances_by_definition():
 
 
 def test_distances_are_measured_a_few_truths_at_a_time(monkeypatch):
-    from adapter import pairdistances
+    from labelgrove.adapter import pairdistances
 
     space = metric_space(GRID)
     _, _, truth = drawn(GRID)

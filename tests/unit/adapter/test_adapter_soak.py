@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adapter import Adapter
-from adapter.bundle import build_bundle
-from ontology.artifacts import open_store
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.labelgraph import LabelGraph
 
 N_THREADS = 8
 N_LABELS, N_OBSERVED = 20_000, 64

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from adapter import Adapter, open_bundle
-from adapter.bundle import build_bundle
-from ontology.artifacts import open_store
-from ontology.errors import ArtifactError, BundleError, InputError, NotFoundError
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, open_bundle
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.errors import ArtifactError, BundleError, InputError, NotFoundError
+from labelgrove.ontology.labelgraph import LabelGraph
 
 BUNDLE = build_bundle(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]), ["oak", "elm"])
 

@@ -4,8 +4,8 @@ import numba  # noqa: F401  (a process that has loaded it scores compiled from t
 import numpy as np
 import pytest
 
-from adapter import Adapter, Bundle, Subtree, build_bundle
-from ontology.labelgraph import LabelGraph
+from labelgrove.adapter import Adapter, Bundle, Subtree, build_bundle
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.bench_scoring_curves import held
 
 N, K = 20_000, 20

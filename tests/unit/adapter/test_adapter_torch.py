@@ -5,11 +5,11 @@ import io
 import numpy as np
 import pytest
 
-from adapter import Adapter, build_bundle
-from ontology.errors import BundleError, InputError, WeightError
-from ontology.geometry import CompleteSpace
-from ontology.labelgraph import LabelGraph
-from ontology.randomgraphs import random_tree
+from labelgrove.adapter import Adapter, build_bundle
+from labelgrove.ontology.errors import BundleError, InputError, WeightError
+from labelgrove.ontology.geometry import CompleteSpace
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.randomgraphs import random_tree
 
 pytestmark = pytest.mark.torch
 
@@ -58,7 +58,7 @@ def votes(n_columns, n_rows=300, seed=0):
 def test_decisions_and_scores_are_those_of_the_adapter(kind, dtype, device):
     import torch
 
-    from adapter.torch import FrechetHead
+    from labelgrove.adapter.torch import FrechetHead
 
     adapter = adapter_of(kind)
     head = FrechetHead(adapter).to(device)
@@ -77,9 +77,9 @@ def test_decisions_and_scores_are_those_of_the_adapter(kind, dtype, device):
 def test_scores_have_the_gradient_of_a_linear_function(kind, device, monkeypatch):
     import torch
 
-    from adapter.torch import FrechetHead
+    from labelgrove.adapter.torch import FrechetHead
 
-    monkeypatch.setattr("adapter.torch._BLOCK_ENTRIES", 100)
+    monkeypatch.setattr("labelgrove.adapter.torch._BLOCK_ENTRIES", 100)
     adapter = adapter_of(kind, n=30, k=5)
     head = FrechetHead(adapter).to(device)
     x = torch.rand(3, adapter.n_observed, dtype=torch.float64, device=device, requires_grad=True)
@@ -96,7 +96,7 @@ def test_the_whole_head_compiles(kind, backend, device):
     """Inductor needs a C++ compiler on CPUs and Triton on GPUs."""
     import torch
 
-    from adapter.torch import FrechetHead
+    from labelgrove.adapter.torch import FrechetHead
 
     if backend == "inductor" and not compiles(device):
         pytest.skip("no compiler for this device")
@@ -119,7 +119,7 @@ def compiles(device):
 def test_logits_and_leading_shapes(outputs, device):
     import torch
 
-    from adapter.torch import FrechetHead
+    from labelgrove.adapter.torch import FrechetHead
 
     adapter = adapter_of("tree", outputs=outputs, temperature=0.5)
     head = FrechetHead(adapter).to(device)
@@ -133,7 +133,7 @@ def test_logits_and_leading_shapes(outputs, device):
 def test_halving_a_model_leaves_the_distances_alone(device):
     import torch
 
-    from adapter.torch import FrechetHead
+    from labelgrove.adapter.torch import FrechetHead
 
     adapter = adapter_of("weighted")
     model = torch.nn.Sequential(FrechetHead(adapter)).to(device).half().to(torch.bfloat16)
@@ -149,7 +149,7 @@ def test_halving_a_model_leaves_the_distances_alone(device):
 def test_a_state_goes_through_a_file_and_not_into_another_head(kind):
     import torch
 
-    from adapter.torch import FrechetHead
+    from labelgrove.adapter.torch import FrechetHead
 
     adapter = adapter_of(kind)
     file = io.BytesIO()
@@ -165,7 +165,7 @@ def test_a_state_goes_through_a_file_and_not_into_another_head(kind):
 def test_sums_in_float32_stay_near(device):
     import torch
 
-    from adapter.torch import FrechetHead
+    from labelgrove.adapter.torch import FrechetHead
 
     for kind in KINDS:
         adapter = adapter_of(kind)
@@ -180,13 +180,13 @@ def test_sums_in_float32_stay_near(device):
 def test_rows_are_widened_a_batch_at_a_time(outputs, monkeypatch):
     import torch
 
-    from adapter.torch import FrechetHead
+    from labelgrove.adapter.torch import FrechetHead
 
     head = FrechetHead(adapter_of("block", outputs=outputs))
     x = torch.tensor(votes(len(head.observed)), dtype=torch.float32)
     expected = head.decide(x)
     widened, weights = [], FrechetHead._weights
-    monkeypatch.setattr("adapter.arrays._ROW_ENTRIES", 50 * len(head.keys))
+    monkeypatch.setattr("labelgrove.adapter.arrays._ROW_ENTRIES", 50 * len(head.keys))
     monkeypatch.setattr(
         FrechetHead, "_weights", lambda *given: widened.append(len(given[1])) or weights(*given)
     )
@@ -197,7 +197,7 @@ def test_rows_are_widened_a_batch_at_a_time(outputs, monkeypatch):
 def test_wrong_use_is_refused(device):
     import torch
 
-    from adapter.torch import FrechetHead
+    from labelgrove.adapter.torch import FrechetHead
 
     head = FrechetHead(build_bundle(TREE, ["oak", "moss"])).to(device)
     with pytest.raises(WeightError, match=r"\(2, 3\) given, expected \(\.\.\., 2\).*oak, moss"):

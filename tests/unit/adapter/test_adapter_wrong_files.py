@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adapter import Adapter, Binding
-from adapter.bundle import build_bundle
-from ontology.artifacts import open_store
-from ontology.errors import ArtifactError, BindingError, BundleError, InputError, NotFoundError
-from ontology.labelgraph import LabelGraph
-from ontology.safetensors_file import write_safetensors
+from labelgrove.adapter import Adapter, Binding
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.errors import ArtifactError, BindingError, BundleError, InputError, NotFoundError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.safetensors_file import write_safetensors
 from tests.unit.adapter.limits import refused
 
 ROOT = Path(__file__).parents[3]
@@ -242,7 +242,7 @@ def test_a_foreign_module_called_adapter_beside_the_data_is_not_run(tmp_path):
     for name in ("adapter.py", "ontology.py", "safetensors.py", "bundle.py"):
         (tmp_path / name).write_text("raise SystemExit('ran foreign code')")
     program = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from adapter import Adapter; import os\n"
+        "import sys; sys.path.insert(0, sys.argv[1]); from labelgrove.adapter import Adapter; import os\n"
         "os.chdir(sys.argv[2]); before = list(sys.path)\n"
         "print(Adapter.load('b.safetensors').predict([[0.5, 0.5, 0.0]])[0], sys.path == before)"
     )

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from adapter import Adapter, Binding, SparseOutputs, Subtree, make_binding
-from adapter.bundle import build_bundle
-from ontology.artifacts import open_store
-from ontology.errors import (
+from labelgrove.adapter import Adapter, Binding, SparseOutputs, Subtree, make_binding
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.errors import (
     ArtifactError,
     BindingError,
     BundleError,
@@ -24,7 +24,7 @@ from ontology.errors import (
     UnknownLabelError,
     WeightError,
 )
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.unit.adapter.limits import limited, refused
 
 PAIRS = [("oak", "tree"), ("elm", "tree"), ("moss", "plant"), ("tree", "plant")]

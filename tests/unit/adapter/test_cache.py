@@ -11,11 +11,11 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from adapter import cache, open_bundle
-from adapter.bundle import build_bundle
-from adapter.cache import check_cache, through_cache
-from ontology.artifacts import open_store
-from ontology.errors import (
+from labelgrove.adapter import cache, open_bundle
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.cache import check_cache, through_cache
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.errors import (
     ArtifactError,
     InputError,
     MissingExtraError,
@@ -23,8 +23,8 @@ from ontology.errors import (
     ServiceError,
     SettingsError,
 )
-from ontology.labelgraph import LabelGraph
-from ontology.settings import Settings
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import Settings
 from tests.integration.cache_support import CountedStore, settings_at
 
 CONTENT = np.random.default_rng(0).bytes(10_000)

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import stdtrit
 
 from labelgrove.experiments.contrast import Contrast, Verdict, holm, judge, mean, standard_error
-from ontology.errors import InputError
+from labelgrove.ontology.errors import InputError
 
 BETTER = Contrast("better", (5.0, 6.0, 5.5, 5.8), (4.0, 5.1, 4.4, 4.9))
 WORSE = Contrast("worse", BETTER.after, BETTER.before)

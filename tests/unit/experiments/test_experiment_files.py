@@ -16,8 +16,8 @@ from labelgrove.experiments.running import check_runnable, run
 from labelgrove.experiments.settings import changed
 from labelgrove.experiments.sources.category import categories, categories_of_files
 from labelgrove.experiments.sources.files import Files, read_votes
+from labelgrove.ontology.errors import InputError, NotFoundError, UnknownLabelError
 from labelgrove.quickstart.predicted import Predicted
-from ontology.errors import InputError, NotFoundError, UnknownLabelError
 
 CLASSES = [f"class-{i:03d}" for i in range(100)]
 

@@ -14,9 +14,9 @@ from labelgrove.experiments.running import identify, run
 from labelgrove.experiments.settings import changed
 from labelgrove.experiments.sources import glosses as source
 from labelgrove.experiments.sources.files import Files
+from labelgrove.ontology.errors import NotFoundError
 from labelgrove.report.experiment import experiment_report
 from labelgrove.report.markdown import to_markdown
-from ontology.errors import NotFoundError
 from tests.report_samples import experiment_document
 
 pytestmark = [pytest.mark.xdist_group("experiments"), pytest.mark.long]

@@ -13,13 +13,13 @@ from labelgrove.experiments import load
 from labelgrove.experiments.running import run
 from labelgrove.experiments.settings import changed
 from labelgrove.experiments.sources.files import Files
-from ontology.errors import InputError, NotFoundError
-from ontology.workspace import Workspace
+from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.request import complete_request
+from labelgrove.workers.states import State
 from tests.integration.workers_support import settings_in
-from workers import client
-from workers.kinds import find_kind
-from workers.request import complete_request
-from workers.states import State
 
 SMALL = {"experiment": "complete-graph", "settings": {"sizes": "3,4", "seeds": "5", "n_rows": "50"}}
 

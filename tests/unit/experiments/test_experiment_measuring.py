@@ -14,10 +14,10 @@ from labelgrove.experiments.measuring import (
     rule_errors,
     tempered,
 )
+from labelgrove.ontology.errors import WeightError
+from labelgrove.ontology.geometry import make_scorer, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.quickstart.predicted import Predicted
-from ontology.errors import WeightError
-from ontology.geometry import make_scorer, metric_space
-from ontology.labelgraph import LabelGraph
 
 SPACE = metric_space(LabelGraph.grid((1, 6)))
 KEYS = tuple(SPACE.keys)

@@ -11,7 +11,7 @@ from labelgrove.experiments import NAMES, load
 from labelgrove.experiments.running import run
 from labelgrove.experiments.settings import as_texts, changed, with_seeds_from
 from labelgrove.experiments.training import train_files
-from ontology.errors import InputError
+from labelgrove.ontology.errors import InputError
 
 
 @pytest.mark.parametrize("name", NAMES)

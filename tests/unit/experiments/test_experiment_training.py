@@ -9,9 +9,9 @@ from scipy.sparse import csr_matrix
 
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.experiments.training import MODELS, fit_predict, make_model, observe, train_files
-from ontology.errors import InputError
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 SPACE = metric_space(LabelGraph.grid((1, 5)))
 KEYS = np.array(list(SPACE.keys))

@@ -13,7 +13,7 @@ from labelgrove.experiments.contrast import Verdict
 from labelgrove.experiments.documents import pages, read_result
 from labelgrove.experiments.running import run
 from labelgrove.experiments.settings import changed
-from ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.errors import InputError, NotFoundError
 
 pytestmark = [pytest.mark.xdist_group("experiments"), pytest.mark.long]  # one run of each serves all
 

@@ -13,12 +13,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from adapter.evaluation.baselines import constant_label
-from adapter.sklearn import ClassKFold, FrechetClassifier, ObservedTruthsWarning, neg_expected_sq_distance
+from labelgrove.adapter.evaluation.baselines import constant_label
+from labelgrove.adapter.sklearn import (
+    ClassKFold,
+    FrechetClassifier,
+    ObservedTruthsWarning,
+    neg_expected_sq_distance,
+)
 from labelgrove.experiments.measuring import squared_errors
 from labelgrove.experiments.sources.digits import CORNERS, digits_on_grid
 from labelgrove.experiments.sources.glosses import glosses
-from ontology.geometry import sample_observed
+from labelgrove.ontology.geometry import sample_observed
 
 pytestmark = [pytest.mark.xdist_group("experiments"), pytest.mark.long]
 

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from labelgrove.digests import sha256_of
-from ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.errors import InputError, NotFoundError
 
 
 def test_a_digest_tells_contents_and_no_path(tmp_path):

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ontology import extras
-from ontology.errors import MissingExtraError
+from labelgrove.ontology import extras
+from labelgrove.ontology.errors import MissingExtraError
 
 ROOT = Path(__file__).parents[3]
 SCIENCE = ["highspy<2,>=1.10", "numba<1,>=0.61", "safetensors<1,>=0.5", "scipy<2,>=1.15"]

@@ -11,10 +11,10 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.plots import error_histogram, grid_errors, prediction_regions, save
-from ontology.errors import InputError
-from ontology.geometry import metric_space
-from ontology.labelgraph import LabelGraph
 
 TREE = LabelGraph.from_edges(
     [

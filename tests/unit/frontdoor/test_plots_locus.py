@@ -11,10 +11,10 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from labelgrove.ontology.errors import InputError, SpaceError
+from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.plots import locus_hierarchy, selection_curves
 from labelgrove.plots.branches import chosen_marks, forest_of
-from ontology.errors import InputError, SpaceError
-from ontology.labelgraph import LabelGraph
 from tests.unit.frontdoor.figure_texts import problems
 
 LONG = "Staphylococcus aureus subsp. aureus of "

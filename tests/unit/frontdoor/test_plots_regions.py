@@ -11,13 +11,13 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("networkx")
 
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import frechet_mean, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.randomgraphs import barabasi_albert, random_tree
 from labelgrove.plots import paper_families, prediction_regions, region_panels
 from labelgrove.plots.figure import shortened
 from labelgrove.plots.regions import exact_regions
-from ontology.errors import InputError
-from ontology.geometry import frechet_mean, metric_space
-from ontology.labelgraph import LabelGraph
-from ontology.randomgraphs import barabasi_albert, random_tree
 from tests.unit.frontdoor.figure_texts import problems
 
 SPIDER = LabelGraph.from_edges(

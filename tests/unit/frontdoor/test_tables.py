@@ -6,8 +6,8 @@ import struct
 import numpy as np
 import pytest
 
+from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.tables import read_outputs, read_truth
-from ontology.errors import InputError, NotFoundError
 
 
 def test_a_line_of_text_is_a_key_commas_included(tmp_path):

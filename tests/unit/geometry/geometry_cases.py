@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ontology.geometry import MetricSpace, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import MetricSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 
 KINDS = (

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 from geometry_cases import KINDS, build_graph, make_case
 
-from ontology.geometry import GraphSpace, MatrixSpace, MetricSpace, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import GraphSpace, MatrixSpace, MetricSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 from tests.oracles_locus import ExactSpace, Rows
 

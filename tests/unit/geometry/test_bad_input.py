@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ontology import geometry
-from ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
-from ontology.geometry import (
+from labelgrove.ontology import geometry
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
+from labelgrove.ontology.geometry import (
     CompleteSpace,
     DenseScorer,
     EuclideanScorer,
@@ -50,10 +50,10 @@ from ontology.geometry import (
     spanning_tree,
     summarize,
 )
-from ontology.geometry.loci import general
-from ontology.keys import Keys
-from ontology.labelgraph import LabelGraph
-from ontology.randomgraphs import barabasi_albert, erdos_renyi, random_tree, watts_strogatz
+from labelgrove.ontology.geometry.loci import general
+from labelgrove.ontology.keys import Keys
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.randomgraphs import barabasi_albert, erdos_renyi, random_tree, watts_strogatz
 from tests.oracles_locus import locus_of_rows, squared
 
 HIERARCHY = LabelGraph.from_edges([("a", "r"), ("b", "r"), ("c", "a"), ("d", "a"), ("e", "b")])
@@ -768,8 +768,8 @@ def test_a_process_without_a_folder_for_compiled_code_and_its_child() -> None:
     script = """
 import os
 import numpy as np
-from ontology.geometry import locus, metric_space
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import locus, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 
 star = LabelGraph.from_edges([("a", "r"), ("b", "r"), ("c", "r")])
 space = metric_space(star, labels="leaves")

@@ -8,9 +8,16 @@ import numpy as np
 import pytest
 from locus_cases import exact_space, undirected
 
-from ontology.errors import SpaceError
-from ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace, frechet_mean, metric_space
-from ontology.geometry.covers.cover import (
+from labelgrove.ontology.errors import SpaceError
+from labelgrove.ontology.geometry import (
+    CompleteSpace,
+    MatrixSpace,
+    MetricSpace,
+    TreeSpace,
+    frechet_mean,
+    metric_space,
+)
+from labelgrove.ontology.geometry.covers.cover import (
     Cover,
     is_identifying_cover,
     is_locus_cover,
@@ -19,10 +26,10 @@ from ontology.geometry.covers.cover import (
     phylogenetic_cover,
     small_cover,
 )
-from ontology.geometry.covers.phylogenetic import entry_order
-from ontology.geometry.covers.required import EXACT_LABELS, far_hanging, required_rows
-from ontology.geometry.loci.locus import locus_index
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry.covers.phylogenetic import entry_order
+from labelgrove.ontology.geometry.covers.required import EXACT_LABELS, far_hanging, required_rows
+from labelgrove.ontology.geometry.loci.locus import locus_index
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 from tests.oracles_locus import ExactSpace
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from locus_cases import FAMILIES, SpaceCase, exact_space, space_case, undirected
 
-from ontology.errors import InputError, UnknownLabelError
-from ontology.geometry import MetricSpace, TreeSpace, metric_space
-from ontology.geometry.covers.cover import (
+from labelgrove.ontology.errors import InputError, UnknownLabelError
+from labelgrove.ontology.geometry import MetricSpace, TreeSpace, metric_space
+from labelgrove.ontology.geometry.covers.cover import (
     is_identifying_cover,
     is_locus_cover,
     is_nontrivial,
@@ -17,8 +17,8 @@ from ontology.geometry.covers.cover import (
     phylogenetic_cover,
     small_cover,
 )
-from ontology.geometry.selections.selection import select_classes
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry.selections.selection import select_classes
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.oracles_locus import ExactSpace
 
 CASES_PER_FAMILY = 12

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from ontology.errors import SpaceError
-from ontology.geometry import (
+from labelgrove.ontology.errors import SpaceError
+from labelgrove.ontology.geometry import (
     CompleteSpace,
     EuclideanSpace,
     GraphSpace,
@@ -27,7 +27,7 @@ from ontology.geometry import (
     phylogenetic_cover,
     small_cover,
 )
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 from tests.oracles_locus import ExactSpace, Number
 

@@ -14,12 +14,19 @@ from geometry_cases import KINDS, Case, cases, random_case
 from hypothesis import given
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, SpaceError
-from ontology.geometry import CompleteSpace, GraphSpace, MatrixSpace, TreeSpace, metric_space, rootedtree
-from ontology.geometry.distances import distance_blocks, eccentricities, pairwise_distances
-from ontology.geometry.kernels import breadthfirst
-from ontology.geometry.kernels.adjacency import adjacency
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError, SpaceError
+from labelgrove.ontology.geometry import (
+    CompleteSpace,
+    GraphSpace,
+    MatrixSpace,
+    TreeSpace,
+    metric_space,
+    rootedtree,
+)
+from labelgrove.ontology.geometry.distances import distance_blocks, eccentricities, pairwise_distances
+from labelgrove.ontology.geometry.kernels import breadthfirst
+from labelgrove.ontology.geometry.kernels.adjacency import adjacency
+from labelgrove.ontology.labelgraph import LabelGraph
 
 
 def graph_of(n: int, edges: list[tuple[int, int]], weights: list[float] | None = None) -> LabelGraph:
@@ -113,7 +120,7 @@ def test_out_at_any_address(shift: int, width: int) -> None:
 
 
 def test_rows_are_written_after_every_sweep_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    breadthfirst = pytest.importorskip("ontology.geometry.kernels.breadthfirst")
+    breadthfirst = pytest.importorskip("labelgrove.ontology.geometry.kernels.breadthfirst")
     rng = np.random.default_rng(2)
     graph = graph_of(900, random_edges(900, 90, rng))
     sources = rng.integers(0, 900, 1300)
@@ -304,7 +311,7 @@ def test_eccentricities_of_other_lengths_and_spaces() -> None:
 
 
 def test_wordnet_nouns_have_diameter_30_and_their_tree_34(wordnet_dir) -> None:
-    from ontology.readers import read
+    from labelgrove.ontology.readers import read
 
     graph = read(wordnet_dir).graph
     assert graph is not None
@@ -319,9 +326,9 @@ def test_numba_or_not_the_numbers_are_the_same() -> None:
     code = """
     import hashlib
     import numpy as np
-    from ontology.geometry import GraphSpace, metric_space
-    from ontology.geometry.distances import eccentricities, pairwise_distances
-    from ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.geometry import GraphSpace, metric_space
+    from labelgrove.ontology.geometry.distances import eccentricities, pairwise_distances
+    from labelgrove.ontology.labelgraph import LabelGraph
 
     rng = np.random.default_rng(0)
     drawn = [(i, int(rng.integers(max(0, i - 50), i))) for i in range(1, 1500) for _ in "ab"]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
-from ontology.geometry import DenseScorer, FrechetResult, euclidean
-from ontology.geometry.euclidean import EuclideanSpace
-from ontology.geometry.observed import observed_points
-from ontology.geometry.scoring import euclideanscorer
-from ontology.geometry.scoring.euclideanscorer import EuclideanScorer
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
+from labelgrove.ontology.geometry import DenseScorer, FrechetResult, euclidean
+from labelgrove.ontology.geometry.euclidean import EuclideanSpace
+from labelgrove.ontology.geometry.observed import observed_points
+from labelgrove.ontology.geometry.scoring import euclideanscorer
+from labelgrove.ontology.geometry.scoring.euclideanscorer import EuclideanScorer
 from tests import oracles
 
 SEED = 3

@@ -8,8 +8,8 @@ from geometry_cases import KINDS, Case, cases, random_case
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ontology.errors import InputError, UnknownLabelError, WeightError
-from ontology.geometry import (
+from labelgrove.ontology.errors import InputError, UnknownLabelError, WeightError
+from labelgrove.ontology.geometry import (
     CompleteSpace,
     DenseScorer,
     MatrixSpace,
@@ -20,7 +20,7 @@ from ontology.geometry import (
     make_scorer,
     metric_space,
 )
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 
 SEED = 20_240_611

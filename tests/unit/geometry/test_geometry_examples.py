@@ -8,13 +8,18 @@ import pkgutil
 
 import pytest
 
-import ontology.geometry
+import labelgrove.ontology.geometry
 
 MODULES = [
-    *(module.name for module in pkgutil.walk_packages(ontology.geometry.__path__, "ontology.geometry.")),
+    *(
+        module.name
+        for module in pkgutil.walk_packages(
+            labelgrove.ontology.geometry.__path__, "labelgrove.ontology.geometry."
+        )
+    ),
     "labelgrove.plots.regions",
-    "ontology.components",
-    "ontology.randomgraphs",
+    "labelgrove.ontology.components",
+    "labelgrove.ontology.randomgraphs",
 ]
 
 
@@ -28,5 +33,5 @@ def test_there_are_examples_in_every_package() -> None:
     shown = {name for name in MODULES if any(e.examples for e in finder.find(importlib.import_module(name)))}
     packages = [name for name in MODULES if hasattr(importlib.import_module(name), "__path__")]
     bare = [one for one in packages if not any(name.startswith(f"{one}.") for name in shown)]
-    assert bare == ["ontology.geometry.kernels"]
+    assert bare == ["labelgrove.ontology.geometry.kernels"]
     assert len(shown) >= 30

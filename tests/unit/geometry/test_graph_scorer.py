@@ -12,8 +12,8 @@ import pytest
 from geometry_cases import KINDS, random_case
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, WeightError
-from ontology.geometry import (
+from labelgrove.ontology.errors import InputError, WeightError
+from labelgrove.ontology.geometry import (
     CompleteSpace,
     DenseScorer,
     FrechetResult,
@@ -21,11 +21,11 @@ from ontology.geometry import (
     make_scorer,
     metric_space,
 )
-from ontology.geometry.scoring import compiledrows, densescorer, graphscorer, rowclasses, rowtree
-from ontology.geometry.scoring.graphscorer import GraphScorer
-from ontology.geometry.scoring.rowclasses import Classes
-from ontology.geometry.scoring.rowtree import RowTree
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry.scoring import compiledrows, densescorer, graphscorer, rowclasses, rowtree
+from labelgrove.ontology.geometry.scoring.graphscorer import GraphScorer
+from labelgrove.ontology.geometry.scoring.rowclasses import Classes
+from labelgrove.ontology.geometry.scoring.rowtree import RowTree
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 
 SEED = 20_250_704
@@ -258,8 +258,8 @@ def test_without_numba_the_same_scorer_answers() -> None:
 import sys
 sys.modules["numba"] = None
 import numpy as np
-from ontology.errors import MissingExtraError
-from ontology.geometry.scoring.graphscorer import GraphScorer
+from labelgrove.ontology.errors import MissingExtraError
+from labelgrove.ontology.geometry.scoring.graphscorer import GraphScorer
 distances = np.array([[0, 2], [1, 1], [1, 1], [2, 0]], dtype=np.uint8)
 print(GraphScorer(distances).score(np.ones((20_000, 2))).n_tied.sum())
 try:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ontology.geometry import (
+from labelgrove.ontology.geometry import (
     GraphSpace,
     MatrixSpace,
     TreeSpace,
@@ -23,15 +23,15 @@ from ontology.geometry import (
     select_classes,
     small_cover,
 )
-from ontology.geometry.covers import required
-from ontology.geometry.exactpaths import ExactPaths
-from ontology.geometry.exactsums import expansion, narrowed, parts_of, rounded
-from ontology.geometry.sampling import uniform_centre
-from ontology.geometry.scoring.densescorer import DenseScorer
-from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-from ontology.geometry.scoring.treescorer import TreeScorer
-from ontology.geometry.ties import TIE_RELATIVE
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry.covers import required
+from labelgrove.ontology.geometry.exactpaths import ExactPaths
+from labelgrove.ontology.geometry.exactsums import expansion, narrowed, parts_of, rounded
+from labelgrove.ontology.geometry.sampling import uniform_centre
+from labelgrove.ontology.geometry.scoring.densescorer import DenseScorer
+from labelgrove.ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.scoring.treescorer import TreeScorer
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 from tests.hostile_trees import FAMILIES, HostileTree, hostile_tree
 from tests.oracles_locus import locus_by_tie_rule, locus_of_rows
@@ -124,7 +124,7 @@ def test_paths_are_the_same_without_numba(monkeypatch):
         paths = ExactPaths(len(every), *edges)
         found = paths.distances(every, every)
         with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, "ontology.geometry.kernels.pathsums", None)
+            patch.setitem(sys.modules, "labelgrove.ontology.geometry.kernels.pathsums", None)
             np.testing.assert_array_equal(paths.distances(every, every), found)
 
 
@@ -132,7 +132,7 @@ def test_paths_are_the_same_without_numba(monkeypatch):
 def test_a_way_whose_sum_rounds_to_the_same_is_found_to_be_shorter(without_numba, monkeypatch):
     """a-c is longer than a-b-c by less than rounding shows, and c-d measures the difference."""
     if without_numba:
-        monkeypatch.setitem(sys.modules, "ontology.geometry.kernels.pathsums", None)
+        monkeypatch.setitem(sys.modules, "labelgrove.ontology.geometry.kernels.pathsums", None)
     pairs = [("a", "c"), ("a", "b"), ("b", "c"), ("c", "d")]
     weights = [1 + 2.0**-52, 1, 2.0**-54, 2.0**-53]
     space = GraphSpace(LabelGraph.from_edges(pairs, weights=weights, directed=False))
@@ -260,7 +260,7 @@ def test_large_trees_with_edges_that_tie_have_covers_with_a_bound(monkeypatch):
     space = metric_space(star, "tree")
     assert minimum_locus_cover(space).keys == ("a", "b", "c")
     monkeypatch.setattr(required, "EXACT_LABELS", 3)
-    monkeypatch.setattr("ontology.geometry.covers.cover.EXACT_LABELS", 3)
+    monkeypatch.setattr("labelgrove.ontology.geometry.covers.cover.EXACT_LABELS", 3)
     found = minimum_locus_cover(space)
     assert (found.keys, found.lower_bound, found.status) == (("a", "b", "c", "d"), 3, "lower_bound")
     assert must_observe(space).keys == ("a", "b", "c")

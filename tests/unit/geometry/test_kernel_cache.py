@@ -9,26 +9,27 @@ from pathlib import Path
 
 import pytest
 
-import ontology
+import labelgrove
 
 FILES = (
     "__init__.py",
-    "errors.py",
-    "extras.py",
-    "geometry/__init__.py",
-    "geometry/kernels/__init__.py",
-    "geometry/kernels/jit.py",
+    "ontology/__init__.py",
+    "ontology/errors.py",
+    "ontology/extras.py",
+    "ontology/geometry/__init__.py",
+    "ontology/geometry/kernels/__init__.py",
+    "ontology/geometry/kernels/jit.py",
 )
 INNER = """
-from ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.jit import compiled
 
 @compiled
 def inner(x: int) -> int:
     return x + 1
 """
 OUTER = """
-from ontology.geometry.kernels.inner import inner
-from ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.inner import inner
+from labelgrove.ontology.geometry.kernels.jit import compiled
 
 @compiled
 def outer(x: int) -> int:
@@ -39,9 +40,9 @@ import importlib, sys
 from pathlib import Path
 
 def answer():
-    for name in [name for name in sys.modules if name.startswith("ontology")]:
+    for name in [name for name in sys.modules if name.startswith("labelgrove")]:
         del sys.modules[name]
-    outer = importlib.import_module("ontology.geometry.kernels.outer").outer
+    outer = importlib.import_module("labelgrove.ontology.geometry.kernels.outer").outer
     print(outer(1), sum(outer.stats.cache_hits.values()))
 
 answer()
@@ -55,7 +56,7 @@ answer()
 TYPED = """
 import os, sys
 import numpy as np
-from ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.jit import compiled
 
 @compiled
 def total(values: np.ndarray) -> float:
@@ -75,7 +76,7 @@ class Program:
     def run(self, dtype: str, limit: str = ":") -> str:
         environment = os.environ | {"NUMBA_CACHE_DIR": str(self.cache)}
         command = ["sh", "-c", f'{limit}; exec "$@"', "sh", sys.executable, str(self.path), dtype]
-        where = Path(ontology.__file__).parents[1]
+        where = Path(labelgrove.__file__).parents[1]
         done = subprocess.run(command, env=environment, cwd=where, stdout=subprocess.PIPE, text=True)
         return done.stdout.strip() if done.returncode == 0 else f"exit {done.returncode}"
 
@@ -115,11 +116,11 @@ def test_a_kernel_runs_where_its_code_cannot_be_kept(tmp_path: Path) -> None:
 
 
 def test_a_kernel_is_compiled_again_when_one_that_it_inlines_has_changed(tmp_path: Path) -> None:
-    here, folder = Path(ontology.__file__).parent, tmp_path / "ontology"
+    here, folder = Path(labelgrove.__file__).parent, tmp_path / "labelgrove"
     for name in FILES:
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(here / name, folder / name)
-    kernels = folder / "geometry" / "kernels"
+    kernels = folder / "ontology" / "geometry" / "kernels"
     (kernels / "inner.py").write_text(INNER)
     (kernels / "outer.py").write_text(OUTER)
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}

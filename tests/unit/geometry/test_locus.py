@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from locus_cases import FAMILIES, SpaceCase, space_case, spider_graph, unit_graph
 
-from ontology.errors import InputError, SpaceError, UnknownLabelError
-from ontology.geometry import CompleteSpace, MatrixSpace, TreeSpace, metric_space
-from ontology.geometry.loci.locus import Locus, locus, locus_index
-from ontology.geometry.loci.pairs import (
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
+from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, TreeSpace, metric_space
+from labelgrove.ontology.geometry.loci.locus import Locus, locus, locus_index
+from labelgrove.ontology.geometry.loci.pairs import (
     geodesic_interval,
     hull_members,
     is_pairwise_decomposable,
@@ -21,11 +21,11 @@ from ontology.geometry.loci.pairs import (
     pairwise_locus,
     shares_of_pairs,
 )
-from ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
-from ontology.geometry.rootedtree import RootedTree
-from ontology.geometry.ties import TIE_RELATIVE
-from ontology.keys import Keys
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
+from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.keys import Keys
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.oracles import all_distances
 from tests.oracles_locus import (
     locus_by_tie_rule,

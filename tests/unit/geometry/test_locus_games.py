@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ontology.geometry.loci import exactgame, gameproposal, general
-from ontology.geometry.loci.exactgame import (
+from labelgrove.ontology.geometry.loci import exactgame, gameproposal, general
+from labelgrove.ontology.geometry.loci.exactgame import (
     Settled,
     decide,
     exact_product,
@@ -19,10 +19,10 @@ from ontology.geometry.loci.exactgame import (
     solve_corner,
     solve_game,
 )
-from ontology.geometry.loci.gameproposal import balanced, propose
-from ontology.geometry.loci.general import general_locus
-from ontology.geometry.loci.linearsystem import LinearSystem
-from ontology.geometry.loci.longfloats import corner_of_game
+from labelgrove.ontology.geometry.loci.gameproposal import balanced, propose
+from labelgrove.ontology.geometry.loci.general import general_locus
+from labelgrove.ontology.geometry.loci.linearsystem import LinearSystem
+from labelgrove.ontology.geometry.loci.longfloats import corner_of_game
 from tests.hard_games import DISTANCES, GAMES, tied, whole
 from tests.oracles_locus import game, locus_by_tie_rule, locus_of_rows, squared
 

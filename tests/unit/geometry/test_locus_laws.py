@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from locus_cases import FAMILIES, SpaceCase, decimal_case, space_case
 
-from ontology.geometry import MatrixSpace, metric_space
-from ontology.geometry.loci.locus import locus
-from ontology.geometry.loci.pairs import is_pairwise_decomposable, pairwise_locus
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry import MatrixSpace, metric_space
+from labelgrove.ontology.geometry.loci.locus import locus
+from labelgrove.ontology.geometry.loci.pairs import is_pairwise_decomposable, pairwise_locus
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.oracles_locus import (
     ExactSpace,
     locus_by_corners,

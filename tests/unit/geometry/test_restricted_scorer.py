@@ -15,24 +15,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ontology.errors import InputError, WeightError
-from ontology.geometry import (
+from labelgrove.ontology.errors import InputError, WeightError
+from labelgrove.ontology.geometry import (
     DenseScorer,
     FrechetResult,
     TreeSpace,
     make_scorer,
 )
-from ontology.geometry.scoring import (
+from labelgrove.ontology.geometry.scoring import (
     compiledsearch,
     restrictedscorer,
     treescorer,
     treesearch,
 )
-from ontology.geometry.scoring.densescorer import RowsOnDemand
-from ontology.geometry.scoring.hullscorer import HullScorer
-from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-from ontology.geometry.scoring.treescorer import TreeScorer
-from ontology.keys import Keys
+from labelgrove.ontology.geometry.scoring.densescorer import RowsOnDemand
+from labelgrove.ontology.geometry.scoring.hullscorer import HullScorer
+from labelgrove.ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.scoring.treescorer import TreeScorer
+from labelgrove.ontology.keys import Keys
 from tests import oracles
 
 SEED = 20_250_703
@@ -390,10 +390,10 @@ def test_without_numba_the_same_scorer_answers() -> None:
 import sys
 sys.modules["numba"] = None
 import numpy as np
-from ontology.errors import MissingExtraError
-from ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-from ontology.geometry.spaces import TreeSpace
-from ontology.keys import Keys
+from labelgrove.ontology.errors import MissingExtraError
+from labelgrove.ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.keys import Keys
 space = TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0], allowed=[1, 2, 3])
 print(RestrictedTreeScorer(space, [1, 2]).score(np.ones((20_000, 2))).n_tied.sum())
 try:

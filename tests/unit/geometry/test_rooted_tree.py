@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ontology.geometry import rootedtree
-from ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry import rootedtree
+from labelgrove.ontology.geometry.rootedtree import RootedTree
 
 FIELDS = ("parent", "length", "depth", "end")
 

@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ontology.errors import InputError, SpaceError
-from ontology.geometry import CompleteSpace, DenseScorer, MatrixSpace, MetricSpace, TreeSpace, metric_space
-from ontology.geometry.euclidean import EuclideanSpace
-from ontology.geometry.observed import allowed_points
-from ontology.geometry.sampling import sample_observed, uniform_centre
-from ontology.keys import Keys
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError, SpaceError
+from labelgrove.ontology.geometry import (
+    CompleteSpace,
+    DenseScorer,
+    MatrixSpace,
+    MetricSpace,
+    TreeSpace,
+    metric_space,
+)
+from labelgrove.ontology.geometry.euclidean import EuclideanSpace
+from labelgrove.ontology.geometry.observed import allowed_points
+from labelgrove.ontology.geometry.sampling import sample_observed, uniform_centre
+from labelgrove.ontology.keys import Keys
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 from tests.unit.geometry.geometry_cases import KINDS, random_case
 

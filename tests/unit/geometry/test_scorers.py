@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ontology.geometry import DenseScorer, FrechetResult, TreeScorer, TreeSpace
-from ontology.geometry.scoring import densescorer, treescorer
-from ontology.geometry.scoring.densescorer import RowsOnDemand
-from ontology.geometry.ties import plain_sums, powers, tied
-from ontology.keys import Keys
+from labelgrove.ontology.geometry import DenseScorer, FrechetResult, TreeScorer, TreeSpace
+from labelgrove.ontology.geometry.scoring import densescorer, treescorer
+from labelgrove.ontology.geometry.scoring.densescorer import RowsOnDemand
+from labelgrove.ontology.geometry.ties import plain_sums, powers, tied
+from labelgrove.ontology.keys import Keys
 from tests.oracles import float_plain_sum
 
 SEED = 7

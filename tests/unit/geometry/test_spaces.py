@@ -12,10 +12,10 @@ import pytest
 from geometry_cases import KINDS, Case, cases, random_case
 from hypothesis import given
 
-from ontology.errors import InputError, SpaceError, UnknownLabelError
-from ontology.geometry import CompleteSpace, GraphSpace, MatrixSpace, TreeSpace, metric_space
-from ontology.keys import Keys
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
+from labelgrove.ontology.geometry import CompleteSpace, GraphSpace, MatrixSpace, TreeSpace, metric_space
+from labelgrove.ontology.keys import Keys
+from labelgrove.ontology.labelgraph import LabelGraph
 
 DIAMOND = LabelGraph.from_edges([("b", "a"), ("c", "a"), ("d", "b"), ("d", "c")])
 
@@ -238,8 +238,8 @@ NUMPY_ALONE = """
 import sys
 for name in ("scipy", "numba", "networkx", "sklearn", "sqlalchemy", "neo4j", "redis", "celery", "click"):
     sys.modules[name] = None
-import ontology.geometry as g
-from ontology.labelgraph import LabelGraph
+import labelgrove.ontology.geometry as g
+from labelgrove.ontology.labelgraph import LabelGraph
 assert set(g.__all__) <= set(dir(g)) and all(hasattr(g, name) for name in g.__all__)
 graph = LabelGraph.from_edges([("a", "r"), ("b", "r"), ("c", "b")])
 for labels in ("all", "leaves"):

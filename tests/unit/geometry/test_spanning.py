@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ontology.errors import InputError, SpaceError, UnknownLabelError
-from ontology.geometry import CompleteSpace, DenseScorer, MatrixSpace, TreeSpace, metric_space
-from ontology.geometry.compare import compare_spaces
-from ontology.geometry.euclidean import EuclideanSpace
-from ontology.geometry.spanning import spanning_tree
-from ontology.keys import Keys
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
+from labelgrove.ontology.geometry import CompleteSpace, DenseScorer, MatrixSpace, TreeSpace, metric_space
+from labelgrove.ontology.geometry.compare import compare_spaces
+from labelgrove.ontology.geometry.euclidean import EuclideanSpace
+from labelgrove.ontology.geometry.spanning import spanning_tree
+from labelgrove.ontology.keys import Keys
+from labelgrove.ontology.labelgraph import LabelGraph
 
 SEED = 5
 

@@ -8,13 +8,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ontology.errors import InputError
-from ontology.geometry import metric_space
-from ontology.geometry.kernels import unionfind
-from ontology.geometry.summaries.distortion import supernode_diameters
-from ontology.geometry.summaries.expand import expand
-from ontology.geometry.summaries.summary import DegenerateSummaryWarning, summarize
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.geometry.kernels import unionfind
+from labelgrove.ontology.geometry.summaries.distortion import supernode_diameters
+from labelgrove.ontology.geometry.summaries.expand import expand
+from labelgrove.ontology.geometry.summaries.summary import DegenerateSummaryWarning, summarize
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 
 METHODS = ("neighbourhood", "node", "capped", "subtree")

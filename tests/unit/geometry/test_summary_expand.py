@@ -7,11 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ontology.errors import InputError, SpaceError, UnknownLabelError
-from ontology.geometry import frechet_mean, metric_space
-from ontology.geometry.summaries.expand import expand, predict_within, push, push_index
-from ontology.geometry.summaries.summary import summarize
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
+from labelgrove.ontology.geometry import frechet_mean, metric_space
+from labelgrove.ontology.geometry.summaries.expand import expand, predict_within, push, push_index
+from labelgrove.ontology.geometry.summaries.summary import summarize
+from labelgrove.ontology.labelgraph import LabelGraph
 
 
 def hierarchy(n: int, seed: int) -> LabelGraph:

@@ -25,19 +25,19 @@ from locus_cases import (
     undirected,
 )
 
-from ontology.errors import InputError
-from ontology.geometry import MatrixSpace, TreeSpace, frechet_mean, metric_space
-from ontology.geometry.covers.cover import (
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import MatrixSpace, TreeSpace, frechet_mean, metric_space
+from labelgrove.ontology.geometry.covers.cover import (
     is_identifying_cover,
     is_locus_cover,
     minimum_locus_cover,
 )
-from ontology.geometry.loci.locus import locus
-from ontology.geometry.loci.pairs import is_pairwise_decomposable, pairwise_locus
-from ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
-from ontology.geometry.selections.selection import select_classes, select_next
-from ontology.keys import Keys
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry.loci.locus import locus
+from labelgrove.ontology.geometry.loci.pairs import is_pairwise_decomposable, pairwise_locus
+from labelgrove.ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
+from labelgrove.ontology.geometry.selections.selection import select_classes, select_next
+from labelgrove.ontology.keys import Keys
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 from tests.oracles_locus import (
     ExactSpace,

@@ -21,21 +21,21 @@ from locus_cases import (
     undirected,
 )
 
-from adapter.evaluation import evaluate
-from ontology.errors import InputError
-from ontology.geometry import CompleteSpace, frechet_mean, metric_space
-from ontology.geometry.covers.cover import (
+from labelgrove.adapter.evaluation import evaluate
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import CompleteSpace, frechet_mean, metric_space
+from labelgrove.ontology.geometry.covers.cover import (
     is_identifying_cover,
     is_locus_cover,
     is_nontrivial,
     minimum_locus_cover,
     phylogenetic_cover,
 )
-from ontology.geometry.loci.locus import locus
-from ontology.geometry.loci.pairs import is_pairwise_decomposable, pairwise_locus
-from ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
-from ontology.geometry.summaries.summary import DegenerateSummaryWarning, summarize
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry.loci.locus import locus
+from labelgrove.ontology.geometry.loci.pairs import is_pairwise_decomposable, pairwise_locus
+from labelgrove.ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
+from labelgrove.ontology.geometry.summaries.summary import DegenerateSummaryWarning, summarize
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.oracles_locus import (
     ExactSpace,
     locus_of_rows,

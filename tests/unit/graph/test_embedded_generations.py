@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from ontology.errors import (
+from labelgrove.ontology.errors import (
     ConflictError,
     GroveError,
     MigrationError,
@@ -28,11 +28,11 @@ from ontology.errors import (
     ServiceError,
     SettingsError,
 )
-from ontology.graph import GraphDamagedError, open_graph, sandbox
-from ontology.graph.embedded import EmbeddedStore
-from ontology.graph.generations import Generations
-from ontology.labelgraph import LabelGraph
-from ontology.settings import Settings
+from labelgrove.ontology.graph import GraphDamagedError, open_graph, sandbox
+from labelgrove.ontology.graph.embedded import EmbeddedStore
+from labelgrove.ontology.graph.generations import Generations
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import Settings
 
 pytestmark = pytest.mark.long
 
@@ -208,13 +208,13 @@ def test_a_limit_on_address_space_is_named_and_no_damage(loaded: EmbeddedStore) 
     loaded.close()
     before = loaded.generations.newest()
     asked = (
-        "import sys; from pathlib import Path; from ontology.graph.embedded import EmbeddedStore; "
+        "import sys; from pathlib import Path; from labelgrove.ontology.graph.embedded import EmbeddedStore; "
         "EmbeddedStore(Path(sys.argv[1])).current('plants')"
     )
     command = ["sh", "-c", 'ulimit -v 8000000; "$0" -c "$1" "$2"', sys.executable, asked, str(loaded.folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     said = done.stderr.splitlines()[-1]
-    assert said.startswith("ontology.errors.ServiceError: graph file ")
+    assert said.startswith("labelgrove.ontology.errors.ServiceError: graph file ")
     assert "reserves 8.8 TB of addresses" in said
     assert said.endswith("ulimit -v unlimited")
     assert loaded.generations.newest() == before
@@ -270,7 +270,9 @@ def test_a_changed_migration_means_rebuild_and_a_newer_one_is_refused(
     loaded.wipe()
     load(loaded, GRAPH)
     loaded.close()
-    monkeypatch.setattr("ontology.graph.embedded.changed_versions", lambda dialect, recorded: ["0001"])
+    monkeypatch.setattr(
+        "labelgrove.ontology.graph.embedded.changed_versions", lambda dialect, recorded: ["0001"]
+    )
     with pytest.raises(GraphDamagedError, match="another form of migration 0001"):
         loaded.current("plants")
 
@@ -322,8 +324,8 @@ def test_writers_in_threads_follow_one_another(store: EmbeddedStore) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from ontology.graph.embedded import EmbeddedStore
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.graph.embedded import EmbeddedStore
+from labelgrove.ontology.labelgraph import LabelGraph
 store = EmbeddedStore(Path(sys.argv[1]))
 first = int(sys.argv[2])
 for fence in range(first, first + 10_000):

@@ -14,7 +14,7 @@ import neo4j.exceptions
 import numpy as np
 import pytest
 
-from ontology.errors import (
+from labelgrove.ontology.errors import (
     MigrationError,
     QueryFailedError,
     QueryTimeoutError,
@@ -22,9 +22,9 @@ from ontology.errors import (
     SettingsError,
     TransientError,
 )
-from ontology.graph.migrate import migrations
-from ontology.graph.neo4j import EDGES_PER_BATCH, LABELS_PER_BATCH, Neo4jStore
-from ontology.labelgraph import LabelGraph
+from labelgrove.ontology.graph.migrate import migrations
+from labelgrove.ontology.graph.neo4j import EDGES_PER_BATCH, LABELS_PER_BATCH, Neo4jStore
+from labelgrove.ontology.labelgraph import LabelGraph
 from tests.conftest import wipe_neo4j
 from tests.services import Neo4jServer
 
@@ -133,7 +133,7 @@ def test_a_wait_for_indexes_lets_its_locks_go_between_its_parts(
 ) -> None:
     waits = "UNWIND range(1, 1000000000) AS i RETURN count(i)"
     for name, value in {"_AWAIT": waits, "_AWAITED_S": 1.0, "_AWAITED_IN_ALL_S": 3.0}.items():
-        monkeypatch.setattr(f"ontology.graph.neo4j.{name}", value)
+        monkeypatch.setattr(f"labelgrove.ontology.graph.neo4j.{name}", value)
     began, parts = time.monotonic(), []
     run = neo4j.ManagedTransaction.run
     monkeypatch.setattr(neo4j.ManagedTransaction, "run", lambda *given: parts.append(given) or run(*given))

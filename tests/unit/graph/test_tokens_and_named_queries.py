@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-import ontology.graph.named
-from ontology.errors import InputError, MigrationError, NotFoundError
-from ontology.graph import migrate
-from ontology.graph.named import DIALECTS, check_parameters, named_query, query_names
-from ontology.graph.tokens import Token, parameters, statements, tokenize
-from ontology.migrations import migrations_folder
+import labelgrove.ontology.graph.named
+from labelgrove.ontology.errors import InputError, MigrationError, NotFoundError
+from labelgrove.ontology.graph import migrate
+from labelgrove.ontology.graph.named import DIALECTS, check_parameters, named_query, query_names
+from labelgrove.ontology.graph.tokens import Token, parameters, statements, tokenize
+from labelgrove.ontology.migrations import migrations_folder
 
-QUERIES = Path(ontology.graph.named.__file__).with_name("queries")
+QUERIES = Path(labelgrove.ontology.graph.named.__file__).with_name("queries")
 COMMON = sorted((QUERIES / "common").glob("*.cypher"))
 
 # What both engines answer alike (learned by trying); anything else belongs into a dialect folder.

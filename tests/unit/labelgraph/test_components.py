@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ontology.components import connected, strongly_connected
+from labelgrove.ontology.components import connected, strongly_connected
 
 
 def reached(n, tail, head):

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ontology import errors
-from ontology.errors import InputError, SettingsError, UnknownLabelError
-from ontology.keys import Keys, Texts
-from ontology.settings import Settings, masked, unknown_variables
+from labelgrove.ontology import errors
+from labelgrove.ontology.errors import InputError, SettingsError, UnknownLabelError
+from labelgrove.ontology.keys import Keys, Texts
+from labelgrove.ontology.settings import Settings, masked, unknown_variables
 
 STRINGS = st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=30)
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ontology.keys import Keys, Texts
+from labelgrove.ontology.keys import Keys, Texts
 
 TEXT = st.text(alphabet="aé\U0001f600z", max_size=4)
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ontology import LabelGraph
-from ontology.errors import ArtifactError, InputError, UnknownLabelError
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.errors import ArtifactError, InputError, UnknownLabelError
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)
 

@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ontology.errors import GroveError
-from ontology.readers import READER_VERSION, read
+from labelgrove.ontology.errors import GroveError
+from labelgrove.ontology.readers import READER_VERSION, read
 from tests.unit.readers.reader_corpus import CASES, LABELS, SOUND, Case
 
 FILE = Path(__file__).with_name("golden_readings.json")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import ontology.readers
-from ontology.readers import RULES, formats, read
-from ontology.readers.rules import SEVERITY
+import labelgrove.ontology.readers
+from labelgrove.ontology.readers import RULES, formats, read
+from labelgrove.ontology.readers.rules import SEVERITY
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "formats.md"
 
@@ -61,8 +61,9 @@ def test_rules_offer_what_they_can_do():
 
 
 @pytest.mark.parametrize(
-    "name", ["", *(f".{module.name}" for module in pkgutil.iter_modules(ontology.readers.__path__))]
+    "name",
+    ["", *(f".{module.name}" for module in pkgutil.iter_modules(labelgrove.ontology.readers.__path__))],
 )
 def test_examples_in_docstrings(name):
-    module = importlib.import_module(f"ontology.readers{name}")
+    module = importlib.import_module(f"labelgrove.ontology.readers{name}")
     assert doctest.testmod(module).failed == 0

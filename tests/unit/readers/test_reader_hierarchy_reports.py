@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ontology.errors import DefectsError
-from ontology.readers import ReadResult, read
+from labelgrove.ontology.errors import DefectsError
+from labelgrove.ontology.readers import ReadResult, read
 
 TREE = [("2", "1"), ("3", "1"), ("4", "2"), ("5", "2"), ("6", "3")]
 NAMES = {"1": "food", "2": "fruit", "3": "herb", "4": "apple", "5": "pear", "6": "mint"}

@@ -13,9 +13,9 @@ import networkx as nx
 import pytest
 from hypothesis import given
 
-from ontology.errors import GroveError
-from ontology.labelgraph import LabelGraph
-from ontology.readers import read
+from labelgrove.ontology.errors import GroveError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers import read
 from tests.unit.readers.reader_corpus import CASES, SOUND, as_json
 
 

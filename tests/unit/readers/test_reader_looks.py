@@ -22,14 +22,14 @@ import pytest
 import yaml
 from hypothesis import given
 
-from adapter import build_bundle
-from ontology import LabelGraph
-from ontology.errors import DefectsError
-from ontology.readers import formats, jsonshapes, looks, read
-from ontology.readers.cells import MARKS
-from ontology.readers.head import Head, head
-from ontology.readers.looks import LOOKS, look_of
-from ontology.readers.sniff import sniff
+from labelgrove.adapter import build_bundle
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.errors import DefectsError
+from labelgrove.ontology.readers import formats, jsonshapes, looks, read
+from labelgrove.ontology.readers.cells import MARKS
+from labelgrove.ontology.readers.head import Head, head
+from labelgrove.ontology.readers.looks import LOOKS, look_of
+from labelgrove.ontology.readers.sniff import sniff
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
 from tests.unit.readers.reader_corpus import LABELS, SOUND
 

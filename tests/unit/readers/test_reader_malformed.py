@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ontology.errors import DefectsError, InputError, NotFoundError
-from ontology.readers import RULES, ReadResult, read, structure
-from ontology.readers import lines as lines_module
+from labelgrove.ontology.errors import DefectsError, InputError, NotFoundError
+from labelgrove.ontology.readers import RULES, ReadResult, read, structure
+from labelgrove.ontology.readers import lines as lines_module
 from tests.unit.readers.reader_corpus import CASES, LABELS, SOUND, Case, as_json, nested
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ontology.readers import READER_VERSION
+from labelgrove.ontology.readers import READER_VERSION
 from tests.unit.readers import golden
 
 

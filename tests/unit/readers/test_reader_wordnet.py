@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ontology.readers import ReadResult, read
+from labelgrove.ontology.readers import ReadResult, read
 
 
 @pytest.fixture(scope="session")

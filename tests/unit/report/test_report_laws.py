@@ -9,16 +9,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from adapter import Adapter, evaluate
-from adapter.bundle import build_bundle
-from adapter.evaluation.text import shown
+from labelgrove.adapter import Adapter, evaluate
+from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.evaluation.text import shown
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry import CompleteSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.report import Origin, as_bytes, evaluation_report, to_html, to_json, to_markdown
 from labelgrove.report.experiment import overview_report
 from labelgrove.report.files import check_ending
 from labelgrove.report.regions import regions_of
-from ontology.errors import InputError
-from ontology.geometry import CompleteSpace, metric_space
-from ontology.labelgraph import LabelGraph
 from tests.report_samples import HOSTILE, SAMPLES, experiment_document, overview
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "col", "wbr"}

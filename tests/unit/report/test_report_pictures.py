@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from adapter import Adapter
-from adapter.evaluation.calibrationerror import Reliability
+from labelgrove.adapter import Adapter
+from labelgrove.adapter.evaluation.calibrationerror import Reliability
+from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.report.picturedata import (
     Branches,
     Differences,
@@ -22,7 +23,6 @@ from labelgrove.report.picturedata import (
 from labelgrove.report.pictures import draw
 from labelgrove.report.regions import regions_of
 from labelgrove.report.svg import Scale, element, series_class
-from ontology.labelgraph import LabelGraph
 
 STYLE = files("labelgrove.report").joinpath("page.css").read_text(encoding="utf-8")
 

@@ -15,8 +15,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine, text
 
-from ontology.database import create_engine, reading, writing
-from ontology.errors import GroveError, MigrationError, ServiceError, SettingsError, TransientError
+from labelgrove.ontology.database import create_engine, reading, writing
+from labelgrove.ontology.errors import GroveError, MigrationError, ServiceError, SettingsError, TransientError
 from tests.faults.rights import with_rights, without_privileges
 from tests.services.postgres_server import drop_database
 

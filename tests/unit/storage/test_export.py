@@ -12,12 +12,12 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from ontology import LabelGraph
-from ontology.canonical import LENGTHS
-from ontology.errors import InputError
-from ontology.export import export_graph
-from ontology.readers import ReadResult, read
-from ontology.readers.invisible import invisible_character
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.canonical import LENGTHS
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.export import export_graph
+from labelgrove.ontology.readers import ReadResult, read
+from labelgrove.ontology.readers.invisible import invisible_character
 
 KEPT = {"roots": "keep", "control-character": "warn", "invisible-character": "warn"}
 """What a graph made by code may hold and a file may not without being asked for."""

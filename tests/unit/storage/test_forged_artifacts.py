@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adapter import Adapter, Bundle, build_bundle
-from ontology.artifacts import open_store
-from ontology.errors import ArtifactError, GroveError
-from ontology.geometry import (
+from labelgrove.adapter import Adapter, Bundle, build_bundle
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.errors import ArtifactError, GroveError
+from labelgrove.ontology.geometry import (
     locus,
     metric_space,
     minimum_locus_cover,
@@ -29,9 +29,9 @@ from ontology.geometry import (
     select_classes,
     summarize,
 )
-from ontology.keys import Texts
-from ontology.labelgraph import LabelGraph
-from ontology.results import (
+from labelgrove.ontology.keys import Texts
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.results import (
     pack_cover,
     pack_distances,
     pack_locus,
@@ -43,9 +43,9 @@ from ontology.results import (
     read_selection,
     read_summary,
 )
-from ontology.results.documents import pack_document, read_document
-from ontology.safetensors_file import read_safetensors, write_safetensors
-from ontology.workspace import DEFINITIONS_FORMAT, Workspace
+from labelgrove.ontology.results.documents import pack_document, read_document
+from labelgrove.ontology.safetensors_file import read_safetensors, write_safetensors
+from labelgrove.ontology.workspace import DEFINITIONS_FORMAT, Workspace
 from tests.integration.workers_support import add_version, settings_in
 
 N_MUTANTS = 300

@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-import ontology.readers
-import ontology.readers.request
-from ontology import LabelGraph
-from ontology.artifacts import open_store
-from ontology.database import create_engine, reading, upgrade, writing
-from ontology.errors import DefectsError, InputError, NotFoundError, ShrinkError
-from ontology.ingest import RegisterResult, delete_ontology, register
-from ontology.readers import ReadResult, fingerprint
-from ontology.settings import Settings
-from ontology.snapshots import Snapshot
-from ontology.sources import read_once
-from ontology.workspace import Workspace
+import labelgrove.ontology.readers
+import labelgrove.ontology.readers.request
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.artifacts import open_store
+from labelgrove.ontology.database import create_engine, reading, upgrade, writing
+from labelgrove.ontology.errors import DefectsError, InputError, NotFoundError, ShrinkError
+from labelgrove.ontology.ingest import RegisterResult, delete_ontology, register
+from labelgrove.ontology.readers import ReadResult, fingerprint
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.snapshots import Snapshot
+from labelgrove.ontology.sources import read_once
+from labelgrove.ontology.workspace import Workspace
 
 EDGES = "parent,child,name\nplant,tree,Tree\ntree,oak,Oak\ntree,elm,Elm\nplant,moss,Moss\n"
 FEWER = "parent,child\nplant,tree\ntree,oak\nplant,fern\n"
@@ -47,13 +47,13 @@ def source(tmp_path: Path) -> Path:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The sources that were parsed, as they are parsed."""
     seen: list[str] = []
-    read = ontology.readers.read
+    read = labelgrove.ontology.readers.read
 
     def noted(path: Any, **options: Any) -> ReadResult:
         seen.append(Path(path).name)
         return read(path, **options)
 
-    monkeypatch.setattr(ontology.readers, "read", noted)
+    monkeypatch.setattr(labelgrove.ontology.readers, "read", noted)
     return seen
 
 
@@ -143,9 +143,9 @@ def test_the_name_of_the_file_and_the_class_list_count(tmp_path):
 
 def test_another_version_of_the_readers_reads_again(workspace, source, parsed, monkeypatch):
     take(workspace, source)
-    monkeypatch.setattr(ontology.readers.request, "READER_VERSION", 999)
+    monkeypatch.setattr(labelgrove.ontology.readers.request, "READER_VERSION", 999)
     take(workspace, source)
-    monkeypatch.setattr(ontology.readers.request, "FORMAT_TAG", "labelgrove/labelgraph/999")
+    monkeypatch.setattr(labelgrove.ontology.readers.request, "FORMAT_TAG", "labelgrove/labelgraph/999")
     take(workspace, source)
     assert len(parsed) == 3
 
@@ -161,7 +161,7 @@ def test_options_are_checked_as_if_it_were_read(workspace, source):
 
 
 def test_a_source_that_changes_while_it_is_read_is_read_next_time(workspace, source, parsed, monkeypatch):
-    read = ontology.readers.read
+    read = labelgrove.ontology.readers.read
 
     def slow(path: Any, **options: Any) -> ReadResult:
         result = read(path, **options)
@@ -169,7 +169,7 @@ def test_a_source_that_changes_while_it_is_read_is_read_next_time(workspace, sou
         return result
 
     with monkeypatch.context() as patch:
-        patch.setattr(ontology.readers, "read", slow)
+        patch.setattr(labelgrove.ontology.readers, "read", slow)
         first = take(workspace, source)
     source.write_text(EDGES)
     assert take(workspace, source).digest == first.digest

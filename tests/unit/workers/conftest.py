@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ontology.database import create_engine, metadata, upgrade
-from ontology.workspace import Workspace
+from labelgrove.ontology.database import create_engine, metadata, upgrade
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.ledger import Ledger
 from tests.integration.workers_support import PARTS, registered, settings_in
-from workers.ledger import Ledger
 
 
 class Clock:

@@ -12,14 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from labelgrove.cli import grove
-from ontology import LabelGraph
-from ontology.ingest import register
-from ontology.settings import Settings
-from ontology.workspace import Workspace
-from workers.execute import Outcome, execute_unit
-from workers.ledger import Ledger
-from workers.schedule import Timetable, fire_due
-from workers.states import State
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.ingest import register
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.execute import Outcome, execute_unit
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.schedule import Timetable, fire_due
+from labelgrove.workers.states import State
 
 DAY = 86_400.0
 GARDEN = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])

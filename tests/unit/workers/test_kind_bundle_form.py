@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from adapter import open_bundle
-from ontology.errors import InputError
-from ontology.labelgraph import LabelGraph
-from ontology.workspace import Workspace
+from labelgrove.adapter import open_bundle
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.plan import plan_job
 from tests.integration.workers_support import add_version, settings_in
-from workers import client
-from workers.kinds import find_kind
-from workers.plan import plan_job
 
 GIVEN = {"ontology": "a" * 64, "snapshot": "b" * 64, "observed": "c" * 64}
 

@@ -11,17 +11,17 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from adapter import Adapter, evaluate
-from ontology import LabelGraph, geometry
-from ontology.errors import InputError, NotFoundError
-from ontology.results import read_document
-from ontology.workspace import Workspace
+from labelgrove.adapter import Adapter, evaluate
+from labelgrove.ontology import LabelGraph, geometry
+from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.results import read_document
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.references import references
+from labelgrove.workers.refresh import refresh
+from labelgrove.workers.request import complete_request
+from labelgrove.workers.states import State
 from tests.integration.workers_support import add_version, settings_in
-from workers import client
-from workers.references import references
-from workers.refresh import refresh
-from workers.request import complete_request
-from workers.states import State
 
 EDGES = [(f"{i:02d}", f"{(i - 1) // 3:02d}") for i in range(1, 40)]
 TREE = LabelGraph.from_edges(EDGES)

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from ontology import LabelGraph
-from ontology.database import writing
-from ontology.errors import ConflictError, DefectsError, InputError, ShrinkError, TransientError
-from ontology.ingest import (
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.database import writing
+from labelgrove.ontology.errors import ConflictError, DefectsError, InputError, ShrinkError, TransientError
+from labelgrove.ontology.ingest import (
     announce,
     delete_ontology,
     empty_graph,
@@ -25,20 +25,20 @@ from ontology.ingest import (
     restore_graph,
     verify_graph,
 )
-from ontology.lease import holding
-from ontology.loading import complete, load_share
-from ontology.settings import Settings
-from ontology.snapshots import open_snapshot, put_snapshot
-from ontology.workspace import Workspace
-from workers import client
-from workers.execute import Outcome, UnwantedError, execute_unit, finish_jobs
-from workers.kinds import find_kind
-from workers.kinds.ingest import INGEST
-from workers.kinds.rebuild import REBUILD
-from workers.ledger import Ledger
-from workers.plan import plan_job
-from workers.schedule import Timetable, add_schedule
-from workers.states import Job, State
+from labelgrove.ontology.lease import holding
+from labelgrove.ontology.loading import complete, load_share
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.snapshots import open_snapshot, put_snapshot
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.execute import Outcome, UnwantedError, execute_unit, finish_jobs
+from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.kinds.ingest import INGEST
+from labelgrove.workers.kinds.rebuild import REBUILD
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import plan_job
+from labelgrove.workers.schedule import Timetable, add_schedule
+from labelgrove.workers.states import Job, State
 
 pytestmark = pytest.mark.long
 
@@ -319,7 +319,7 @@ def test_a_thread_leaves_a_publication_to_the_one_that_is_at_it(workspace, monke
             assert go_on.wait(60)
         return register(*arguments, **options)
 
-    monkeypatch.setattr("ontology.ingest.register", slow)
+    monkeypatch.setattr("labelgrove.ontology.ingest.register", slow)
     with ThreadPoolExecutor(1) as threads, caplog.at_level(logging.WARNING):
         first = threads.submit(lambda: [execute_unit(key, ledger, workspace) for key in ledger.units(job.id)])
         assert inside.wait(60)

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ontology.randomgraphs import watts_strogatz
-from ontology.workspace import Workspace
+from labelgrove.ontology.randomgraphs import watts_strogatz
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.states import State
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import add_version, settings_in
-from workers import client
-from workers.states import State
 
 pytest.importorskip("sklearn")
 
@@ -60,7 +60,7 @@ def test_every_kind_gives_the_same_bytes_embedded_and_through_celery(tmp_path, r
             if settings.broker_url is None:
                 results.append(run())
             else:
-                with CeleryWorker(settings, tmp_path / "log", app="workers.app"):
+                with CeleryWorker(settings, tmp_path / "log", app="labelgrove.workers.app"):
                     results.append(run())
     for here, there in zip(*results, strict=True):
         assert (here.state, there.state) == (State.DONE, State.DONE), (here.kind, here.error, there.error)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ontology import LabelGraph
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.kinds import find_kind
 from tests.integration.workers_support import add_version, settings_in
-from workers import client
-from workers.kinds import find_kind
 
 PAGE = (Path(__file__).parents[3] / "docs" / "jobs.md").read_text(encoding="utf-8")
 ROWS = {line.split("|")[1].strip(" `"): line for line in PAGE.splitlines() if line.startswith("| `")}

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from ontology.errors import InputError
-from workers.kinds import find_kind
-from workers.kinds.parameters import decimal_text
-from workers.plan import plan_job
+from labelgrove.ontology.errors import InputError
+from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.kinds.parameters import decimal_text
+from labelgrove.workers.plan import plan_job
 
 A, B, C, D = (letter * 64 for letter in "abcd")
 SPACE = {"ontology": A, "snapshot": B}

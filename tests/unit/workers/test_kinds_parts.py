@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ontology import LabelGraph
-from ontology.errors import ConflictError
-from ontology.geometry import locus, metric_space, pairwise_locus
-from ontology.randomgraphs import watts_strogatz
-from ontology.results import read_distances, read_locus, read_selection
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.errors import ConflictError
+from labelgrove.ontology.geometry import locus, metric_space, pairwise_locus
+from labelgrove.ontology.randomgraphs import watts_strogatz
+from labelgrove.ontology.results import read_distances, read_locus, read_selection
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.kinds import Work, find_kind
+from labelgrove.workers.states import State
 from tests.integration.workers_support import add_version, settings_in
-from workers import client
-from workers.kinds import Work, find_kind
-from workers.states import State
 
 SMALL_WORLD = watts_strogatz(120, k=4, p=0.2, seed=3)
 SEEN = SMALL_WORLD.keys.take([3, 50, 77, 90, 111, 20])

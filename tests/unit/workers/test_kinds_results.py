@@ -11,16 +11,16 @@ from celery.signals import worker_shutting_down
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ontology import LabelGraph, geometry
-from ontology.errors import ArtifactError, InputError, UnknownLabelError
-from ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
-from ontology.results.loci import pack_witnesses, unpack_witnesses
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph, geometry
+from labelgrove.ontology.errors import ArtifactError, InputError, UnknownLabelError
+from labelgrove.ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
+from labelgrove.ontology.results.loci import pack_witnesses, unpack_witnesses
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.app import make_app
+from labelgrove.workers.kinds import find_kind, known_kinds
+from labelgrove.workers.states import State
 from tests.integration.workers_support import add_version, settings_in
-from workers import client
-from workers.app import make_app
-from workers.kinds import find_kind, known_kinds
-from workers.states import State
 
 OURS = ("bundle", "cover", "distances", "evaluation", "experiment", "locus", "selection", "summary")
 

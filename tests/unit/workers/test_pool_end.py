@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ontology.database import reading
-from ontology.workspace import Workspace
+from labelgrove.ontology.database import reading
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.kinds import JobKind, Step, Work
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.pool import Pool
+from labelgrove.workers.presence import living
+from labelgrove.workers.states import State
+from labelgrove.workers.tables import unit_table
 from tests.integration.workers_support import GATED, registered, settings_in
 from tests.services import wait_until
-from workers import client
-from workers.kinds import JobKind, Step, Work
-from workers.ledger import Ledger
-from workers.pool import Pool
-from workers.presence import living
-from workers.states import State
-from workers.tables import unit_table
 
 
 class _ToldError(BaseException):

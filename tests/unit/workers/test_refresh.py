@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ontology import LabelGraph
-from ontology.database import create_engine, upgrade
-from ontology.errors import NotFoundError
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.database import create_engine, upgrade
+from labelgrove.ontology.errors import NotFoundError
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.kinds import JobKind, Product, Step, Work
+from labelgrove.workers.kinds.ingest import INGEST
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import plan_job
+from labelgrove.workers.refresh import Refreshed, is_stale, refresh, stale_jobs
+from labelgrove.workers.request import complete_request
+from labelgrove.workers.states import Job, State
 from tests.integration.workers_support import PARTS, add_version, plan_parts, registered, settings_in
-from workers import client
-from workers.kinds import JobKind, Product, Step, Work
-from workers.kinds.ingest import INGEST
-from workers.ledger import Ledger
-from workers.plan import plan_job
-from workers.refresh import Refreshed, is_stale, refresh, stale_jobs
-from workers.request import complete_request
-from workers.states import Job, State
 
 BOTH = pytest.mark.parametrize(
     "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.services)], indirect=True

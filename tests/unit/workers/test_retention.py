@@ -13,24 +13,24 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from ontology import LabelGraph
-from ontology.artifacts import ArtifactStore, LocalStore, open_store
-from ontology.catalog import artifact_table, upkeep_table
-from ontology.database import writing
-from ontology.errors import ArtifactError, SettingsError
-from ontology.settings import Settings
-from ontology.upkeep import take_turn
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.artifacts import ArtifactStore, LocalStore, open_store
+from labelgrove.ontology.catalog import artifact_table, upkeep_table
+from labelgrove.ontology.database import writing
+from labelgrove.ontology.errors import ArtifactError, SettingsError
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.upkeep import take_turn
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client, retention
+from labelgrove.workers.cron import Cron
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.references import References, references
+from labelgrove.workers.retention import DAY_S, GRACE_S, TEMPORARY_S, collect, forget_jobs, tidy
+from labelgrove.workers.schedule import Timetable
+from labelgrove.workers.states import State
+from labelgrove.workers.sweeper import sweep
+from labelgrove.workers.tables import firing_table, job_unit_table, publication_table, unit_table
 from tests.integration.workers_support import PARTS, add_version, plan_parts
-from workers import client, retention
-from workers.cron import Cron
-from workers.ledger import Ledger
-from workers.references import References, references
-from workers.retention import DAY_S, GRACE_S, TEMPORARY_S, collect, forget_jobs, tidy
-from workers.schedule import Timetable
-from workers.states import State
-from workers.sweeper import sweep
-from workers.tables import firing_table, job_unit_table, publication_table, unit_table
 
 BOTH = pytest.mark.parametrize(
     "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.services)], indirect=True
@@ -315,7 +315,7 @@ def _by_request(workspace, digest):
 
 
 def _asking_about(digest):
-    from workers.plan import plan_job
+    from labelgrove.workers.plan import plan_job
 
     return plan_job(PARTS, {"numbers": [1], "log": digest})
 

@@ -13,16 +13,22 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ontology import LabelGraph
-from ontology.database import writing
-from ontology.errors import ConflictError, InputError, NotFoundError, ServiceError, UnknownLabelError
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.database import writing
+from labelgrove.ontology.errors import (
+    ConflictError,
+    InputError,
+    NotFoundError,
+    ServiceError,
+    UnknownLabelError,
+)
+from labelgrove.workers.cron import Cron
+from labelgrove.workers.kinds import JobKind, Step
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.schedule import KEEP_S, Timetable, add_schedule, fire_due
+from labelgrove.workers.states import State
+from labelgrove.workers.sweeper import sweep
 from tests.integration.workers_support import add_version, registered
-from workers.cron import Cron
-from workers.kinds import JobKind, Step
-from workers.ledger import Ledger
-from workers.schedule import KEEP_S, Timetable, add_schedule, fire_due
-from workers.states import State
-from workers.sweeper import sweep
 
 HOUR = 3600.0
 HOURLY = "0 * * * *"
@@ -171,7 +177,7 @@ def test_a_due_time_fires_once_and_the_next_one_again(add, fire, clock, ledger, 
 def test_of_the_missed_due_times_the_latest_fires_once(add, fire, clock, timetable, caplog):
     add()
     clock.time = 150 * HOUR + 60
-    with caplog.at_level("INFO", logger="workers.schedule"):
+    with caplog.at_level("INFO", logger="labelgrove.workers.schedule"):
         assert fire() == 1
     assert "hourly, due 1970-01-07T06:00:00Z: job" in caplog.text
     assert fire() == 0

@@ -17,27 +17,27 @@ import neo4j
 import numpy as np
 import pytest
 
-from adapter.bundle import Bundle
+from labelgrove.adapter.bundle import Bundle
 from labelgrove.cli.common import with_workspace
-from ontology import LabelGraph
-from ontology.errors import MigrationError, SettingsError
-from ontology.graph import GraphStore
-from ontology.graph.errors import GraphDamagedError
-from ontology.graph.resultstore import removals
-from ontology.ingest import delete_ontology, empty_graph, register, restore_graph
-from ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
-from ontology.settings import Settings
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.errors import MigrationError, SettingsError
+from labelgrove.ontology.graph import GraphStore
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.graph.resultstore import removals
+from labelgrove.ontology.ingest import delete_ontology, empty_graph, register, restore_graph
+from labelgrove.ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client, showing
+from labelgrove.workers.execute import Outcome, execute_unit
+from labelgrove.workers.graphrows import GraphRows
+from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.showing import publish_results, reshow, show_result
+from labelgrove.workers.states import Job, State
+from labelgrove.workers.sweeper import sweep
 from tests.contracts.graph_results import one_result_of_each_label
 from tests.integration.workers_support import UNREACHED_GRAPH
-from workers import client, showing
-from workers.execute import Outcome, execute_unit
-from workers.graphrows import GraphRows
-from workers.kinds import find_kind
-from workers.ledger import Ledger
-from workers.showing import publish_results, reshow, show_result
-from workers.states import Job, State
-from workers.sweeper import sweep
 
 pytestmark = pytest.mark.long
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ontology import LabelGraph
-from ontology.errors import InputError, NotFoundError
-from ontology.workspace import Workspace
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.refresh import refresh
+from labelgrove.workers.request import plan_request
+from labelgrove.workers.schedule import Timetable, add_schedule
+from labelgrove.workers.states import State
 from tests.integration.workers_support import PARTS, add_version, registered, settings_in
-from workers import client
-from workers.ledger import Ledger
-from workers.refresh import refresh
-from workers.request import plan_request
-from workers.schedule import Timetable, add_schedule
-from workers.states import State
 
 GARDEN = LabelGraph.from_edges([("tree", "plant"), ("oak", "tree"), ("elm", "tree"), ("moss", "plant")])
 GROWN = LabelGraph.from_edges([("tree", "plant"), ("oak", "tree"), ("elm", "tree"), ("fern", "plant")])

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from celery.exceptions import InvalidTaskError
 
-from workers import transport
-from workers.transport import TASK, _is_envelope
+from labelgrove.workers import transport
+from labelgrove.workers.transport import TASK, _is_envelope
 
 BODY = json.dumps([["f" * 64], {}, {}])
 

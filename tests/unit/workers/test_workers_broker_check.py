@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ontology.errors import ServiceError, SettingsError
+from labelgrove.ontology.errors import ServiceError, SettingsError
+from labelgrove.workers.app import make_app, run_worker
+from labelgrove.workers.broker_check import check_deployment
 from tests.integration.workers_support import settings_in
-from workers.app import make_app, run_worker
-from workers.broker_check import check_deployment
 
 NOBODY = "redis://:hunter2@127.0.0.1:1/0"
 

@@ -7,10 +7,10 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from ontology.database import reading, writing
+from labelgrove.ontology.database import reading, writing
+from labelgrove.workers.tables import unit_table
 from tests.integration.workers_support import plan_parts
 from tests.services import wait_until
-from workers.tables import unit_table
 
 pytestmark = [pytest.mark.services, pytest.mark.parametrize("engine", ["postgresql"], indirect=True)]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from ontology import LabelGraph
-from ontology.database import writing
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.database import writing
+from labelgrove.workers import client
+from labelgrove.workers.graphrows import GraphRows
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.refresh import refresh
+from labelgrove.workers.states import State
 from tests.integration.workers_support import add_version
-from workers import client
-from workers.graphrows import GraphRows
-from workers.ledger import Ledger
-from workers.refresh import refresh
-from workers.states import State
 
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
 NEWER = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("ash", "tree")])

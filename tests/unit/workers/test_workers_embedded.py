@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from adapter.bundle import Bundle
-from ontology import LabelGraph
-from ontology.database import writing
-from ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
-from ontology.workspace import Workspace
+from labelgrove.adapter.bundle import Bundle
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.database import writing
+from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.kinds import BUNDLE, JobKind, find_kind, known_kinds, register
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import plan_job
+from labelgrove.workers.pool import Pool
+from labelgrove.workers.states import State
+from labelgrove.workers.tables import unit_table
 from tests.integration.workers_support import GATED, PARTS, add_version, notes, registered, settings_in
-from workers import client
-from workers.kinds import BUNDLE, JobKind, find_kind, known_kinds, register
-from workers.ledger import Ledger
-from workers.plan import plan_job
-from workers.pool import Pool
-from workers.states import State
-from workers.tables import unit_table
 
 pytestmark = pytest.mark.long
 

@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from ontology.errors import NotFoundError, ServiceError
-from ontology.workspace import Workspace
+from labelgrove.ontology.errors import NotFoundError, ServiceError
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers.execute import Outcome, execute_unit, finish_jobs
+from labelgrove.workers.kinds import JobKind
+from labelgrove.workers.ledger import RESEND_S, Ledger
+from labelgrove.workers.plan import PlannedJob, plan_job
+from labelgrove.workers.states import State
+from labelgrove.workers.sweeper import dispatch
 from tests.integration.workers_support import (
     GATED,
     PARTS,
@@ -21,12 +27,6 @@ from tests.integration.workers_support import (
     settings_in,
 )
 from tests.services import wait_until
-from workers.execute import Outcome, execute_unit, finish_jobs
-from workers.kinds import JobKind
-from workers.ledger import RESEND_S, Ledger
-from workers.plan import PlannedJob, plan_job
-from workers.states import State
-from workers.sweeper import dispatch
 
 
 @pytest.fixture

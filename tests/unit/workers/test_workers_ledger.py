@@ -6,11 +6,11 @@ import dataclasses
 
 import pytest
 
-from ontology.errors import NotFoundError
+from labelgrove.ontology.errors import NotFoundError
+from labelgrove.workers.ledger import RESEND_S, Ledger
+from labelgrove.workers.plan import PlannedJob
+from labelgrove.workers.states import Beat, State
 from tests.integration.workers_support import plan_parts
-from workers.ledger import RESEND_S, Ledger
-from workers.plan import PlannedJob
-from workers.states import Beat, State
 
 pytestmark = pytest.mark.parametrize(
     "engine", ["sqlite", pytest.param("postgresql", marks=pytest.mark.services)], indirect=True

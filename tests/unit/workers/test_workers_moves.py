@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from ontology.database import writing
-from ontology.errors import ConflictError
+from labelgrove.ontology.database import writing
+from labelgrove.ontology.errors import ConflictError
+from labelgrove.workers.kinds import Step
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.plan import PlannedJob, plan_job
+from labelgrove.workers.states import JOB_MOVES, UNIT_MOVES, Claim, State
+from labelgrove.workers.tables import job_table, unit_table
 from tests.integration.workers_support import PARTS
-from workers.kinds import Step
-from workers.ledger import Ledger
-from workers.plan import PlannedJob, plan_job
-from workers.states import JOB_MOVES, UNIT_MOVES, Claim, State
-from workers.tables import job_table, unit_table
 
 LEASE_S = 60.0
 SHA = "a" * 64

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ontology.errors import InputError
+from labelgrove.ontology.errors import InputError
+from labelgrove.workers.kinds import BUNDLE, JobKind, Product, Step
+from labelgrove.workers.plan import canonical_json, plan_job
 from tests.integration.workers_support import plan_parts
-from workers.kinds import BUNDLE, JobKind, Product, Step
-from workers.plan import canonical_json, plan_job
 
 A, B, C, D = (letter * 64 for letter in "abcd")
 REQUEST = {"ontology": A, "snapshot": B, "observed": C}

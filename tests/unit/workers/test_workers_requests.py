@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from ontology import LabelGraph
-from ontology.errors import InputError
+from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.errors import InputError
+from labelgrove.workers import client
+from labelgrove.workers.request import complete_request
+from labelgrove.workers.schedule import Timetable, add_schedule
 from tests.integration.workers_support import add_version
-from workers import client
-from workers.request import complete_request
-from workers.schedule import Timetable, add_schedule
 
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("holm", "oak")])
 NOT_A_LIST = r"give a list of label keys, such as \[\"oak\"\]"

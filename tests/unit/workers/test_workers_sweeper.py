@@ -9,15 +9,15 @@ import time
 import pytest
 import sqlalchemy as sa
 
-from ontology.database import writing
-from ontology.errors import GroveError, ServiceError
-from ontology.workspace import Workspace
+from labelgrove.ontology.database import writing
+from labelgrove.ontology.errors import GroveError, ServiceError
+from labelgrove.ontology.workspace import Workspace
+from labelgrove.workers import sweeper
+from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.presence import Presence
+from labelgrove.workers.states import State
 from tests.integration.workers_support import plan_parts
 from tests.services import wait_until
-from workers import sweeper
-from workers.ledger import Ledger
-from workers.presence import Presence
-from workers.states import State
 
 
 def test_what_a_sweep_raises_does_not_end_the_next(caplog):
