@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 from labelgrove.adapter.plainfile import read_plain
 from labelgrove.ontology.errors import BindingError, NotFoundError, ServiceError
 from labelgrove.ontology.extras import upgrade_command
-from labelgrove.ontology.wholefile import write_whole
+from labelgrove.ontology.store.wholefile import write_whole
 
 __all__ = ["BINDING_FORMAT", "Binding", "By"]
 

@@ -35,8 +35,8 @@ from labelgrove.ontology.errors import (
 from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace, metric_space
 from labelgrove.ontology.keys import Keys, Texts
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.safetensors_file import read_safetensors, safetensors_chunks
-from labelgrove.ontology.wholefile import write_whole
+from labelgrove.ontology.store.safetensors_file import read_safetensors, safetensors_chunks
+from labelgrove.ontology.store.wholefile import write_whole
 
 __all__ = ["Bundle", "build_bundle"]
 

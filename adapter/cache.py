@@ -27,7 +27,6 @@ from urllib.parse import urlsplit
 
 from labelgrove.adapter.offline import FetchedStore, seen_names
 from labelgrove.adapter.stamps import mark_used, settle
-from labelgrove.ontology.artifacts import ArtifactStore, LocalStore
 from labelgrove.ontology.errors import (
     ArtifactError,
     GroveError,
@@ -37,9 +36,10 @@ from labelgrove.ontology.errors import (
     ServiceError,
     SettingsError,
 )
-from labelgrove.ontology.posix import try_lock
 from labelgrove.ontology.settings import Settings, is_this_host, masked
-from labelgrove.ontology.wholefile import make_folder, open_private
+from labelgrove.ontology.store.artifacts import ArtifactStore, LocalStore
+from labelgrove.ontology.store.posix import try_lock
+from labelgrove.ontology.store.wholefile import make_folder, open_private
 
 if TYPE_CHECKING:
     import redis
@@ -90,7 +90,7 @@ def through_cache(store: ArtifactStore, settings: Settings) -> ArtifactStore:
 
     Examples
     --------
-    >>> from labelgrove.ontology.artifacts import open_store
+    >>> from labelgrove.ontology.store.artifacts import open_store
     >>> settings = Settings.from_env({"GROVE_HOME": "/tmp/grove"})
     >>> folder = open_store("/tmp/grove/artifacts")
     >>> through_cache(folder, settings) is folder  # as near as can be

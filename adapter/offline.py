@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from labelgrove.ontology.artifacts import LocalStore, open_store
 from labelgrove.ontology.errors import ArtifactError, NotFoundError, ServiceError
 from labelgrove.ontology.settings import masked
+from labelgrove.ontology.store.artifacts import LocalStore, open_store
 
 __all__ = ["FetchedStore", "OfflineStore", "fetched_file", "seen_names"]
 

@@ -35,7 +35,7 @@ from labelgrove.ontology.errors import (
     counted,
     first_few,
 )
-from labelgrove.ontology.safetensors_file import read_safetensors
+from labelgrove.ontology.store.safetensors_file import read_safetensors
 
 __all__ = ["FORMATS", "OutputFile", "is_number", "load_npy"]
 

@@ -19,7 +19,7 @@ from labelgrove.adapter.outputs import OutputKind
 from labelgrove.adapter.plainfile import read_plain
 from labelgrove.ontology.errors import ArtifactError, BundleError, NotFoundError, ServiceError
 from labelgrove.ontology.extras import upgrade_command
-from labelgrove.ontology.wholefile import write_whole
+from labelgrove.ontology.store.wholefile import write_whole
 
 __all__ = ["BUNDLE_FILE", "CONFIG_FILE", "PRETRAINED_FORMAT", "Config", "read_folder", "write_folder"]
 

@@ -19,7 +19,6 @@ from labelgrove.adapter.bundle import Bundle
 from labelgrove.adapter.cache import CachedStore, redis_entry, through_cache
 from labelgrove.adapter.offline import FetchedStore, OfflineStore, fetched_file
 from labelgrove.adapter.stamps import Stamps, mark_used
-from labelgrove.ontology.artifacts import ArtifactStore, open_store, read_safetensors
 from labelgrove.ontology.errors import (
     ArtifactError,
     BundleError,
@@ -28,6 +27,7 @@ from labelgrove.ontology.errors import (
     NotFoundError,
 )
 from labelgrove.ontology.settings import Settings, masked
+from labelgrove.ontology.store.artifacts import ArtifactStore, open_store, read_safetensors
 
 __all__ = ["BundleSource", "Located", "Stale", "Verify", "open_bundle"]
 

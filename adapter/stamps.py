@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from labelgrove.adapter.plainfile import open_plain
-from labelgrove.ontology.wholefile import PRIVATE, make_folder, write_whole
+from labelgrove.ontology.store.wholefile import PRIVATE, make_folder, write_whole
 
 __all__ = ["Stamps", "mark_used", "settle"]
 

@@ -13,7 +13,7 @@ from labelgrove.adapter.archives import FAULTS, npy_header, refuse_bomb
 from labelgrove.adapter.outputs import SparseOutputs, by_rows
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError
-from labelgrove.ontology.safetensors_file import read_safetensors
+from labelgrove.ontology.store.safetensors_file import read_safetensors
 
 __all__ = ["read_scipy", "read_sparse", "rows_of"]
 

@@ -27,7 +27,7 @@ from kombu.entity import Queue
 
 from labelgrove.ontology.errors import GroveError, ServiceError, SettingsError
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.broker_check import KEY_PREFIX, check_deployment, for_celery, put_aside
 from labelgrove.workers.events import EventsWithoutRetry, Gathering
 from labelgrove.workers.kinds import DEFAULT_QUEUE, queue_names

@@ -29,14 +29,14 @@ from typing import IO, Any
 
 import sqlalchemy as sa
 
-import labelgrove.ontology.catalog
+import labelgrove.ontology.sql.catalog
 import labelgrove.workers.tables  # noqa: F401 - registers its tables
-from labelgrove.ontology.artifacts import ArtifactStore, open_store
-from labelgrove.ontology.database import metadata, schema_state
 from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, ServiceError
-from labelgrove.ontology.posix import try_lock
-from labelgrove.ontology.wholefile import make_folder, sync_folder
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import metadata, schema_state
+from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
+from labelgrove.ontology.store.posix import try_lock
+from labelgrove.ontology.store.wholefile import make_folder, sync_folder
+from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["BackupResult", "FileRecord", "Manifest", "backup", "read_manifest"]
 

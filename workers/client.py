@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from labelgrove.ontology.artifacts import check_name
-from labelgrove.ontology.catalog import LEASE_SECONDS
 from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, sized
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.catalog import LEASE_SECONDS
+from labelgrove.ontology.store.artifacts import check_name
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds import Estimate, find_kind
 from labelgrove.workers.kinds.inputs import read_keys
 from labelgrove.workers.ledger import Ledger
@@ -30,7 +30,7 @@ from labelgrove.workers.targets import check_named, complete_target
 
 if TYPE_CHECKING:
     from labelgrove.ontology.readers import ReadResult
-    from labelgrove.ontology.snapshots import Snapshot
+    from labelgrove.ontology.versions.snapshots import Snapshot
 
 __all__ = [
     "build_bundle_job",
@@ -337,7 +337,7 @@ def submit_ingest(
     workspace : Workspace
         Where to; graph and database are reached, so that nothing is asked for in vain.
     name, result, source, shrink
-        As for `ontology.ingest.register`.
+        As for `ontology.versions.ingest.register`.
     wait, progress
         As for `submit`.
 
@@ -357,8 +357,8 @@ def submit_ingest(
     -----
     The previous version answers until the job is done. Of several requests for one name, the last has it.
     """
-    from labelgrove.ontology.ingest import announce, check_size
-    from labelgrove.ontology.snapshots import Snapshot, put_result, unpacked
+    from labelgrove.ontology.versions.ingest import announce, check_size
+    from labelgrove.ontology.versions.snapshots import Snapshot, put_result, unpacked
 
     check_name(name)
     graph = result.graph if isinstance(result, Snapshot) else unpacked(result)[0]

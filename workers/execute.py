@@ -17,7 +17,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ParamSpec
 
 from labelgrove.adapter.cache import through_cache
-from labelgrove.ontology.database import autocommitting
 from labelgrove.ontology.errors import (
     DEPLOYMENT_FAULTS,
     ArtifactError,
@@ -26,6 +25,7 @@ from labelgrove.ontology.errors import (
     LeaseLostError,
     NotFoundError,
 )
+from labelgrove.ontology.sql.database import autocommitting
 from labelgrove.workers.kinds import JobKind, Work, find_kind
 from labelgrove.workers.ledger import RESEND_S, Ledger
 from labelgrove.workers.logs import about
@@ -34,8 +34,8 @@ from labelgrove.workers.showing import publish_results
 from labelgrove.workers.states import Beat, Claim
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.store.artifacts import ArtifactStore
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["Outcome", "Recall", "UnwantedError", "execute_unit", "finish_jobs"]
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable
 
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import reading, writing
 from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.sql.database import reading, writing
 from labelgrove.workers.plan import canonical_json, job_parameters
 from labelgrove.workers.states import GRAPH, Publication, State
 from labelgrove.workers.tables import job_table, publication_table

@@ -18,8 +18,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import autocommitting, now, patient, reading, upsert, writing
 from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError
+from labelgrove.ontology.sql.database import autocommitting, now, patient, reading, upsert, writing
 from labelgrove.workers.plan import PlannedJob, canonical_json, unit_request
 from labelgrove.workers.records import in_state, read_jobs, read_units
 from labelgrove.workers.statements import (
@@ -67,7 +67,7 @@ class Ledger:
     Parameters
     ----------
     engine : sqlalchemy.Engine
-        From `ontology.database.create_engine`, with the schema of this version.
+        From `ontology.sql.database.create_engine`, with the schema of this version.
     clock : callable, optional
         Returns the time in seconds; by default the clock of the database server, never a worker's.
     max_attempts : int, default=10

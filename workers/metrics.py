@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import now, reading
 from labelgrove.ontology.errors import GroveError, MissingExtraError, SettingsError
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import now, reading
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.records import in_state
 from labelgrove.workers.states import State
 from labelgrove.workers.tables import job_table, unit_table

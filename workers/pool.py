@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Self
 
 from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, GroveError, ServiceError
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.execute import Outcome, Recall, execute_unit
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.presence import Presence

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import reading
-from labelgrove.ontology.upkeep import named_digests
+from labelgrove.ontology.sql.database import reading
+from labelgrove.ontology.sql.upkeep import named_digests
 from labelgrove.workers.tables import job_table, schedule_table, unit_table
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["References", "references"]
 

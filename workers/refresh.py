@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from labelgrove.ontology.database import reading
 from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, GroveError, InputError
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.sql.database import reading
 from labelgrove.workers.kinds import JobKind, find_kind
 from labelgrove.workers.kinds.ingest import INGEST
 from labelgrove.workers.kinds.parameters import is_digest
@@ -25,7 +25,7 @@ from labelgrove.workers.request import complete_for_ontology, record_lost
 from labelgrove.workers.states import Job, State
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["Refreshed", "is_stale", "refresh", "stale_jobs"]
 

@@ -17,7 +17,7 @@ from labelgrove.workers.plan import PlannedJob, canonical_json, plan_job
 
 if TYPE_CHECKING:
     from labelgrove.ontology.keys import Keys
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.ledger import Ledger
 
 __all__ = ["complete_for_ontology", "complete_request", "kind_named", "plan_request", "record_lost"]

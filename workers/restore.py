@@ -17,12 +17,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from labelgrove.ontology.artifacts import ArtifactStore, open_store
-from labelgrove.ontology.database import create_engine, schema_state, upgrade, writing
 from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, MigrationError, NotFoundError
 from labelgrove.ontology.extras import upgrade_command
 from labelgrove.ontology.settings import Settings, masked
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, schema_state, upgrade, writing
+from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.backup import FileRecord, Manifest, Progress, read_manifest
 
 __all__ = ["RestoreResult", "restore"]

@@ -6,8 +6,8 @@ keep a collection from taking what somebody is about to refer to:
 1. Whoever publishes an artifact refers to it afterwards, and publishing refreshes its time even where the
    same bytes are there already. So between publication and reference the grace protects it.
 2. A row that is forgotten begins the grace of its artifact again, in the same transaction
-   (`ontology.upkeep.let_go`). So what passes from one reference to another, or was asked for again a moment
-   ago, is protected as well.
+   (`ontology.sql.upkeep.let_go`). So what passes from one reference to another, or was asked for again a
+   moment ago, is protected as well.
 3. Before each batch of deletions every reference is read again, and the time of each file is compared at
    the moment it is deleted; a folder takes the file aside for that, so that nothing fits in between. Other
    stores have no such step, and the milliseconds between the two stay open. Times of files are compared with
@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import now, patient, reading, writing
 from labelgrove.ontology.errors import GroveError, NotFoundError
-from labelgrove.ontology.upkeep import (
+from labelgrove.ontology.sql.database import now, patient, reading, writing
+from labelgrove.ontology.sql.upkeep import (
     forget_artifacts,
     let_go,
     let_go_since,
@@ -54,8 +54,8 @@ from labelgrove.workers.tables import (
 )
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.store.artifacts import ArtifactStore
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = [
     "DAY_S",

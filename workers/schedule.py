@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from labelgrove.ontology.artifacts import check_name
-from labelgrove.ontology.database import now, reading, upsert, writing
 from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, ConflictError, GroveError, InputError, NotFoundError
+from labelgrove.ontology.sql.database import now, reading, upsert, writing
+from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.workers.cron import Cron
 from labelgrove.workers.kinds import find_kind
 from labelgrove.workers.plan import PlannedJob, canonical_json, recorded_object
@@ -27,7 +27,7 @@ from labelgrove.workers.tables import firing_table, schedule_table
 from labelgrove.workers.targets import check_named, complete_target
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.ledger import Ledger
 
 __all__ = ["KEEP_S", "Firing", "Schedule", "Timetable", "add_schedule", "fire_due"]

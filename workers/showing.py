@@ -33,10 +33,10 @@ from labelgrove.workers.plan import canonical_json
 from labelgrove.workers.states import GRAPH, Publication
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
     from labelgrove.ontology.graph.results import GraphResult
     from labelgrove.ontology.settings import Settings
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.store.artifacts import ArtifactStore
+    from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.ledger import Ledger
 
 __all__ = ["bring_back", "publish_results", "reshow", "reshow_once", "show_result"]

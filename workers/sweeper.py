@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 from labelgrove.ontology.errors import GroveError, ServiceError
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds import known_kinds
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.presence import Presence

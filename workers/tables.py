@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import metadata
+from labelgrove.ontology.sql.database import metadata
 from labelgrove.workers.states import State
 
 __all__ = [

@@ -11,7 +11,7 @@ from labelgrove.workers.kinds.parameters import is_digest
 from labelgrove.workers.request import kind_named
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.plan import PlannedJob
 
 __all__ = ["check_named", "complete_target"]

@@ -12,7 +12,7 @@ from kombu.exceptions import KombuError
 
 from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, InputError, ServiceError
 from labelgrove.ontology.settings import Settings, masked
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.execute import execute_unit
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.sweeper import WINDOW_PER_SLOT, Send, dispatch

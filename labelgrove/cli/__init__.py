@@ -209,7 +209,7 @@ def _not_encodable(error: UnicodeEncodeError) -> GroveError:
 
 def _not_writable(stream: TextIO, error: OSError) -> GroveError:
     """Return what to say of a stream that takes nothing."""
-    from labelgrove.ontology.disk_faults import disk_advice
+    from labelgrove.ontology.store.disk_faults import disk_advice
 
     _forget(stream)
     name = "stdout" if stream is sys.stdout else "stderr"

@@ -9,7 +9,7 @@ import click
 from labelgrove.cli.common import emit, json_option, table, when, with_workspace
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["artifacts"]
 

@@ -11,7 +11,7 @@ import click
 from labelgrove.cli.common import Progress, emit, json_option, note, resumable, typed, with_workspace
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["backup", "restore"]
 

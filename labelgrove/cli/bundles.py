@@ -22,7 +22,7 @@ from labelgrove.cli.following import check_waitable, follow, result_of
 from labelgrove.cli.spaces import finder
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["bundle"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labelgrove.ontology.settings import Settings
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = [
     "LabelLines",
@@ -111,7 +111,7 @@ def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[
 
 def open_workspace(settings: Settings) -> Workspace:
     """Return the workspace of `settings`; a graph that was lost is given the results of jobs again."""
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
     return Workspace(settings, on_repair=_bring_results_back)
 
@@ -291,7 +291,7 @@ def existing_folder(folder: Path) -> Path:
 
 def write_file(path: Path, data: bytes, what: str) -> None:
     """Write the file that an option names, as a whole or not at all, and say so on stderr."""
-    from labelgrove.ontology.wholefile import write_whole
+    from labelgrove.ontology.store.wholefile import write_whole
 
     with _writing(path):
         if path.exists() and not path.is_file():  # a device or a pipe takes bytes and keeps its place
@@ -311,7 +311,7 @@ def array_file(
     """
     import numpy as np
 
-    from labelgrove.ontology.wholefile import beside
+    from labelgrove.ontology.store.wholefile import beside
 
     if path is None:
         yield None

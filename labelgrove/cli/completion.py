@@ -107,8 +107,8 @@ def experiments(_: click.Context, __: click.Parameter, incomplete: str) -> list[
 
 def _rows(statement: str) -> list[tuple[str, str]]:
     from labelgrove.cli.common import read_env_file
-    from labelgrove.ontology.quickread import read_rows
     from labelgrove.ontology.settings import Settings
+    from labelgrove.ontology.sql.quickread import read_rows
 
     try:
         read_env_file()

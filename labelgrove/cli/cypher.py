@@ -24,7 +24,7 @@ from labelgrove.cli.completion import ontologies
 from labelgrove.cli.parameters import GIVEN_TWICE
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["cypher"]
 
@@ -71,7 +71,7 @@ def cypher(
       'MATCH (l:Label {version: $version}) WHERE l.depth = 2 RETURN l.key, l.name ORDER BY l.idx LIMIT 5'
     """
     from labelgrove.ontology.errors import InputError, QueryFailedError, QueryTimeoutError
-    from labelgrove.ontology.graph.tokens import parameters as parameters_of
+    from labelgrove.ontology.graph.userqueries.tokens import parameters as parameters_of
 
     check_safe(safe, as_csv_, "ask for it with --csv")
     bound: dict[str, Any] = {}

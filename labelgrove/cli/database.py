@@ -18,8 +18,8 @@ def db() -> None:
 @json_option
 def upgrade(as_json: bool) -> None:
     """Bring the database at GROVE_DATABASE_URL to the schema of this version; a second run is harmless."""
-    from labelgrove.ontology.database import create_engine, upgrade
     from labelgrove.ontology.settings import Settings, masked
+    from labelgrove.ontology.sql.database import create_engine, upgrade
 
     url = Settings.from_env().database_url
     engine = create_engine(url)

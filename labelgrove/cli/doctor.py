@@ -22,9 +22,9 @@ from labelgrove.ontology.errors import GroveError, ServiceError, SettingsError, 
 from labelgrove.ontology.settings import Settings, masked, unknown_variables
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
-    from labelgrove.ontology.catalog import Version
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.sql.catalog import Version
+    from labelgrove.ontology.store.artifacts import ArtifactStore
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["doctor"]
 
@@ -200,7 +200,7 @@ def _holds_none(store: ArtifactStore, ready: Sequence[Version]) -> bool:
 
 
 def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
-    from labelgrove.ontology.artifacts import LocalStore
+    from labelgrove.ontology.store.artifacts import LocalStore
 
     store = workspace.artifacts
     if ready and _holds_none(store, ready):
@@ -230,7 +230,7 @@ def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
 
 def _database(workspace: Workspace) -> str:
     import labelgrove.workers.tables  # noqa: F401 - the tables of the ledger are tried too
-    from labelgrove.ontology.database import describe, find_damage, try_writing
+    from labelgrove.ontology.sql.database import describe, find_damage, try_writing
 
     names = workspace.catalog.names()  # connects, so that what follows is the way there and back alone
     began = time.perf_counter()
@@ -314,7 +314,7 @@ def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> s
 
 def _clocks(workspace: Workspace, reached: Collection[str]) -> str:
     """Compare the clocks of what was reached with that of this host."""
-    from labelgrove.ontology.database import describe
+    from labelgrove.ontology.sql.database import describe
     from labelgrove.workers.broker_check import check_broker
 
     settings = workspace.settings
@@ -349,7 +349,7 @@ def _ahead(clock: Callable[[], float]) -> float:
 
 def _folders(settings: Settings) -> dict[str, Path]:
     """Return the local folders in use; those that share a disk with an earlier one are left out."""
-    from labelgrove.ontology.artifacts import open_store
+    from labelgrove.ontology.store.artifacts import open_store
 
     folders = {"GROVE_HOME": settings.home}
     url = settings.artifacts_url

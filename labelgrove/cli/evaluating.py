@@ -253,7 +253,7 @@ def _spaces(
     if ontology is None or adapter.space is not None:
         return None, None
     from labelgrove.ontology.geometry import metric_space
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
     with Workspace.open() as workspace:
         graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
@@ -271,7 +271,7 @@ def _ontology(bundle: str, ontology: str | None) -> str | None:
 def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str], str]:
     """Return what people see for a key: name and key where an ontology is named and at hand, else the key."""
     from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, NotFoundError
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
     ontology = _ontology(bundle, ontology)
     if ontology is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from labelgrove.cli.common import Progress, note, resumable
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.states import Job
 
 __all__ = ["check_waitable", "follow", "result_of"]

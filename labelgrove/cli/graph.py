@@ -10,7 +10,7 @@ from labelgrove.cli.common import Progress, emit, json_option, table, with_works
 from labelgrove.cli.following import check_waitable, follow, result_of
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["graph"]
 
@@ -55,7 +55,7 @@ def rebuild(workspace: Workspace, detach: bool, as_json: bool) -> None:
 @with_workspace
 def verify(workspace: Workspace, as_json: bool) -> None:
     """Compare every version in the graph with its snapshot; exit code 1 on a difference."""
-    from labelgrove.ontology.ingest import verify_graph
+    from labelgrove.ontology.versions.ingest import verify_graph
 
     progress = Progress("verify")
     with progress.shown():

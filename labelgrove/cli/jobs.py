@@ -25,7 +25,7 @@ from labelgrove.cli.results import result
 from labelgrove.ontology.errors import sized
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.kinds import Estimate
     from labelgrove.workers.schedule import Schedule
     from labelgrove.workers.states import Job
@@ -415,7 +415,7 @@ def _listed(workspace: Workspace, found: Sequence[Job], described: Sequence[dict
 
 def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
     """Return the ontology of a job: of several with the same content those of its targets, or all."""
-    from labelgrove.ontology.database import reading
+    from labelgrove.ontology.sql.database import reading
     from labelgrove.workers.records import read_targets
 
     if len(names) > 1:

@@ -14,7 +14,7 @@ from labelgrove.cli.completion import ontologies
 
 if TYPE_CHECKING:
     from labelgrove.ontology.labelgraph import LabelGraph
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["labels"]
 

@@ -34,10 +34,10 @@ from labelgrove.cli.refreshing import check_refreshed, refresh_stale, refresh_ta
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from labelgrove.ontology.ingest import RegisterResult
     from labelgrove.ontology.readers import ReadResult, Report
-    from labelgrove.ontology.snapshots import Snapshot
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.ingest import RegisterResult
+    from labelgrove.ontology.versions.snapshots import Snapshot
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["ingest", "ontology"]
 
@@ -132,8 +132,8 @@ def ingest(
     source that is unchanged since it gave a version of NAME is not read again. With a broker the workers load
     the graph, as a job, and this command waits for them.
     """
-    from labelgrove.ontology.ingest import register
-    from labelgrove.ontology.sources import read_once
+    from labelgrove.ontology.versions.ingest import register
+    from labelgrove.ontology.versions.sources import read_once
 
     if detach and refresh:
         raise click.UsageError(
@@ -190,7 +190,7 @@ def ingest(
 
 def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
     """Return what a reading reported, and since when its source is unchanged if it was an earlier one."""
-    from labelgrove.ontology.snapshots import Snapshot
+    from labelgrove.ontology.versions.snapshots import Snapshot
 
     if isinstance(result, Snapshot) and result.reading is not None:
         return result.reading.report, when(result.reading.read_at)
@@ -209,7 +209,7 @@ def _tell(source: str, report: Report, since: str | None) -> None:
 def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
     """Ask at a terminal whether most labels may go, where they would; elsewhere that is an error."""
     from labelgrove.ontology.errors import ShrinkError
-    from labelgrove.ontology.ingest import check_size
+    from labelgrove.ontology.versions.ingest import check_size
 
     try:
         check_size(workspace, name, n_labels)
@@ -256,7 +256,7 @@ def _by_job(
     progress: Progress,
 ) -> RegisterResult:
     """Let the workers load what was read, and wait for it."""
-    from labelgrove.ontology.ingest import RegisterResult
+    from labelgrove.ontology.versions.ingest import RegisterResult
     from labelgrove.workers.client import submit_ingest
 
     before = workspace.catalog.current(name)
@@ -372,7 +372,7 @@ def export(workspace: Workspace, name: str, out: Path | None, format_: str | Non
 
     What a table cannot hold, such as keys with line ends, is refused (docs/formats.md).
     """
-    from labelgrove.ontology.ingest import export_ontology
+    from labelgrove.ontology.versions.ingest import export_ontology
 
     chosen = _export_format(out, format_)
     check_safe(safe, chosen == "tsv", "or --format tsv")
@@ -397,7 +397,7 @@ def _export_format(out: Path | None, asked: str | None) -> str:
 
 
 def _safe_line(line: str) -> str:
-    from labelgrove.ontology.readers.cells import split_cells, write_cell
+    from labelgrove.ontology.readers.text.cells import split_cells, write_cell
 
     return "\t".join(write_cell(safe_cell(cell), "tab") for cell in split_cells(line, "tab") or [])
 
@@ -409,7 +409,7 @@ def _safe_line(line: str) -> str:
 @with_workspace
 def delete(workspace: Workspace, name: str, yes: bool, as_json: bool) -> None:
     """Remove NAME, all its versions and bundles from catalogue, graph and index."""
-    from labelgrove.ontology.ingest import delete_ontology
+    from labelgrove.ontology.versions.ingest import delete_ontology
 
     workspace.catalog.version(name)
     if not yes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from labelgrove.cli.common import Progress, note, resumable, table
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["check_refreshed", "refresh_stale", "refresh_table"]
 

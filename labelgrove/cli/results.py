@@ -25,7 +25,7 @@ from labelgrove.cli.spaces import write_rows
 
 if TYPE_CHECKING:
     from labelgrove.ontology.labelgraph import LabelGraph
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.states import Job
 
 __all__ = ["result"]
@@ -227,8 +227,8 @@ def _of_experiment(workspace: Workspace, job: Job, digest: str) -> _Shown:
 
 def _of_artifact(workspace: Workspace, job: Job, digest: str) -> _Shown:
     """Show what stands in the artifact of a kind that came with another package."""
-    from labelgrove.ontology.artifacts import read_safetensors
     from labelgrove.ontology.errors import ArtifactError
+    from labelgrove.ontology.store.artifacts import read_safetensors
 
     line = f"{job.kind} is not one of our kinds; its artifact is {digest}"
     content = workspace.artifacts.read_bytes(digest)

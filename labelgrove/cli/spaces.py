@@ -28,7 +28,7 @@ from labelgrove.cli.completion import files, ontologies
 if TYPE_CHECKING:
     from labelgrove.ontology.geometry import MetricSpace
     from labelgrove.ontology.labelgraph import LabelGraph
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = [
     "KEYS",

@@ -13,7 +13,7 @@ from labelgrove.cli.completion import ontologies
 from labelgrove.cli.spaces import out_option, share, write_rows
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["summarize"]
 

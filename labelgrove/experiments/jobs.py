@@ -24,8 +24,8 @@ from labelgrove.workers.kinds.parameters import Parameter, Parameters, is_digest
 if TYPE_CHECKING:
     from labelgrove.experiments.experiment import Experiment
     from labelgrove.experiments.sources.files import Files
-    from labelgrove.ontology.artifacts import ArtifactStore
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.store.artifacts import ArtifactStore
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["EXPERIMENT"]
 

@@ -28,7 +28,7 @@ from labelgrove.experiments.experiment import Experiment, Record
 from labelgrove.experiments.settings import as_texts
 from labelgrove.ontology.errors import GroveError, InputError, MissingExtraError
 from labelgrove.ontology.results import pack_document
-from labelgrove.ontology.wholefile import write_whole
+from labelgrove.ontology.store.wholefile import write_whole
 from labelgrove.report.experiment import experiment_report
 from labelgrove.report.files import as_bytes, versions
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.ontology.errors import InputError, MissingExtraError
-from labelgrove.ontology.wholefile import write_whole
+from labelgrove.ontology.store.wholefile import write_whole
 from labelgrove.quickstart.predicted import Predicted
 
 __all__ = ["MODELS", "Model", "Trained", "fit_predict", "make_model", "observe", "train_files"]

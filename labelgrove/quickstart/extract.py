@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 
 from labelgrove.ontology.readers import read
-from labelgrove.ontology.readers.wordnet import data_file
-from labelgrove.ontology.wholefile import write_whole
+from labelgrove.ontology.readers.formats.wordnet import data_file
+from labelgrove.ontology.store.wholefile import write_whole
 from labelgrove.quickstart.wordnet import EXTRACT, subtree
 
 __all__ = ["animals_of"]

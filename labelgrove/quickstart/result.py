@@ -10,7 +10,7 @@ from textwrap import indent
 from typing import Any
 
 from labelgrove.adapter.evaluation import Evaluation
-from labelgrove.ontology.ingest import RegisterResult
+from labelgrove.ontology.versions.ingest import RegisterResult
 
 __all__ = ["RULE_NAMES", "Answer", "Part", "QuickstartResult", "render"]
 

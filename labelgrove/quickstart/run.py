@@ -21,12 +21,12 @@ from labelgrove.adapter.evaluation import Evaluation, evaluate
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import GroveError, MissingExtraError
 from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, frechet_mean, metric_space
-from labelgrove.ontology.ingest import RegisterResult, register
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import ReadResult, find_wordnet, read
-from labelgrove.ontology.readers.wordnet import data_file
+from labelgrove.ontology.readers.formats.wordnet import data_file
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.ingest import RegisterResult, register
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.quickstart import digits, wordnet
 from labelgrove.quickstart.predicted import Predicted
 from labelgrove.quickstart.result import RULE_NAMES, Answer, Part, QuickstartResult

@@ -1,13 +1,13 @@
 """Alembic's environment: the one place that imports catalogue and ledger together.
 
-`ontology.database.upgrade` runs it on a connection whose transaction is already open; `grove db upgrade` is
-the command above it.
+`ontology.sql.database.upgrade` runs it on a connection whose transaction is already open; `grove db upgrade`
+is the command above it.
 """
 
 from alembic import context
 
-from labelgrove.ontology import catalog  # noqa: F401 - registers its tables
-from labelgrove.ontology.database import metadata
+from labelgrove.ontology.sql import catalog  # noqa: F401 - registers its tables
+from labelgrove.ontology.sql.database import metadata
 from labelgrove.workers import ledger  # noqa: F401 - registers its tables
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)

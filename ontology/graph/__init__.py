@@ -36,7 +36,7 @@ def open_graph(settings: Settings) -> GraphStore:
         folder = settings.graph_url.removeprefix("embedded:")
         if not folder:
             raise SettingsError("GROVE_GRAPH_URL: 'embedded:' names no folder; write embedded:/path/to/graph")
-        from labelgrove.ontology.graph.embedded import EmbeddedStore
+        from labelgrove.ontology.graph.embedded.store import EmbeddedStore
 
         pool_bytes = None if settings.graph_pool_mb is None else settings.graph_pool_mb << 20
         return EmbeddedStore(Path(os.path.expanduser(folder)).absolute(), pool_bytes)

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from labelgrove.ontology.errors import InputError, NotFoundError
-from labelgrove.ontology.graph.tokens import parameters
+from labelgrove.ontology.graph.userqueries.tokens import parameters
 
 __all__ = ["DIALECTS", "NamedQuery", "check_parameters", "named_query", "query_names"]
 

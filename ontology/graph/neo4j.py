@@ -24,7 +24,7 @@ from labelgrove.ontology.errors import (
     SettingsError,
     TransientError,
 )
-from labelgrove.ontology.graph import sandbox
+from labelgrove.ontology.graph.embedded.tablefiles import ROWS_TOGETHER
 from labelgrove.ontology.graph.engine import Removal, Run
 from labelgrove.ontology.graph.errors import GraphDamagedError
 from labelgrove.ontology.graph.migrate import Migration, changed_versions, pending
@@ -34,7 +34,7 @@ from labelgrove.ontology.graph.results import GraphResult, result_tables
 from labelgrove.ontology.graph.resultstore import shown_by
 from labelgrove.ontology.graph.rows import Rows, plain_value
 from labelgrove.ontology.graph.store import GraphStore
-from labelgrove.ontology.graph.tablefiles import ROWS_TOGETHER
+from labelgrove.ontology.graph.userqueries import sandbox
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import masked
 

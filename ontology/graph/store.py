@@ -16,13 +16,13 @@ from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError,
 from labelgrove.ontology.graph.climbing import Climb, climb, lowest_common, tree_path
 from labelgrove.ontology.graph.engine import Run
 from labelgrove.ontology.graph.errors import GraphDamagedError
-from labelgrove.ontology.graph.guard import check_statement
 from labelgrove.ontology.graph.named import check_parameters
 from labelgrove.ontology.graph.paths import shortest_path
 from labelgrove.ontology.graph.records import check_keys, fold, graph_from_tables, uid
 from labelgrove.ontology.graph.resultstore import ResultStore, removals
 from labelgrove.ontology.graph.rows import Rows
-from labelgrove.ontology.graph.tokens import parameters
+from labelgrove.ontology.graph.userqueries.guard import check_statement
+from labelgrove.ontology.graph.userqueries.tokens import parameters
 from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["GraphStore"]
@@ -297,7 +297,7 @@ class GraphStore(ResultStore):
         Parameters
         ----------
         cypher : str
-            One statement; see `ontology.graph.guard`.
+            One statement; see `ontology.graph.userqueries.guard`.
         params : mapping of str to plain value, optional
             What its ``$names`` stand for. More than it uses is fine: callers bind ``$version`` always.
         timeout_s : float, default=30

@@ -20,10 +20,10 @@ from labelgrove.ontology.errors import DefectsError, counted
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers.assemble import assemble
 from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.formats.wordnet import find_wordnet
 from labelgrove.ontology.readers.report import Defect, Recorder, Report, place, printable
 from labelgrove.ontology.readers.request import FORMATS, READER_VERSION, Format, ask
 from labelgrove.ontology.readers.rules import RULES, Rule
-from labelgrove.ontology.readers.wordnet import find_wordnet
 
 __all__ = [
     "READER_VERSION",
@@ -56,7 +56,7 @@ class ReadResult:
         Keys of the labels that are classes, sorted, where a labels file names them.
     reading : (str, str) or None
         What the reading depended on, and the digest of the graph that it gave; from
-        `ontology.sources.read_once`, where the source was the same before and after.
+        `ontology.versions.sources.read_once`, where the source was the same before and after.
     """
 
     graph: LabelGraph | None

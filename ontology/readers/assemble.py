@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.labelgraph import MAX_COMPLETE, LabelGraph
 from labelgrove.ontology.readers.collect import Collector
-from labelgrove.ontology.readers.invisible import invisible_character, without_invisible
 from labelgrove.ontology.readers.report import Recorder
 from labelgrove.ontology.readers.structure import (
     Edges,
@@ -23,6 +22,7 @@ from labelgrove.ontology.readers.structure import (
     drop_shortcuts,
     settle_roots,
 )
+from labelgrove.ontology.readers.text.invisible import invisible_character, without_invisible
 
 __all__ = ["assemble"]
 

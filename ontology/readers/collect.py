@@ -11,8 +11,8 @@ from pathlib import Path
 
 from labelgrove.ontology.canonical import LENGTHS
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.readers.cells import MARKS
 from labelgrove.ontology.readers.report import Recorder
+from labelgrove.ontology.readers.text.cells import MARKS
 
 __all__ = ["Collector", "Options", "parse_weight"]
 

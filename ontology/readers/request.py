@@ -12,18 +12,18 @@ from pathlib import Path
 from labelgrove.ontology.errors import GroveError, InputError, NotFoundError
 from labelgrove.ontology.labelgraph import FORMAT_TAG
 from labelgrove.ontology.readers.collect import Collector, Options
-from labelgrove.ontology.readers.edgelist import read_edges
-from labelgrove.ontology.readers.exported import read_export
-from labelgrove.ontology.readers.head import Head, head
-from labelgrove.ontology.readers.jsontree import read_json
-from labelgrove.ontology.readers.looks import Look, look_of
-from labelgrove.ontology.readers.lshtc import read_lshtc
-from labelgrove.ontology.readers.outline import read_outline
+from labelgrove.ontology.readers.detection.head import Head, head
+from labelgrove.ontology.readers.detection.looks import Look, look_of
+from labelgrove.ontology.readers.detection.sniff import sniff
+from labelgrove.ontology.readers.formats.edgelist import read_edges
+from labelgrove.ontology.readers.formats.exported import read_export
+from labelgrove.ontology.readers.formats.jsontree import read_json
+from labelgrove.ontology.readers.formats.lshtc import read_lshtc
+from labelgrove.ontology.readers.formats.outline import read_outline
+from labelgrove.ontology.readers.formats.superclass import read_superclasses
+from labelgrove.ontology.readers.formats.wordnet import data_file, read_wordnet
 from labelgrove.ontology.readers.report import printable
 from labelgrove.ontology.readers.rules import resolve_policies
-from labelgrove.ontology.readers.sniff import sniff
-from labelgrove.ontology.readers.superclass import read_superclasses
-from labelgrove.ontology.readers.wordnet import data_file, read_wordnet
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 

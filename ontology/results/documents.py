@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labelgrove.ontology.errors import ArtifactError, InputError
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.store.artifacts import ArtifactStore
 
 __all__ = ["pack_document", "read_document"]
 

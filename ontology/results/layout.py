@@ -16,16 +16,16 @@ from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
     from labelgrove.ontology.geometry import MetricSpace
     from labelgrove.ontology.geometry.metricspace import Labels
+    from labelgrove.ontology.store.artifacts import ArtifactStore
 
 __all__ = ["Packed", "ResultFile", "Status", "pack_space"]
 
 _WHOLE = re.compile(r"[0-9]{1,19}")
 
 Packed = tuple[dict[str, NDArray[Any]], dict[str, str]]
-"""Named arrays and metadata, as `ontology.artifacts.ArtifactStore.put_arrays` takes them."""
+"""Named arrays and metadata, as `ontology.store.artifacts.ArtifactStore.put_arrays` takes them."""
 
 Status = Literal["exact", "lower_bound"]
 

@@ -16,8 +16,8 @@ from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.results.layout import Packed, ResultFile, pack_space
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
     from labelgrove.ontology.geometry import MetricSpace
+    from labelgrove.ontology.store.artifacts import ArtifactStore
 
 __all__ = ["FORMAT", "StoredWitnesses", "pack_locus", "pack_witnesses", "read_locus", "unpack_witnesses"]
 

@@ -11,8 +11,8 @@ from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.results.layout import Packed, ResultFile, pack_space
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
     from labelgrove.ontology.geometry import MetricSpace
+    from labelgrove.ontology.store.artifacts import ArtifactStore
 
 __all__ = [
     "COVER_FORMAT",

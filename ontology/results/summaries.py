@@ -13,7 +13,7 @@ from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.results.layout import Packed, ResultFile
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.store.artifacts import ArtifactStore
 
 __all__ = ["FORMAT", "pack_summary", "read_summary"]
 

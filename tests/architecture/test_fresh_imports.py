@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter.bundle import build_bundle
-from labelgrove.ontology.artifacts import open_store
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.store.artifacts import open_store
 
 pytestmark = pytest.mark.long
 
@@ -78,7 +78,7 @@ def test_the_block_itself_works():
         "labelgrove.ontology",
         "labelgrove.ontology.geometry",
         "labelgrove.ontology.labelgraph",
-        "labelgrove.ontology.artifacts",
+        "labelgrove.ontology.store.artifacts",
     ],
 )
 def test_a_room_is_imported_with_numpy_alone(module):

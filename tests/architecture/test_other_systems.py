@@ -60,13 +60,13 @@ POSIX_NAMES = {
 """What else it lacks, by module."""
 
 HOMES = {
-    "fcntl": {"ontology/posix.py"},
-    "resource": {"labelgrove/cli/doctor.py", "ontology/graph/sandbox.py"},
-    "os.O_DIRECTORY": {"ontology/wholefile.py"},
-    "os.register_at_fork": {"ontology/graph/embedded.py", "workers/app.py", "workers/metrics.py"},
-    "signal.SIGALRM": {"ontology/graph/sandbox.py"},
-    "signal.SIGXCPU": {"ontology/graph/sandbox.py"},
-    "signal.SIGXFSZ": {"ontology/graph/sandbox.py"},
+    "fcntl": {"ontology/store/posix.py"},
+    "resource": {"labelgrove/cli/doctor.py", "ontology/graph/userqueries/sandbox.py"},
+    "os.O_DIRECTORY": {"ontology/store/wholefile.py"},
+    "os.register_at_fork": {"ontology/graph/embedded/store.py", "workers/app.py", "workers/metrics.py"},
+    "signal.SIGALRM": {"ontology/graph/userqueries/sandbox.py"},
+    "signal.SIGXCPU": {"ontology/graph/userqueries/sandbox.py"},
+    "signal.SIGXFSZ": {"ontology/graph/userqueries/sandbox.py"},
 }
 """Where each stands, always inside a function."""
 
@@ -179,7 +179,7 @@ def test_files_are_read_scored_and_reported_on_windows(tmp_path):
     os.environ["GROVE_HOME"] = {str(tmp_path / "home")!r}
     from labelgrove import Adapter, evaluate, read
     from labelgrove.report import Origin, evaluation_report, to_html
-    from labelgrove.ontology.artifacts import open_store
+    from labelgrove.ontology.store.artifacts import open_store
 
     folder = Path({str(tmp_path)!r})
     adapter = Adapter.from_graph(read(folder / "plants.csv").graph, ["oak", "elm", "moss"])
@@ -200,10 +200,11 @@ def test_files_are_read_scored_and_reported_on_windows(tmp_path):
 @pytest.mark.parametrize(
     ("use", "purpose"),
     [
-        ("from labelgrove.ontology.workspace import Workspace; Workspace.open()", "a workspace"),
-        ("from labelgrove.ontology.posix import try_lock; try_lock(0)", "a lock on a file"),
+        ("from labelgrove.ontology.versions.workspace import Workspace; Workspace.open()", "a workspace"),
+        ("from labelgrove.ontology.store.posix import try_lock; try_lock(0)", "a lock on a file"),
         (
-            "from labelgrove.ontology.graph.sandbox import run; run({}, '', {}, timeout_s=1, max_rows=1)",
+            "from labelgrove.ontology.graph.userqueries.sandbox import run; "
+            "run({}, '', {}, timeout_s=1, max_rows=1)",
             "a Cypher query",
         ),
     ],
@@ -225,7 +226,7 @@ def test_the_command_line_says_so_too():
     import contextlib, io, sys
     sys.argv = ["grove", "ontology", "list"]
     import labelgrove.cli.ontologies
-    import labelgrove.ontology.workspace
+    import labelgrove.ontology.versions.workspace
     sys.modules["fcntl"] = None
     from labelgrove.__main__ import main
     said = io.StringIO()

@@ -11,7 +11,7 @@ ROOMS = ("labelgrove", "workers", "adapter", "ontology")
 
 HOMES = {
     "neo4j": {"ontology/graph/neo4j.py"},
-    "ladybug": {"ontology/graph/embedded.py"},
+    "ladybug": {"ontology/graph/embedded/store.py"},
     "redis": {"adapter/cache.py", "workers/broker_check.py"},
     "celery": {
         "workers/app.py",
@@ -22,9 +22,9 @@ HOMES = {
     },
     "kombu": {"workers/app.py", "workers/tasks.py", "workers/transport.py"},
     "sqlalchemy": {
-        "ontology/database.py",
-        "ontology/catalog.py",
-        "ontology/upkeep.py",
+        "ontology/sql/database.py",
+        "ontology/sql/catalog.py",
+        "ontology/sql/upkeep.py",
         "workers/backup.py",
         "workers/ledger.py",
         "workers/statements.py",
@@ -38,25 +38,25 @@ HOMES = {
         "workers/graphrows.py",
         "workers/tables.py",
     },
-    "alembic": {"ontology/database.py"},
+    "alembic": {"ontology/sql/database.py"},
     "prometheus_client": {"workers/metrics.py"},
-    "fsspec": {"ontology/artifacts.py"},
+    "fsspec": {"ontology/store/artifacts.py"},
 }
 """The only files that may import each driver."""
 
 ADAPTER_MAY_IMPORT = (
-    "labelgrove.ontology.artifacts",
-    "labelgrove.ontology.disk_faults",
+    "labelgrove.ontology.store.artifacts",
+    "labelgrove.ontology.store.disk_faults",
     "labelgrove.ontology.errors",
     "labelgrove.ontology.extras",
     "labelgrove.ontology.geometry",
     "labelgrove.ontology.keys",
     "labelgrove.ontology.labelgraph",
-    "labelgrove.ontology.posix",
-    "labelgrove.ontology.remote_faults",
-    "labelgrove.ontology.safetensors_file",
+    "labelgrove.ontology.store.posix",
+    "labelgrove.ontology.store.remote_faults",
+    "labelgrove.ontology.store.safetensors_file",
     "labelgrove.ontology.settings",
-    "labelgrove.ontology.wholefile",
+    "labelgrove.ontology.store.wholefile",
 )
 GEOMETRY_MAY_IMPORT = (
     "labelgrove.ontology.canonical",  # where lengths of edges are judged, for graphs and spaces alike
@@ -216,7 +216,7 @@ def test_lazy_imports_inside_functions_are_seen(tmp_path):
         "    from labelgrove.ontology.errors import InputError\n"
     )
     assert sorted(imported(path)) == [
-        "labelgrove.ontology.catalog",
+        "labelgrove.ontology.sql.catalog",
         "labelgrove.ontology.errors",
         "neo4j.exceptions",
         "numba",

@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 
 from labelgrove.adapter import Bundle, build_bundle
-from labelgrove.ontology.artifacts import ArtifactStore, open_store
 from labelgrove.ontology.geometry import frechet_mean, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
 from tests.benchmarks.graphs import LSHTC_LABELS, category_graph, describe, noun_tree
 from tests.benchmarks.measuring import print_document
 

@@ -16,12 +16,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from labelgrove.ontology.artifacts import open_store
-from labelgrove.ontology.ingest import register
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import find_wordnet, read
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.store.artifacts import open_store
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.workspace import Workspace
 from tests.benchmarks.graphs import category_graph, describe
 from tests.benchmarks.measuring import print_document
 

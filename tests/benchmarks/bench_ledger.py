@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import create_engine, metadata, writing
+from labelgrove.ontology.sql.database import create_engine, metadata, writing
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.plan import PlannedJob
 from labelgrove.workers.states import Beat, State

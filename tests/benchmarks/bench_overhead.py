@@ -18,9 +18,9 @@ from typing import Any
 
 import psutil
 
-from labelgrove.ontology.database import create_engine, upgrade
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, upgrade
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.app import send_due
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.plan import PlannedJob

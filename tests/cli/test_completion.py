@@ -16,7 +16,7 @@ import pytest
 
 from labelgrove.cli import COMMANDS, completion, grove
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from tests.architecture.test_fresh_imports import DRIVERS, OPTIONAL, fresh
 
@@ -291,7 +291,7 @@ def test_the_script_is_printed_for_each_shell_and_no_other(call):
 
 def test_statements_name_what_there_is(garden):
     """The completers never say that a statement is wrong; here it is said."""
-    from labelgrove.ontology.quickread import read_rows
+    from labelgrove.ontology.sql.quickread import read_rows
 
     statements = [
         cell.cell_contents

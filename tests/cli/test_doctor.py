@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from labelgrove.cli import grove
-from labelgrove.ontology.artifacts import open_store
-from labelgrove.ontology.database import create_engine, upgrade
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, upgrade
+from labelgrove.ontology.store.artifacts import open_store
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.presence import Presence
 from labelgrove.workers.schedule import add_schedule
 from tests.integration.workers_support import PARTS, registered
@@ -138,7 +138,7 @@ def test_living_workers_are_counted_and_their_lack_is_noted_where_somebody_needs
 def test_a_worker_not_heard_of_for_a_minute_does_not_count(findings):
     import sqlalchemy as sa
 
-    from labelgrove.ontology.database import writing
+    from labelgrove.ontology.sql.database import writing
     from labelgrove.workers.presence import LIVING_S, living
     from labelgrove.workers.tables import worker_table
 

@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from labelgrove.adapter.bundle import build_bundle
 from labelgrove.cli import grove
 from labelgrove.ontology.geometry import metric_space
-from labelgrove.ontology.ingest import register
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.workspace import Workspace
 
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
 COLUMNS = ["oak", "elm", "moss"]

@@ -74,9 +74,9 @@ def test_an_ingest_goes_on_with_the_same_command(garden):
     (before,) = json.loads(garden("ontology", "list", "--json").stdout)
     Path("garden.csv").write_text(EDGES + "moss,peat\n")
     for step in (
-        "labelgrove.ontology.ingest:put_result",
-        "labelgrove.ontology.ingest:load",
-        "labelgrove.ontology.ingest:go_live",
+        "labelgrove.ontology.versions.ingest:put_result",
+        "labelgrove.ontology.versions.ingest:load",
+        "labelgrove.ontology.versions.ingest:go_live",
     ):
         said = stopped_at(step, "ingest", "garden", "garden.csv")
         assert said == (
@@ -184,7 +184,7 @@ def test_a_backup_and_a_restore_go_on_with_themselves(garden, tmp_path, monkeypa
             ("score", "./b.safetensors", "p.csv", "--out", "found.csv"),
         ),
         ("labelgrove.adapter.evaluation:evaluate", ("evaluate", "./b.safetensors", "p.csv", "truth.txt")),
-        ("labelgrove.ontology.ingest:verify_graph", ("graph", "verify")),
+        ("labelgrove.ontology.versions.ingest:verify_graph", ("graph", "verify")),
     ],
 )
 def test_what_writes_nothing_before_its_end_begins_again(at, command, garden):

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 
 from labelgrove.cli import grove
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.ingest import delete_ontology
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.ingest import delete_ontology
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import JobKind, Step
 from tests.integration.workers_support import add_version, registered

@@ -6,7 +6,7 @@ import pytest
 
 from labelgrove.cli import following
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from tests.integration.workers_support import add_version, settings_in
 

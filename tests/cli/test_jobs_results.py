@@ -16,7 +16,7 @@ from labelgrove.adapter import open_bundle
 from labelgrove.cli import grove
 from labelgrove.ontology import LabelGraph, geometry
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds import Step
 from tests.integration.workers_support import PARTS, add_version, registered
 

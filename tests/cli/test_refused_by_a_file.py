@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import labelgrove.ontology.database
+import labelgrove.ontology.sql.database
 from tests.cli.every_command import COMMANDS, NEITHER, READS, WRITES, Deployment, error_line, filled
 from tests.faults.rights import with_rights, without_privileges
 
@@ -51,7 +51,7 @@ def without_rights(home: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @contextmanager
 def held(home: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
-    patch.setattr(labelgrove.ontology.database, "_BUSY_S", 0.01)
+    patch.setattr(labelgrove.ontology.sql.database, "_BUSY_S", 0.01)
     with connected(home) as holder:
         holder.execute("PRAGMA locking_mode = EXCLUSIVE")
         holder.execute("BEGIN EXCLUSIVE")

@@ -15,11 +15,11 @@ import pytest
 import sqlalchemy as sa
 
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.artifacts import open_store
-from labelgrove.ontology.database import create_engine, writing
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, writing
+from labelgrove.ontology.store.artifacts import open_store
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds import Estimate, JobKind, Product, Step, Work
 from labelgrove.workers.kinds.inputs import read_graph
 from labelgrove.workers.tables import job_table

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from labelgrove.adapter import Adapter, SparseOutputs, Subtree, build_bundle, make_binding
 from labelgrove.cli import grove
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.safetensors_file import write_safetensors
+from labelgrove.ontology.store.safetensors_file import write_safetensors
 
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("moss", "plant"), ("tree", "plant")])
 COLUMNS = ["oak", "elm", "moss"]

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from labelgrove.adapter import build_bundle
 from labelgrove.cli.common import as_csv, safe_cell
-from labelgrove.ontology.ingest import register
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.workspace import Workspace
 
 HOSTILE = ["=1+1", "+elm", "-oak", "@SUM(A1)", "\tfern", "\rash", "\nyew", "＝1", "＋1", "－1", "＠x"]
 TAME = ["plain", "a=b", "'=1"]

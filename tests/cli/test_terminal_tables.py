@@ -12,10 +12,10 @@ from rich.cells import cell_len
 
 from labelgrove.cli import grove
 from labelgrove.cli.layout import laid_out, shown_width
-from labelgrove.ontology.ingest import register
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.workspace import Workspace
 from tests.cli.terminal import sent_to_terminal
 
 pytestmark = pytest.mark.long

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from labelgrove.cli import grove
 from labelgrove.ontology import geometry
 from labelgrove.ontology.graph import GraphStore
-from labelgrove.ontology.graph.tokens import parameters
-from labelgrove.ontology.ingest import register
+from labelgrove.ontology.graph.userqueries.tokens import parameters
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.states import State
 from tests.conftest import ONE_PROCESS

@@ -15,10 +15,11 @@ import neo4j
 import pytest
 
 from labelgrove.ontology.errors import QueryFailedError, QueryTimeoutError
-from labelgrove.ontology.graph import GraphStore, answers
-from labelgrove.ontology.graph.answers import ANSWER_BYTES, encoded
-from labelgrove.ontology.graph.embedded import EmbeddedStore
+from labelgrove.ontology.graph import GraphStore
+from labelgrove.ontology.graph.embedded.store import EmbeddedStore
 from labelgrove.ontology.graph.neo4j import Neo4jStore
+from labelgrove.ontology.graph.userqueries import answers
+from labelgrove.ontology.graph.userqueries.answers import ANSWER_BYTES, encoded
 from tests.contracts.test_graph_store import PETS, load
 
 pytestmark = pytest.mark.long

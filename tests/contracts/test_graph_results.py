@@ -16,9 +16,11 @@ import pytest
 
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.geometry import summarize
-from labelgrove.ontology.graph import GraphDamagedError, GraphStore, embedded, migrate, thinning
+from labelgrove.ontology.graph import GraphDamagedError, GraphStore, migrate
 from labelgrove.ontology.graph import neo4j as served
-from labelgrove.ontology.graph.embedded import EmbeddedStore
+from labelgrove.ontology.graph.embedded import store as embedded
+from labelgrove.ontology.graph.embedded import thinning
+from labelgrove.ontology.graph.embedded.store import EmbeddedStore
 from labelgrove.ontology.graph.neo4j import Neo4jStore
 from labelgrove.ontology.graph.results import (
     LINK_PROPERTIES,

@@ -20,7 +20,7 @@ from labelgrove.ontology.errors import (
     UnknownLabelError,
 )
 from labelgrove.ontology.graph import GraphDamagedError, GraphStore, open_graph
-from labelgrove.ontology.graph.embedded import EmbeddedStore
+from labelgrove.ontology.graph.embedded.store import EmbeddedStore
 from labelgrove.ontology.graph.named import named_query, query_names
 from labelgrove.ontology.graph.neo4j import Neo4jStore
 from labelgrove.ontology.graph.paths import shortest_path

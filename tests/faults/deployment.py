@@ -16,9 +16,9 @@ from typing import Any, Self
 
 import psutil
 
-from labelgrove.ontology.database import create_engine, upgrade
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, upgrade
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.plan import PlannedJob

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from labelgrove.ontology.artifacts import LocalStore
+from labelgrove.ontology.store.artifacts import LocalStore
 
 __all__ = ["FaultyStore", "flipped"]
 

@@ -23,15 +23,15 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from labelgrove.ontology.artifacts import open_store, read_safetensors, write_safetensors
-from labelgrove.ontology.catalog import Catalog
-from labelgrove.ontology.database import create_engine
 from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.graph import open_graph
-from labelgrove.ontology.ingest import STEPS, delete_ontology, register, verify_graph
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.catalog import Catalog
+from labelgrove.ontology.sql.database import create_engine
+from labelgrove.ontology.store.artifacts import open_store, read_safetensors, write_safetensors
+from labelgrove.ontology.versions.ingest import STEPS, delete_ontology, register, verify_graph
+from labelgrove.ontology.versions.workspace import Workspace
 
 NAME = "trial"
 POINTS: tuple[tuple[str, str], ...] = (*((step, "begin") for step in STEPS), (STEPS[-1], "end"))
@@ -45,9 +45,9 @@ TIDY_LABELS = 20_000
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(
     [
-        "labelgrove.ontology.ingest",
-        "labelgrove.ontology.catalog",
-        "labelgrove.ontology.graph.embedded",
+        "labelgrove.ontology.versions.ingest",
+        "labelgrove.ontology.sql.catalog",
+        "labelgrove.ontology.graph.embedded.store",
         "labelgrove.ontology.graph.neo4j",
     ]
 )

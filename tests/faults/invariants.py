@@ -14,7 +14,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import reading, writing
+from labelgrove.ontology.sql.database import reading, writing
 from labelgrove.workers.plan import PlannedJob
 from labelgrove.workers.states import State
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import celery
 
-import labelgrove.ontology.postgresql
+import labelgrove.ontology.sql.postgresql
 from labelgrove.ontology.settings import Settings
 from labelgrove.workers import kinds
 from labelgrove.workers.kinds import JobKind, Product, Work
@@ -44,7 +44,7 @@ class Patience:
 def product_app(settings: Settings) -> celery.Celery:
     """Return the application of the deployment in the home of `settings`."""
     patience = Patience.of(settings.home)
-    labelgrove.ontology.postgresql.ANSWER_S = patience.answer_s
+    labelgrove.ontology.sql.postgresql.ANSWER_S = patience.answer_s
     for name in SLOWED:
         kinds._registry()[name] = _slowed(kinds._registry()[name])
     app = faulty_app(settings)

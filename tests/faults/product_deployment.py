@@ -11,9 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from labelgrove.ontology.artifacts import open_store
 from labelgrove.ontology.errors import ServiceError
-from labelgrove.ontology.ingest import verify_graph
+from labelgrove.ontology.store.artifacts import open_store
+from labelgrove.ontology.versions.ingest import verify_graph
 from labelgrove.workers import client
 from labelgrove.workers.kinds import find_kind
 from labelgrove.workers.plan import PlannedJob

@@ -17,10 +17,10 @@ import pytest
 from labelgrove.adapter.cache import _redis_at, through_cache
 from labelgrove.cli.following import result_of
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.artifacts import ArtifactStore, LocalStore, open_store
 from labelgrove.ontology.errors import ArtifactError, ServiceError
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.store.artifacts import ArtifactStore, LocalStore, open_store
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.execute import Outcome, execute_unit, finish_jobs
 from labelgrove.workers.ledger import Ledger

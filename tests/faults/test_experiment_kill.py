@@ -17,7 +17,7 @@ pytest.importorskip("matplotlib")
 
 from labelgrove.experiments import load
 from labelgrove.experiments.running import run
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.pool import Pool
 from labelgrove.workers.states import State
@@ -35,7 +35,7 @@ WORKS = f"""
 import dataclasses
 import threading
 
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client, kinds
 from labelgrove.workers.pool import Pool
 

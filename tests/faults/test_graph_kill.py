@@ -14,11 +14,11 @@ import pytest
 
 from labelgrove.ontology.errors import ConflictError, ServiceError
 from labelgrove.ontology.graph import open_graph
-from labelgrove.ontology.ingest import register
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.snapshots import put_snapshot
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.snapshots import put_snapshot
+from labelgrove.ontology.versions.workspace import Workspace
 from tests.faults.ingest_kill import numbered_graph
 from tests.faults.measured import keep
 from tests.faults.product_deployment import ProductDeployment

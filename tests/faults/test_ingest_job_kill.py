@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.ingest import register, verify_graph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.snapshots import put_snapshot
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.ingest import register, verify_graph
+from labelgrove.ontology.versions.snapshots import put_snapshot
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.states import State
 from tests.integration.celery_worker import CeleryWorker

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from labelgrove.ontology.ingest import register
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.versions.ingest import register
 from labelgrove.workers.request import complete_for_ontology
 from tests.faults.deployment import Node
 from tests.faults.ingest_kill import numbered_graph

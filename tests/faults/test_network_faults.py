@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from labelgrove.ontology.ingest import register
-from labelgrove.ontology.snapshots import put_snapshot
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.workers.states import State
 from tests.faults.ingest_kill import numbered_graph
 from tests.faults.measured import keep

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from labelgrove.ontology.database import create_engine, upgrade
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, upgrade
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.execute import Outcome, execute_unit
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.plan import plan_job

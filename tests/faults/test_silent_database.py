@@ -10,10 +10,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import text
 
-import labelgrove.ontology.postgresql
-from labelgrove.ontology.database import _MIGRATION_LOCK, create_engine, reading, upgrade, writing
+import labelgrove.ontology.sql.postgresql
 from labelgrove.ontology.errors import ServiceError
-from labelgrove.ontology.postgresql import unhurried
+from labelgrove.ontology.sql.database import _MIGRATION_LOCK, create_engine, reading, upgrade, writing
+from labelgrove.ontology.sql.postgresql import unhurried
 from tests.faults.proxy import Proxy
 from tests.services import wait_until
 
@@ -25,7 +25,7 @@ IDLE_MS = 2500
 
 @pytest.fixture
 def proxy(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    monkeypatch.setattr(labelgrove.ontology.postgresql, "ANSWER_S", SILENCE_S)
+    monkeypatch.setattr(labelgrove.ontology.sql.postgresql, "ANSWER_S", SILENCE_S)
     with Proxy(postgres_url, seed=0) as proxy:
         yield proxy
 
@@ -59,7 +59,7 @@ def test_a_silent_connection_is_an_error_and_the_next_one_works(engine: sa.Engin
 def test_connections_that_rest_are_all_replaced_after_one_was_silent(
     engine: sa.Engine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("labelgrove.ontology.database._RESTED_S", 0.0)
+    monkeypatch.setattr("labelgrove.ontology.sql.database._RESTED_S", 0.0)
     with reading(engine), reading(engine), reading(engine):
         pass
     proxy.half_open()

@@ -14,7 +14,7 @@ import pytest
 import redis
 
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import DEFAULT_QUEUE
 from labelgrove.workers.ledger import Ledger
@@ -105,7 +105,7 @@ def test_a_frozen_child_wakes_up_to_find_its_lease_gone(workspace, settings, tmp
 def test_a_killed_embedded_process_is_taken_up_by_the_next(tmp_path):
     settings = settings_in(tmp_path / "home")
     script = (
-        "import sys; from labelgrove.ontology.workspace import Workspace; "
+        "import sys; from labelgrove.ontology.versions.workspace import Workspace; "
         "from labelgrove.workers import client, kinds; "
         "from tests.integration.workers_support import GATED; kinds.register(GATED);"
         "workspace = Workspace.open();"

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path, PurePosixPath
 
 from labelgrove.adapter.cache import through_cache
-from labelgrove.ontology.artifacts import LocalStore
 from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.store.artifacts import LocalStore
 from tests.services import wait_until
 
 

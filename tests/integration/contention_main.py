@@ -12,7 +12,7 @@ import random
 import sys
 import traceback
 
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.execute import Outcome, execute_unit
 from labelgrove.workers.kinds import register
 from labelgrove.workers.ledger import Ledger

@@ -8,7 +8,7 @@ from labelgrove.adapter.bundle import build_bundle
 from labelgrove.adapter.cache import RedisCache
 from labelgrove.ontology.errors import ArtifactError, NotFoundError
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.safetensors_file import write_safetensors
+from labelgrove.ontology.store.safetensors_file import write_safetensors
 
 BUNDLE = build_bundle(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]), ["oak", "elm"])
 DATA = write_safetensors(*BUNDLE.to_arrays())

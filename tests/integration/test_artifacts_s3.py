@@ -20,11 +20,11 @@ import pytest
 
 from labelgrove.adapter import Adapter
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.artifacts import open_store
 from labelgrove.ontology.errors import ArtifactError, NotFoundError, ServiceError, TransientError
-from labelgrove.ontology.ingest import register
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.store.artifacts import open_store
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.backup import backup
 from labelgrove.workers.restore import restore
@@ -74,7 +74,9 @@ def test_what_another_process_publishes_is_seen_at_once(s3_url):
     beside = next(t for t in map(str, range(10_000)) if _sha256(t)[:2] == expected[:2])  # in the same folder
     store.put_bytes(beside.encode())
     assert list(store.digests()) == [_sha256(beside)]
-    program = "import sys; from labelgrove.ontology.artifacts import open_store; s = open_store(sys.argv[1])"
+    program = (
+        "import sys; from labelgrove.ontology.store.artifacts import open_store; s = open_store(sys.argv[1])"
+    )
     program += "; print(s.put_bytes(b'oak')); s.write_index('garden', {'version': '1'})"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program, s3_url], capture_output=True, text=True, check=True

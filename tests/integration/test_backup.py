@@ -19,12 +19,12 @@ from click.testing import CliRunner
 
 from labelgrove.cli import grove
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.artifacts import open_store
-from labelgrove.ontology.database import create_engine, schema_state, upgrade
 from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, MigrationError, NotFoundError
-from labelgrove.ontology.ingest import register, verify_graph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, schema_state, upgrade
+from labelgrove.ontology.store.artifacts import open_store
+from labelgrove.ontology.versions.ingest import register, verify_graph
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.backup import (
     FORMAT,

@@ -12,7 +12,7 @@ import redis
 
 from labelgrove.ontology.errors import ServiceError, SettingsError
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.app import make_app
 from labelgrove.workers.broker_check import check_broker, check_deployment, put_aside

@@ -17,10 +17,10 @@ from labelgrove.adapter import Adapter, cache
 from labelgrove.adapter.bundle import build_bundle
 from labelgrove.adapter.cache import check_cache, through_cache
 from labelgrove.cli import grove
-from labelgrove.ontology.artifacts import open_store
 from labelgrove.ontology.errors import SettingsError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.store.artifacts import open_store
 from tests.conftest import serving
 from tests.integration.cache_support import CountedStore, settings_at
 from tests.services import RedisServer

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from labelgrove.cli import grove
-from labelgrove.ontology.database import create_engine, upgrade
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, upgrade
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.logs import configure_logging
 from labelgrove.workers.states import State

@@ -20,7 +20,7 @@ import yaml
 
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from tests.conftest import serving, unavailable
 from tests.integration.celery_worker import CeleryWorker

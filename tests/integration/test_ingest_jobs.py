@@ -12,11 +12,11 @@ from click.testing import CliRunner
 import labelgrove.ontology.graph.neo4j
 from labelgrove.cli import grove
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.ingest import delete_ontology, register, verify_graph
 from labelgrove.ontology.randomgraphs import watts_strogatz
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.snapshots import put_snapshot
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.ingest import delete_ontology, register, verify_graph
+from labelgrove.ontology.versions.snapshots import put_snapshot
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.execute import Outcome, execute_unit
 from labelgrove.workers.ledger import Ledger

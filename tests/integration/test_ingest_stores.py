@@ -13,11 +13,9 @@ from typing import Never
 import pytest
 from sqlalchemy import text
 
-import labelgrove.ontology.catalog
-import labelgrove.ontology.lease
+import labelgrove.ontology.sql.catalog
+import labelgrove.ontology.versions.lease
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.catalog import Catalog
-from labelgrove.ontology.database import create_engine, reading, upgrade, writing
 from labelgrove.ontology.errors import (
     ArtifactError,
     ConflictError,
@@ -28,7 +26,10 @@ from labelgrove.ontology.errors import (
     ServiceError,
     ShrinkError,
 )
-from labelgrove.ontology.ingest import (
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.sql.catalog import Catalog
+from labelgrove.ontology.sql.database import create_engine, reading, upgrade, writing
+from labelgrove.ontology.versions.ingest import (
     STEPS,
     delete_ontology,
     empty_graph,
@@ -38,10 +39,9 @@ from labelgrove.ontology.ingest import (
     snapshot_graph,
     verify_graph,
 )
-from labelgrove.ontology.lease import holding
-from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.snapshots import put_snapshot
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.lease import holding
+from labelgrove.ontology.versions.snapshots import put_snapshot
+from labelgrove.ontology.versions.workspace import Workspace
 from tests.conftest import ONE_PROCESS
 
 pytestmark = pytest.mark.long
@@ -293,7 +293,7 @@ def test_a_graph_out_of_reach_is_met_before_anything_is_written(tmp_path: Path) 
 
 
 def test_a_lease_is_renewed_while_it_is_held(embedded: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labelgrove.ontology.lease, "LEASE_SECONDS", 0.03)
+    monkeypatch.setattr(labelgrove.ontology.versions.lease, "LEASE_SECONDS", 0.03)
 
     def until() -> float:
         with reading(embedded.engine) as connection:
@@ -405,7 +405,7 @@ def test_a_graph_that_cannot_be_written_can_be_read(
         raise ServiceError("No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("labelgrove.ontology.graph.generations.Generations.writing", full)
+        patched.setattr("labelgrove.ontology.graph.embedded.generations.Generations.writing", full)
         assert embedded.graph.current("trees") == OLD.digest
         with pytest.raises(ServiceError, match="No space left"):
             register(embedded, "trees", NEW)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.app import make_app
 from labelgrove.workers.kinds import DEFAULT_QUEUE

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from labelgrove.cli import doctor, grove
 from labelgrove.ontology.errors import SettingsError
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.broker_check import check_deployment
 from labelgrove.workers.ledger import Ledger
@@ -207,7 +207,7 @@ def server_here(settings: Settings, part: str) -> str:
 
 @pytest.mark.parametrize(("skew", "state", "code"), [(0, True, 0), (5, None, 0), (60, False, 1)])
 def test_doctor_compares_clocks(monkeypatch, settings, postgres_url, skew, state, code):
-    from labelgrove.ontology.database import create_engine, upgrade
+    from labelgrove.ontology.sql.database import create_engine, upgrade
 
     engine = create_engine(postgres_url)
     upgrade(engine)

@@ -23,7 +23,7 @@ from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import read
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.quickstart import digits, render, run, wordnet
 from labelgrove.quickstart.extract import animals_of
 from labelgrove.quickstart.wordnet import EXTRACT

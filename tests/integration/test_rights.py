@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from labelgrove.adapter.cache import through_cache
 from labelgrove.cli import grove
-from labelgrove.ontology.artifacts import open_store
 from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.store.artifacts import open_store
 
 EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.ingest import empty_graph, register, restore_graph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.ingest import empty_graph, register, restore_graph
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.showing import publish_results, reshow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.states import State
 from tests.integration.celery_worker import CeleryWorker

@@ -9,7 +9,7 @@ import pytest
 
 from labelgrove.ontology.errors import SettingsError
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.app import make_app
 from labelgrove.workers.sweeper import WINDOW_PER_SLOT
 from labelgrove.workers.transport import TASK

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from labelgrove.ontology.database import create_engine, upgrade
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, upgrade
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.presence import living
 from tests.conftest import serving
 from tests.integration.celery_worker import ROOT, CeleryWorker, environment

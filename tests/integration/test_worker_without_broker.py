@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import create_engine, upgrade, writing
 from labelgrove.ontology.errors import MigrationError, ServiceError
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, upgrade, writing
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.presence import living

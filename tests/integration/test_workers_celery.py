@@ -17,9 +17,9 @@ import pytest
 import redis
 
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.database import create_engine, upgrade
 from labelgrove.ontology.errors import InputError, MigrationError, SettingsError
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, upgrade
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.app import make_app, run_worker
 from labelgrove.workers.broker_check import check_broker

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from labelgrove.ontology.database import create_engine, upgrade
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, upgrade
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.states import State
 from tests.faults.measured import keep

@@ -15,7 +15,7 @@ import numpy as np
 from labelgrove.ontology.errors import InputError, TransientError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import kinds
 from labelgrove.workers.kinds import JobKind, Product, Step, Work
 from labelgrove.workers.plan import PlannedJob, plan_job

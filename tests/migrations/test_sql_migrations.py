@@ -14,9 +14,11 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 
-import labelgrove.ontology.catalog
+import labelgrove.ontology.sql.catalog
 import labelgrove.workers.ledger  # noqa: F401 - registers its tables
-from labelgrove.ontology.database import (
+from labelgrove.ontology.errors import MigrationError
+from labelgrove.ontology.migrations import migrations_folder
+from labelgrove.ontology.sql.database import (
     check_schema,
     create_engine,
     metadata,
@@ -25,8 +27,6 @@ from labelgrove.ontology.database import (
     upgrade,
     writing,
 )
-from labelgrove.ontology.errors import MigrationError
-from labelgrove.ontology.migrations import migrations_folder
 
 TABLES = {
     "ontology",

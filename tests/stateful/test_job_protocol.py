@@ -25,8 +25,8 @@ from hypothesis.stateful import (
 )
 from sqlalchemy.pool import StaticPool
 
-from labelgrove.ontology.database import metadata
 from labelgrove.ontology.errors import ConflictError
+from labelgrove.ontology.sql.database import metadata
 from labelgrove.workers.ledger import RESEND_S, Ledger
 from labelgrove.workers.states import Beat, Claim, State
 from tests.faults.measured import keep

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from labelgrove.ontology.artifacts import check_name
 from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.workers.kinds.graphresult import shown_result
 from labelgrove.workers.kinds.inputs import open_graph, read_graph, read_keys, read_labels
 from labelgrove.workers.kinds.kind import (
@@ -21,9 +21,9 @@ from labelgrove.workers.kinds.kind import (
 from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
     from labelgrove.ontology.graph.results import GraphResult
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.store.artifacts import ArtifactStore
+    from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.states import Publication
 
 __all__ = ["BUNDLE"]

@@ -22,10 +22,10 @@ from labelgrove.workers.kinds.kind import (
 from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters, is_digest
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
     from labelgrove.ontology.geometry import MetricSpace
     from labelgrove.ontology.graph.results import GraphResult
     from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.workers.states import Publication
 
 __all__ = ["DISTANCES"]

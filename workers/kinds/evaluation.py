@@ -15,9 +15,9 @@ from labelgrove.workers.kinds.kind import OPENING_SECONDS, Estimate, JobKind, St
 from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters, is_digest
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
     from labelgrove.ontology.graph.results import GraphResult
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.store.artifacts import ArtifactStore
+    from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.states import Publication
 
 __all__ = ["EVALUATION"]

@@ -22,7 +22,7 @@ from labelgrove.workers.plan import canonical_json
 
 if TYPE_CHECKING:
     from labelgrove.adapter.outputfiles import OutputFile
-    from labelgrove.ontology.artifacts import ArtifactStore
+    from labelgrove.ontology.store.artifacts import ArtifactStore
 
 __all__ = ["OUTPUTS_FORMAT", "StoredOutputs", "local_file", "put_outputs", "put_truth", "stored_outputs"]
 

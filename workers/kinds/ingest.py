@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelgrove.ontology.artifacts import check_name
 from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, TransientError
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.workers.kinds.inputs import read_graph
 from labelgrove.workers.kinds.kind import (
     HEADER_BYTES,
@@ -23,7 +23,7 @@ from labelgrove.workers.kinds.kind import (
 from labelgrove.workers.kinds.parameters import CONTENT, Parameter, Parameters
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.states import Publication
 
 __all__ = ["INGEST", "rows_of", "seconds_for"]
@@ -68,7 +68,7 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> Product:
-    from labelgrove.ontology.loading import complete, load_share
+    from labelgrove.ontology.versions.loading import complete, load_share
 
     graph, wanted = read_graph(work), work.parameters
     receipt = {"format": "labelgrove/ingest/1", "ontology": graph.digest}
@@ -84,7 +84,7 @@ def _complete_target(
     workspace: Workspace, parameters: Mapping[str, Any], target: Mapping[str, str]
 ) -> dict[str, str]:
     """Check the name and the size before any work begins: the ontology may not shrink unasked."""
-    from labelgrove.ontology.ingest import check_size
+    from labelgrove.ontology.versions.ingest import check_size
 
     name = _named(target)
     if not parameters["shrink"] and workspace.catalog.current(name) is not None:
@@ -105,9 +105,9 @@ def _named(target: Mapping[str, str]) -> str:
 
 def _publish(workspace: Workspace, publication: Publication) -> None:
     """Make the version current; one that left the graph since it was loaded is loaded by its units again."""
-    from labelgrove.ontology.ingest import register
-    from labelgrove.ontology.loading import holds
-    from labelgrove.ontology.snapshots import open_snapshot
+    from labelgrove.ontology.versions.ingest import register
+    from labelgrove.ontology.versions.loading import holds
+    from labelgrove.ontology.versions.snapshots import open_snapshot
     from labelgrove.workers.ledger import Ledger
     from labelgrove.workers.showing import reshow
 
@@ -157,7 +157,7 @@ INGEST = JobKind(
     fit=_fit,
     estimate=_estimate,
 )
-"""A version loaded into the graph, and made current: `ontology.ingest.register` as a job.
+"""A version loaded into the graph, and made current: `ontology.versions.ingest.register` as a job.
 
 Parameters: ``ontology`` (its digest), ``snapshot`` and ``definitions`` (artifacts; the latter may be null),
 ``shrink``, whether it may have less than half of the labels that the name has, and ``shares``, how many units

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from numpy import int64
     from numpy.typing import NDArray
 
-    from labelgrove.ontology.artifacts import ArtifactStore
     from labelgrove.ontology.geometry import MetricSpace
+    from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.workers.kinds.kind import Work
 
 __all__ = [

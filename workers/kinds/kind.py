@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
     from labelgrove.ontology.graph.results import GraphResult
     from labelgrove.ontology.labelgraph import LabelGraph
-    from labelgrove.ontology.workspace import Workspace
+    from labelgrove.ontology.store.artifacts import ArtifactStore
+    from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.kinds.parameters import Parameter
     from labelgrove.workers.states import Publication
 

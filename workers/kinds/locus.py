@@ -25,11 +25,11 @@ from labelgrove.workers.kinds.kind import (
 from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters, n_allowed
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
     from labelgrove.ontology.geometry import Locus, MetricSpace
     from labelgrove.ontology.geometry.loci.pairs import PairHulls
     from labelgrove.ontology.graph.results import GraphResult
     from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.workers.states import Publication
 
 __all__ = ["LOCUS"]

@@ -15,11 +15,11 @@ from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters, n_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from labelgrove.ontology.artifacts import ArtifactStore
     from labelgrove.ontology.geometry import Cover, MetricSpace
     from labelgrove.ontology.geometry.selections.rounds import Standing
     from labelgrove.ontology.graph.results import GraphResult
     from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.workers.states import Publication
 
 __all__ = ["COVER", "SELECTION"]

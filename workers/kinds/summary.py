@@ -21,8 +21,8 @@ from labelgrove.workers.kinds.kind import (
 from labelgrove.workers.kinds.parameters import CONTENT, Parameter, Parameters
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.artifacts import ArtifactStore
     from labelgrove.ontology.graph.results import GraphResult
+    from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.workers.states import Publication
 
 __all__ = ["SUMMARY"]

@@ -22,7 +22,7 @@ from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.geometry import EuclideanSpace, MetricSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import find_wordnet, read
-from labelgrove.ontology.readers.wordnet import data_file
+from labelgrove.ontology.readers.formats.wordnet import data_file
 
 __all__ = ["Glosses", "glosses", "noun_tree", "wordnet_digest"]
 

@@ -7,7 +7,6 @@ import pytest
 
 from labelgrove.adapter.bundle import Bundle, build_bundle
 from labelgrove.adapter.bundlechecks import FORMAT
-from labelgrove.ontology.artifacts import open_store, write_safetensors
 from labelgrove.ontology.errors import (
     ArtifactError,
     BundleError,
@@ -19,6 +18,7 @@ from labelgrove.ontology.errors import (
 )
 from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.store.artifacts import open_store, write_safetensors
 
 TREE = LabelGraph.from_edges(
     [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")],

@@ -18,7 +18,7 @@ from labelgrove.cli.common import read_keys
 from labelgrove.experiments.sources.files import read_features
 from labelgrove.ontology.errors import ArtifactError, InputError, NotFoundError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.safetensors_file import read_safetensors, write_safetensors
+from labelgrove.ontology.store.safetensors_file import read_safetensors, write_safetensors
 from labelgrove.sparsefiles import read_sparse
 from tests.unit.adapter.limits import refused
 

@@ -20,7 +20,6 @@ import pytest
 from labelgrove.adapter import Adapter, Bundle, open_bundle
 from labelgrove.adapter.bundle import build_bundle
 from labelgrove.adapter.stamps import Stamps
-from labelgrove.ontology.artifacts import open_store
 from labelgrove.ontology.errors import (
     ArtifactError,
     BundleError,
@@ -31,6 +30,7 @@ from labelgrove.ontology.errors import (
 )
 from labelgrove.ontology.keys import Keys, Texts
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.store.artifacts import open_store
 
 GRAPHS = [LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), (f"{w}", "tree")]) for w in ("ash", "fir")]
 OLD, NEW = (build_bundle(graph, ["oak", "elm"]) for graph in GRAPHS)
@@ -191,7 +191,7 @@ def test_a_url_names_one_file_and_its_digest_saves_fetching_it(remote, tmp_path)
 
 
 def _chunks(bundle):
-    from labelgrove.ontology.safetensors_file import safetensors_chunks
+    from labelgrove.ontology.store.safetensors_file import safetensors_chunks
 
     return safetensors_chunks(*bundle.to_arrays())
 

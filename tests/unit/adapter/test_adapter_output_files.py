@@ -15,7 +15,7 @@ from labelgrove.adapter.calibration import fit_temperature
 from labelgrove.adapter.outputfiles import FORMATS, OutputFile
 from labelgrove.ontology.errors import GroveError, InputError, NotFoundError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.safetensors_file import write_safetensors
+from labelgrove.ontology.store.safetensors_file import write_safetensors
 
 COLUMNS = ("moss", "oak", "elm")
 P = np.random.default_rng(0).dirichlet(np.ones(3), 50)

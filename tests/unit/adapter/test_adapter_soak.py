@@ -10,8 +10,8 @@ import pytest
 
 from labelgrove.adapter import Adapter
 from labelgrove.adapter.bundle import build_bundle
-from labelgrove.ontology.artifacts import open_store
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.store.artifacts import open_store
 
 N_THREADS = 8
 N_LABELS, N_OBSERVED = 20_000, 64

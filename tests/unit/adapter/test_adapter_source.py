@@ -6,9 +6,9 @@ import pytest
 
 from labelgrove.adapter import Adapter, open_bundle
 from labelgrove.adapter.bundle import build_bundle
-from labelgrove.ontology.artifacts import open_store
 from labelgrove.ontology.errors import ArtifactError, BundleError, InputError, NotFoundError
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.store.artifacts import open_store
 
 BUNDLE = build_bundle(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]), ["oak", "elm"])
 

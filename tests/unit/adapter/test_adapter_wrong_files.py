@@ -12,10 +12,10 @@ import pytest
 
 from labelgrove.adapter import Adapter, Binding
 from labelgrove.adapter.bundle import build_bundle
-from labelgrove.ontology.artifacts import open_store
 from labelgrove.ontology.errors import ArtifactError, BindingError, BundleError, InputError, NotFoundError
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.safetensors_file import write_safetensors
+from labelgrove.ontology.store.artifacts import open_store
+from labelgrove.ontology.store.safetensors_file import write_safetensors
 from tests.unit.adapter.limits import refused
 
 ROOT = Path(__file__).parents[3]

@@ -11,7 +11,6 @@ import scipy.sparse
 
 from labelgrove.adapter import Adapter, Binding, SparseOutputs, Subtree, make_binding
 from labelgrove.adapter.bundle import build_bundle
-from labelgrove.ontology.artifacts import open_store
 from labelgrove.ontology.errors import (
     ArtifactError,
     BindingError,
@@ -25,6 +24,7 @@ from labelgrove.ontology.errors import (
     WeightError,
 )
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.store.artifacts import open_store
 from tests.unit.adapter.limits import limited, refused
 
 PAIRS = [("oak", "tree"), ("elm", "tree"), ("moss", "plant"), ("tree", "plant")]

@@ -14,7 +14,6 @@ import pytest
 from labelgrove.adapter import cache, open_bundle
 from labelgrove.adapter.bundle import build_bundle
 from labelgrove.adapter.cache import check_cache, through_cache
-from labelgrove.ontology.artifacts import open_store
 from labelgrove.ontology.errors import (
     ArtifactError,
     InputError,
@@ -25,6 +24,7 @@ from labelgrove.ontology.errors import (
 )
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.store.artifacts import open_store
 from tests.integration.cache_support import CountedStore, settings_at
 
 CONTENT = np.random.default_rng(0).bytes(10_000)

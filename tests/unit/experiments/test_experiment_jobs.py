@@ -14,7 +14,7 @@ from labelgrove.experiments.running import run
 from labelgrove.experiments.settings import changed
 from labelgrove.experiments.sources.files import Files
 from labelgrove.ontology.errors import InputError, NotFoundError
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import find_kind
 from labelgrove.workers.request import complete_request

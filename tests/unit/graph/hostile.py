@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labelgrove.ontology.graph.guard import MAX_CHARACTERS
+from labelgrove.ontology.graph.userqueries.guard import MAX_CHARACTERS
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,10 @@ from labelgrove.ontology.errors import (
     ServiceError,
     SettingsError,
 )
-from labelgrove.ontology.graph import GraphDamagedError, open_graph, sandbox
-from labelgrove.ontology.graph.embedded import EmbeddedStore
-from labelgrove.ontology.graph.generations import Generations
+from labelgrove.ontology.graph import GraphDamagedError, open_graph
+from labelgrove.ontology.graph.embedded.generations import Generations
+from labelgrove.ontology.graph.embedded.store import EmbeddedStore
+from labelgrove.ontology.graph.userqueries import sandbox
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 
@@ -208,7 +209,7 @@ def test_a_limit_on_address_space_is_named_and_no_damage(loaded: EmbeddedStore) 
     loaded.close()
     before = loaded.generations.newest()
     asked = (
-        "import sys; from pathlib import Path; from labelgrove.ontology.graph.embedded import EmbeddedStore; "
+        "import sys; from pathlib import Path; from labelgrove.ontology.graph.embedded.store.store import EmbeddedStore; "
         "EmbeddedStore(Path(sys.argv[1])).current('plants')"
     )
     command = ["sh", "-c", 'ulimit -v 8000000; "$0" -c "$1" "$2"', sys.executable, asked, str(loaded.folder)]
@@ -271,7 +272,7 @@ def test_a_changed_migration_means_rebuild_and_a_newer_one_is_refused(
     load(loaded, GRAPH)
     loaded.close()
     monkeypatch.setattr(
-        "labelgrove.ontology.graph.embedded.changed_versions", lambda dialect, recorded: ["0001"]
+        "labelgrove.ontology.graph.embedded.store.changed_versions", lambda dialect, recorded: ["0001"]
     )
     with pytest.raises(GraphDamagedError, match="another form of migration 0001"):
         loaded.current("plants")
@@ -324,7 +325,7 @@ def test_writers_in_threads_follow_one_another(store: EmbeddedStore) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from labelgrove.ontology.graph.embedded import EmbeddedStore
+from labelgrove.ontology.graph.embedded.store.store import EmbeddedStore
 from labelgrove.ontology.labelgraph import LabelGraph
 store = EmbeddedStore(Path(sys.argv[1]))
 first = int(sys.argv[2])

@@ -13,7 +13,7 @@ import pytest
 
 from labelgrove.ontology.errors import QueryFailedError
 from labelgrove.ontology.graph import open_graph
-from labelgrove.ontology.graph.embedded import EmbeddedStore, fetch
+from labelgrove.ontology.graph.embedded.store import EmbeddedStore, fetch
 from labelgrove.ontology.graph.records import is_part
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
@@ -92,7 +92,7 @@ def test_a_pool_that_earlier_queries_filled_is_emptied_once(
 
     everything = ("MATCH (l:Label) RETURN l.name AS name", {})
     with monkeypatch.context() as patched:
-        patched.setattr("labelgrove.ontology.graph.embedded.fetch", full_at_first)
+        patched.setattr("labelgrove.ontology.graph.embedded.store.fetch", full_at_first)
         assert store.run_named("count_labels", version=large.digest).rows == [(N_LABELS,)]
     assert len(opened) == len({id(database) for database in opened}) == 2
 
@@ -101,7 +101,9 @@ def test_the_pool_follows_the_file_within_bounds(tmp_path: Path, monkeypatch: py
     memory = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 4 << 18}  # 4 GiB
     monkeypatch.setattr(os, "sysconf", memory.__getitem__)
     limit = tmp_path / "limit"
-    monkeypatch.setattr("labelgrove.ontology.graph.embedded._MEMORY_LIMITS", (tmp_path / "absent", limit))
+    monkeypatch.setattr(
+        "labelgrove.ontology.graph.embedded.store._MEMORY_LIMITS", (tmp_path / "absent", limit)
+    )
     limit.write_text("max\n")
     store = EmbeddedStore(tmp_path / "graph")
     assert [store._pool(n << 20, 256 * MIB) >> 20 for n in (0, 128, 200, 1024, 5000)] == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from labelgrove.ontology.errors import InputError, QueryRefusedError
-from labelgrove.ontology.graph.guard import MAX_CHARACTERS, RULES, broken_rules, check_statement
+from labelgrove.ontology.graph.userqueries.guard import MAX_CHARACTERS, RULES, broken_rules, check_statement
 from tests.unit.graph.hostile import HARMLESS, HOSTILE, Hostile
 
 

@@ -11,7 +11,7 @@ import labelgrove.ontology.graph.named
 from labelgrove.ontology.errors import InputError, MigrationError, NotFoundError
 from labelgrove.ontology.graph import migrate
 from labelgrove.ontology.graph.named import DIALECTS, check_parameters, named_query, query_names
-from labelgrove.ontology.graph.tokens import Token, parameters, statements, tokenize
+from labelgrove.ontology.graph.userqueries.tokens import Token, parameters, statements, tokenize
 from labelgrove.ontology.migrations import migrations_folder
 
 QUERIES = Path(labelgrove.ontology.graph.named.__file__).with_name("queries")

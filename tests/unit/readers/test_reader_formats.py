@@ -12,9 +12,9 @@ import pytest
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import ReadResult, find_wordnet, formats, read
-from labelgrove.ontology.readers import edgelist as edgelist_module
-from labelgrove.ontology.readers.cells import MARKS
-from labelgrove.ontology.readers.columns import Layout
+from labelgrove.ontology.readers.formats import edgelist as edgelist_module
+from labelgrove.ontology.readers.formats.columns import Layout
+from labelgrove.ontology.readers.text.cells import MARKS
 from tests.unit.readers.reader_corpus import LABELS, NOUNS, SOUND, wordnet
 
 
@@ -274,7 +274,7 @@ class TestJson:
         assert graph.roots == ("a", "b")
 
     def test_the_parser_agrees_with_the_standard_one(self, tmp_path):
-        from labelgrove.ontology.readers.jsontext import decode
+        from labelgrove.ontology.readers.text.jsontext import decode
 
         value = {
             "a": [1, -2.5e3, True, False, None, '\u00e9\n"\\/', {}, [], {"b": [{}]}],

@@ -25,11 +25,12 @@ from hypothesis import given
 from labelgrove.adapter import build_bundle
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import DefectsError
-from labelgrove.ontology.readers import formats, jsonshapes, looks, read
-from labelgrove.ontology.readers.cells import MARKS
-from labelgrove.ontology.readers.head import Head, head
-from labelgrove.ontology.readers.looks import LOOKS, look_of
-from labelgrove.ontology.readers.sniff import sniff
+from labelgrove.ontology.readers import formats, read
+from labelgrove.ontology.readers.detection import jsonshapes, looks
+from labelgrove.ontology.readers.detection.head import Head, head
+from labelgrove.ontology.readers.detection.looks import LOOKS, look_of
+from labelgrove.ontology.readers.detection.sniff import sniff
+from labelgrove.ontology.readers.text.cells import MARKS
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
 from tests.unit.readers.reader_corpus import LABELS, SOUND
 

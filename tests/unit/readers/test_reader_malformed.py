@@ -11,7 +11,7 @@ import pytest
 
 from labelgrove.ontology.errors import DefectsError, InputError, NotFoundError
 from labelgrove.ontology.readers import RULES, ReadResult, read, structure
-from labelgrove.ontology.readers import lines as lines_module
+from labelgrove.ontology.readers.text import lines as lines_module
 from tests.unit.readers.reader_corpus import CASES, LABELS, SOUND, Case, as_json, nested
 
 

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelgrove.ontology import LabelGraph, artifacts
-from labelgrove.ontology.artifacts import ArtifactStore, open_store, write_safetensors
+from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import (
     ArtifactError,
     InputError,
@@ -26,6 +25,8 @@ from labelgrove.ontology.errors import (
     NotFoundError,
     ServiceError,
 )
+from labelgrove.ontology.store import artifacts
+from labelgrove.ontology.store.artifacts import ArtifactStore, open_store, write_safetensors
 
 ABSENT = "0" * 64
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
@@ -289,7 +290,7 @@ def test_a_disk_that_fills_up_while_writing_leaves_nothing(tmp_path: Path) -> No
     """The limit on file size is the kernel's own refusal in the middle of a write."""
     program = (
         "import resource, signal, sys\n"
-        "from labelgrove.ontology.artifacts import open_store\n"
+        "from labelgrove.ontology.store.artifacts import open_store\n"
         "from labelgrove.ontology.errors import ServiceError\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
@@ -360,7 +361,7 @@ def test_a_missing_driver_is_named() -> None:
 def test_importing_needs_numpy_alone() -> None:
     program = (
         "import sys\n"
-        "import labelgrove.ontology.artifacts\n"
+        "import labelgrove.ontology.store.artifacts\n"
         "print(sorted({'sqlalchemy', 'fsspec', 'scipy', 'safetensors', 'neo4j'} & sys.modules.keys()))\n"
     )
     root = Path(artifacts.__file__).parent.parent

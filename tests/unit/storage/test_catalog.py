@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, text
 
-from labelgrove.ontology.catalog import LEASE_SECONDS, Catalog, Lease, Version
-from labelgrove.ontology.database import create_engine, now, reading, upgrade, writing
 from labelgrove.ontology.errors import ConflictError, InputError, LeaseLostError, NotFoundError
+from labelgrove.ontology.sql.catalog import LEASE_SECONDS, Catalog, Lease, Version
+from labelgrove.ontology.sql.database import create_engine, now, reading, upgrade, writing
 
 A, B = "a" * 64, "b" * 64
 THERE = f"{socket.gethostname()}-elsewhere:1"

@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy
 from sqlalchemy import Engine, event, text
 
-from labelgrove.ontology.database import autocommitting, create_engine, now, reading, upsert, writing
 from labelgrove.ontology.errors import ServiceError, SettingsError, TransientError
+from labelgrove.ontology.sql.database import autocommitting, create_engine, now, reading, upsert, writing
 
 TABLE = sqlalchemy.Table(
     "counter",
@@ -98,7 +98,7 @@ def test_connections_that_the_server_ended_are_replaced(
     rested_s: float, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tried before use where they rested for long, and even those just used where the server said so."""
-    monkeypatch.setattr("labelgrove.ontology.database._RESTED_S", rested_s)
+    monkeypatch.setattr("labelgrove.ontology.sql.database._RESTED_S", rested_s)
     engine, other = create_engine(postgres_url), create_engine(postgres_url)
     backend = text("SELECT pg_backend_pid()")
     try:

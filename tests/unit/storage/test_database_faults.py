@@ -15,8 +15,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine, text
 
-from labelgrove.ontology.database import create_engine, reading, writing
 from labelgrove.ontology.errors import GroveError, MigrationError, ServiceError, SettingsError, TransientError
+from labelgrove.ontology.sql.database import create_engine, reading, writing
 from tests.faults.rights import with_rights, without_privileges
 from tests.services.postgres_server import drop_database
 

@@ -15,9 +15,9 @@ from hypothesis import given
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.canonical import LENGTHS
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.export import export_graph
 from labelgrove.ontology.readers import ReadResult, read
-from labelgrove.ontology.readers.invisible import invisible_character
+from labelgrove.ontology.readers.text.invisible import invisible_character
+from labelgrove.ontology.versions.export import export_graph
 
 KEPT = {"roots": "keep", "control-character": "warn", "invisible-character": "warn"}
 """What a graph made by code may hold and a file may not without being asked for."""

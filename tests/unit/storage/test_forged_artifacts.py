@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, Bundle, build_bundle
-from labelgrove.ontology.artifacts import open_store
 from labelgrove.ontology.errors import ArtifactError, GroveError
 from labelgrove.ontology.geometry import (
     locus,
@@ -44,8 +43,9 @@ from labelgrove.ontology.results import (
     read_summary,
 )
 from labelgrove.ontology.results.documents import pack_document, read_document
-from labelgrove.ontology.safetensors_file import read_safetensors, write_safetensors
-from labelgrove.ontology.workspace import DEFINITIONS_FORMAT, Workspace
+from labelgrove.ontology.store.artifacts import open_store
+from labelgrove.ontology.store.safetensors_file import read_safetensors, write_safetensors
+from labelgrove.ontology.versions.workspace import DEFINITIONS_FORMAT, Workspace
 from tests.integration.workers_support import add_version, settings_in
 
 N_MUTANTS = 300

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import ArtifactError, InputError
-from labelgrove.ontology.safetensors_file import read_safetensors, write_safetensors
+from labelgrove.ontology.store.safetensors_file import read_safetensors, write_safetensors
 
 DTYPES = ["?", "u1", "i1", "<u2", "<i2", "<f2", "<u4", "<i4", "<f4", "<u8", "<i8", "<f8"]
 Arrays = dict[str, NDArray[Any]]

@@ -16,15 +16,15 @@ from sqlalchemy import text
 import labelgrove.ontology.readers
 import labelgrove.ontology.readers.request
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.artifacts import open_store
-from labelgrove.ontology.database import create_engine, reading, upgrade, writing
 from labelgrove.ontology.errors import DefectsError, InputError, NotFoundError, ShrinkError
-from labelgrove.ontology.ingest import RegisterResult, delete_ontology, register
 from labelgrove.ontology.readers import ReadResult, fingerprint
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.snapshots import Snapshot
-from labelgrove.ontology.sources import read_once
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, reading, upgrade, writing
+from labelgrove.ontology.store.artifacts import open_store
+from labelgrove.ontology.versions.ingest import RegisterResult, delete_ontology, register
+from labelgrove.ontology.versions.snapshots import Snapshot
+from labelgrove.ontology.versions.sources import read_once
+from labelgrove.ontology.versions.workspace import Workspace
 
 EDGES = "parent,child,name\nplant,tree,Tree\ntree,oak,Oak\ntree,elm,Elm\nplant,moss,Moss\n"
 FEWER = "parent,child\nplant,tree\ntree,oak\nplant,fern\n"

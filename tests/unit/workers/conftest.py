@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import create_engine, metadata, upgrade
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, metadata, upgrade
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.ledger import Ledger
 from tests.integration.workers_support import PARTS, registered, settings_in
 

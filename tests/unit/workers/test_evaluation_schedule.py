@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from labelgrove.cli import grove
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.ingest import register
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.execute import Outcome, execute_unit
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.schedule import Timetable, fire_due

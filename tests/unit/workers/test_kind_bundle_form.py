@@ -7,7 +7,7 @@ import pytest
 from labelgrove.adapter import open_bundle
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import find_kind
 from labelgrove.workers.plan import plan_job

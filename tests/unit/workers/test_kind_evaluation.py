@@ -15,7 +15,7 @@ from labelgrove.adapter import Adapter, evaluate
 from labelgrove.ontology import LabelGraph, geometry
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.results import read_document
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.references import references
 from labelgrove.workers.refresh import refresh

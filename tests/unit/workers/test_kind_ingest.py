@@ -15,9 +15,10 @@ import pytest
 from sqlalchemy import text
 
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.database import writing
 from labelgrove.ontology.errors import ConflictError, DefectsError, InputError, ShrinkError, TransientError
-from labelgrove.ontology.ingest import (
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.sql.database import writing
+from labelgrove.ontology.versions.ingest import (
     announce,
     delete_ontology,
     empty_graph,
@@ -25,11 +26,10 @@ from labelgrove.ontology.ingest import (
     restore_graph,
     verify_graph,
 )
-from labelgrove.ontology.lease import holding
-from labelgrove.ontology.loading import complete, load_share
-from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.snapshots import open_snapshot, put_snapshot
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.lease import holding
+from labelgrove.ontology.versions.loading import complete, load_share
+from labelgrove.ontology.versions.snapshots import open_snapshot, put_snapshot
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.execute import Outcome, UnwantedError, execute_unit, finish_jobs
 from labelgrove.workers.kinds import find_kind
@@ -319,7 +319,7 @@ def test_a_thread_leaves_a_publication_to_the_one_that_is_at_it(workspace, monke
             assert go_on.wait(60)
         return register(*arguments, **options)
 
-    monkeypatch.setattr("labelgrove.ontology.ingest.register", slow)
+    monkeypatch.setattr("labelgrove.ontology.versions.ingest.register", slow)
     with ThreadPoolExecutor(1) as threads, caplog.at_level(logging.WARNING):
         first = threads.submit(lambda: [execute_unit(key, ledger, workspace) for key in ledger.units(job.id)])
         assert inside.wait(60)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from labelgrove.ontology.randomgraphs import watts_strogatz
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.states import State
 from tests.integration.celery_worker import CeleryWorker

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import find_kind
 from tests.integration.workers_support import add_version, settings_in

@@ -10,7 +10,7 @@ from labelgrove.ontology.errors import ConflictError
 from labelgrove.ontology.geometry import locus, metric_space, pairwise_locus
 from labelgrove.ontology.randomgraphs import watts_strogatz
 from labelgrove.ontology.results import read_distances, read_locus, read_selection
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import Work, find_kind
 from labelgrove.workers.states import State

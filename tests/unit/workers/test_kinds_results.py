@@ -15,7 +15,7 @@ from labelgrove.ontology import LabelGraph, geometry
 from labelgrove.ontology.errors import ArtifactError, InputError, UnknownLabelError
 from labelgrove.ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
 from labelgrove.ontology.results.loci import pack_witnesses, unpack_witnesses
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.app import make_app
 from labelgrove.workers.kinds import find_kind, known_kinds

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import reading
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import reading
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import JobKind, Step, Work
 from labelgrove.workers.ledger import Ledger

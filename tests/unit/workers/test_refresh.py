@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.database import create_engine, upgrade
 from labelgrove.ontology.errors import NotFoundError
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import create_engine, upgrade
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import JobKind, Product, Step, Work
 from labelgrove.workers.kinds.ingest import INGEST

@@ -14,13 +14,13 @@ import pytest
 import sqlalchemy as sa
 
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.artifacts import ArtifactStore, LocalStore, open_store
-from labelgrove.ontology.catalog import artifact_table, upkeep_table
-from labelgrove.ontology.database import writing
 from labelgrove.ontology.errors import ArtifactError, SettingsError
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.upkeep import take_turn
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.catalog import artifact_table, upkeep_table
+from labelgrove.ontology.sql.database import writing
+from labelgrove.ontology.sql.upkeep import take_turn
+from labelgrove.ontology.store.artifacts import ArtifactStore, LocalStore, open_store
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client, retention
 from labelgrove.workers.cron import Cron
 from labelgrove.workers.ledger import Ledger

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.database import writing
 from labelgrove.ontology.errors import (
     ConflictError,
     InputError,
@@ -22,6 +21,7 @@ from labelgrove.ontology.errors import (
     ServiceError,
     UnknownLabelError,
 )
+from labelgrove.ontology.sql.database import writing
 from labelgrove.workers.cron import Cron
 from labelgrove.workers.kinds import JobKind, Step
 from labelgrove.workers.ledger import Ledger

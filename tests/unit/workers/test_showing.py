@@ -24,10 +24,10 @@ from labelgrove.ontology.errors import MigrationError, SettingsError
 from labelgrove.ontology.graph import GraphStore
 from labelgrove.ontology.graph.errors import GraphDamagedError
 from labelgrove.ontology.graph.resultstore import removals
-from labelgrove.ontology.ingest import delete_ontology, empty_graph, register, restore_graph
 from labelgrove.ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.ingest import delete_ontology, empty_graph, register, restore_graph
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client, showing
 from labelgrove.workers.execute import Outcome, execute_unit
 from labelgrove.workers.graphrows import GraphRows

@@ -6,7 +6,7 @@ import pytest
 
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import InputError, NotFoundError
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.refresh import refresh

@@ -7,7 +7,7 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import reading, writing
+from labelgrove.ontology.sql.database import reading, writing
 from labelgrove.workers.tables import unit_table
 from tests.integration.workers_support import plan_parts
 from tests.services import wait_until

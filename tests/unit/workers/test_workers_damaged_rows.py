@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.database import writing
+from labelgrove.ontology.sql.database import writing
 from labelgrove.workers import client
 from labelgrove.workers.graphrows import GraphRows
 from labelgrove.workers.ledger import Ledger

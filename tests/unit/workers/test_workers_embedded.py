@@ -10,9 +10,9 @@ import sqlalchemy as sa
 
 from labelgrove.adapter.bundle import Bundle
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.database import writing
 from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import writing
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import BUNDLE, JobKind, find_kind, known_kinds, register
 from labelgrove.workers.ledger import Ledger

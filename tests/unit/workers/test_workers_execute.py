@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from labelgrove.ontology.errors import NotFoundError, ServiceError
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.execute import Outcome, execute_unit, finish_jobs
 from labelgrove.workers.kinds import JobKind
 from labelgrove.workers.ledger import RESEND_S, Ledger

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import writing
 from labelgrove.ontology.errors import ConflictError
+from labelgrove.ontology.sql.database import writing
 from labelgrove.workers.kinds import Step
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.plan import PlannedJob, plan_job

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 import sqlalchemy as sa
 
-import labelgrove.ontology.postgresql
-from labelgrove.ontology.database import create_engine, metadata, writing
+import labelgrove.ontology.sql.postgresql
+from labelgrove.ontology.sql.database import create_engine, metadata, writing
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.plan import PlannedJob
 from labelgrove.workers.retention import forget_jobs
@@ -74,7 +74,7 @@ def test_a_statement_over_all_units_of_a_job_is_waited_for(
     prepare(ledger, plan, engine)
     one = plan.units[1].key
     done: list[object] = []
-    monkeypatch.setattr(labelgrove.ontology.postgresql, "ANSWER_S", SILENCE_S)
+    monkeypatch.setattr(labelgrove.ontology.sql.postgresql, "ANSWER_S", SILENCE_S)
     hurried = create_engine(postgres_url)
     thread = threading.Thread(target=lambda: done.append(act(Ledger(hurried), plan, hurried)))
     with writing(engine) as other:  # what makes a statement slow here is that it waits for a row

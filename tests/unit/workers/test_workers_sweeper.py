@@ -9,9 +9,9 @@ import time
 import pytest
 import sqlalchemy as sa
 
-from labelgrove.ontology.database import writing
 from labelgrove.ontology.errors import GroveError, ServiceError
-from labelgrove.ontology.workspace import Workspace
+from labelgrove.ontology.sql.database import writing
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import sweeper
 from labelgrove.workers.ledger import Ledger
 from labelgrove.workers.presence import Presence

@@ -1,0 +1,1 @@
+"""The graph in a file of this machine, without a server."""

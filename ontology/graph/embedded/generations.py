@@ -1,0 +1,274 @@
+"""Immutable generations of one file: readers see the old or the new, never a mixture.
+
+::
+
+    graph/CURRENT           names the newest generation; replaced atomically
+    graph/g7.lbug           that generation; never written again
+    graph/LOCK              held by the one writer
+    graph/writing-PID-x/    the next generation while it is made
+    graph/reading-PID-x/    a reader's own hard link to a generation
+
+A writer copies the newest file, changes the copy, and makes it the newest by replacing CURRENT. Killed at any
+point it leaves the old generation in place, and folders that the next writer clears away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from labelgrove.ontology.errors import ConflictError, ServiceError
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.store.disk_faults import NOT_WRITABLE, disk_advice
+from labelgrove.ontology.store.posix import try_lock
+from labelgrove.ontology.store.wholefile import PRIVATE, make_folder, open_private, sync_folder
+
+__all__ = ["Generations"]
+
+_POLL_S = 0.02
+_ROOM_BYTES = 1 << 20
+"""What is left of a full disk, at most: an engine takes back some of what it wrote before it failed."""
+_GENERATION = re.compile(r"g(\d+)\.lbug")
+_PRIVATE = re.compile(r"(?:reading|writing)-(\d+)-\w+")
+
+
+class Generations:
+    """The generations in one folder of a local disk.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when first written to. Writers of one folder run on one machine.
+    wait_s : float, default=120
+        Longest wait for another writer, in seconds.
+    """
+
+    def __init__(self, folder: Path, *, wait_s: float = 120.0) -> None:
+        self.folder = folder
+        self.wait_s = wait_s
+
+    def newest(self) -> int | None:
+        """Return the number of the newest generation, None before the first.
+
+        Raises
+        ------
+        GraphDamagedError
+            When CURRENT does not name a generation.
+        ServiceError
+            When the folder is none, or may not be read.
+        """
+        try:
+            text = (self.folder / "CURRENT").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError as error:
+            raise GraphDamagedError(
+                f"graph {self.folder}: CURRENT cannot be read ({error}); {_REBUILD}"
+            ) from error
+        except OSError as error:  # no damage: a rebuild would drop a graph that is whole
+            raise self._unusable(error) from error
+        match = _GENERATION.fullmatch(text.strip())
+        if not match:
+            raise GraphDamagedError(
+                f"graph {self.folder}: CURRENT says {text[:40]!r}, not the name of a generation; {_REBUILD}"
+            )
+        return int(match[1])
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[int, Path] | None]:
+        """Give the newest generation under a private name for as long as the block runs.
+
+        Where no name can be made, as on a full or read-only disk, it is given under its own. A writer who
+        removes it before it is open is met by `GraphDamagedError`; reading again finds the next one.
+
+        Yields
+        ------
+        (number, path) or None
+            None before the first generation and after a wipe. The file may be opened in the block and read
+            after it: a file whose last name goes lives on while it is open.
+        """
+        number = self.newest()
+        if number is None:
+            yield None
+            return
+        with contextlib.ExitStack() as stack:
+            held: tuple[int, Path] | None
+            try:
+                held = self._link(stack.enter_context(self._private("reading")))
+            except ServiceError as error:
+                if getattr(error.__cause__, "errno", None) not in NOT_WRITABLE:
+                    raise
+                held = number, self.folder / f"g{number}.lbug"
+            yield held
+
+    @contextmanager
+    def writing(self) -> Iterator[tuple[int | None, Path]]:
+        """Give a copy of the newest generation; it becomes the newest when the block ends without an error.
+
+        Yields
+        ------
+        (number, path)
+            Number of the generation copied, None without one; the path of the copy, or where to make
+            the first.
+
+        Raises
+        ------
+        ConflictError
+            When another writer holds the folder for longer than `wait_s`.
+        """
+        with self._lock():
+            number = self.newest()
+            self._clear()
+            with self._private("writing") as private:
+                path = private / "next.lbug"
+                if number is not None:
+                    try:
+                        shutil.copyfile(self.folder / f"g{number}.lbug", path)
+                    except FileNotFoundError as error:
+                        raise self._gone(number) from error
+                    except OSError as error:
+                        raise self._unusable(error) from error
+                yield number, path
+                try:
+                    self._publish(path, self._highest() + 1)
+                except OSError as error:
+                    raise self._unusable(error) from error
+
+    def wipe(self) -> None:
+        """Remove every generation; readers keep what they have open."""
+        if not self.folder.is_dir():
+            return
+        with self._lock():
+            (self.folder / "CURRENT").unlink(missing_ok=True)
+            sync_folder(self.folder)
+            self._clear()
+
+    # ---- helpers -----------------------------------------------------------------------------------
+
+    def _link(self, private: Path) -> tuple[int, Path] | None:
+        while True:
+            number = self.newest()
+            if number is None:  # wiped since
+                return None
+            path = private / f"g{number}.lbug"
+            try:
+                os.link(self.folder / f"g{number}.lbug", path)
+            except FileNotFoundError as error:
+                if self.newest() == number:  # nobody replaced it meanwhile
+                    raise self._gone(number) from error
+            except OSError as error:
+                raise self._unusable(error) from error
+            else:
+                return number, path
+
+    def _publish(self, path: Path, number: int) -> None:
+        path.chmod(PRIVATE)
+        _sync(path)
+        name = f"g{number}.lbug"
+        os.replace(path, self.folder / name)
+        pointer = path.with_name("CURRENT")
+        pointer.write_text(f"{name}\n", encoding="utf-8")
+        pointer.chmod(PRIVATE)
+        _sync(pointer)
+        sync_folder(self.folder)  # the generation has its name on the disk before anything points to it
+        os.replace(pointer, self.folder / "CURRENT")
+        sync_folder(self.folder)
+        self._clear()
+
+    def _highest(self) -> int:
+        found = (_GENERATION.fullmatch(p.name) for p in self.folder.iterdir())
+        return max([self.newest() or 0, *(int(m[1]) for m in found if m)])
+
+    def _clear(self) -> None:
+        """Remove older generations, and what dead processes left. The lock is held."""
+        try:
+            newest = self.newest()
+        except GraphDamagedError:
+            newest = None
+        for path in list(self.folder.iterdir()):
+            generation, private = _GENERATION.fullmatch(path.name), _PRIVATE.fullmatch(path.name)
+            if generation and int(generation[1]) != newest:
+                path.unlink(missing_ok=True)
+            elif private and not _alive(int(private[1])):
+                shutil.rmtree(path, ignore_errors=True)
+
+    @contextmanager
+    def _private(self, purpose: str) -> Iterator[Path]:
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=f"{purpose}-{os.getpid()}-", dir=self.folder))
+        except OSError as error:
+            raise self._unusable(error) from error
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        try:
+            make_folder(self.folder)
+            handle = open(self.folder / "LOCK", "a+", encoding="utf-8", opener=open_private)  # noqa: SIM115
+        except OSError as error:
+            raise self._unusable(error) from error
+        with handle:
+            deadline = time.monotonic() + self.wait_s
+            while True:
+                try:
+                    if try_lock(handle):
+                        break
+                except OSError as error:
+                    raise self._unusable(error) from error
+                if time.monotonic() > deadline:
+                    handle.seek(0)
+                    raise ConflictError(
+                        f"graph {self.folder}: process {handle.read().strip() or 'unknown'} has been writing "
+                        f"to it for more than {self.wait_s:g} s; wait for it to end, or end it"
+                    )
+                time.sleep(_POLL_S)
+            handle.truncate(0)
+            handle.write(str(os.getpid()))
+            handle.flush()
+            yield
+
+    def _gone(self, number: int) -> GraphDamagedError:
+        return GraphDamagedError(f"graph {self.folder}: generation {number} is gone; {_REBUILD}")
+
+    def no_room(self) -> ServiceError | None:
+        """Return what to say where the disk has no room left; engines tell of it in words of their own."""
+        if not self.folder.is_dir() or shutil.disk_usage(self.folder).free >= _ROOM_BYTES:
+            return None
+        return self._unusable(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+
+    def _unusable(self, error: OSError) -> ServiceError:
+        other = "it must be a writable folder of a local disk"
+        advice = disk_advice(error, "the graph", "GROVE_GRAPH_URL", otherwise=other)
+        return ServiceError(f"graph {self.folder}: {error.strerror}; {advice}")
+
+
+_REBUILD = "run: grove graph rebuild"
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,1 @@
+"""Which format a file is in, told from its name and its start."""

@@ -1,0 +1,181 @@
+"""What a JSON document is: a tree of labels, or one of the shapes that are often taken for one.
+
+`LOOKS` in `ontology.readers.detection.looks` tells that a file is JSON; which JSON takes all of its text. The
+first shape that fits counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from labelgrove.ontology.readers.formats.columns import word_role
+
+__all__ = ["BY_NETWORKX", "MEMBERS", "NAMING", "SHAPES", "Shape", "foreign_shape"]
+
+NAMING = ("id", "key", "name")
+"""Members that say which label a node is."""
+
+MEMBERS = frozenset({*NAMING, "children", "definition", "weight"})
+"""Every member of a node that is read."""
+
+_SHOWN = 5
+_AS_TREE = 'write it as {"name": ..., "children": [...]}'
+_AS_TABLE = "write it as CSV with the columns key, name, parent"
+BY_NETWORKX = "open it with networkx and hand the graph to LabelGraph.from_networkx"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One kind of JSON document that is not a tree of labels.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    fits : callable
+        Tells from the members of the document, or of the first object in its array, and the document itself.
+    advice : str
+        What to do with it.
+    """
+
+    name: str
+    fits: Callable[[Any, Any], bool]
+    advice: str
+
+
+def foreign_shape(document: Any) -> str | None:
+    """Return what a JSON document is and what to do with it; None where it is a tree of labels.
+
+    >>> foreign_shape({"type": "FeatureCollection", "features": []})
+    'this looks like GeoJSON: read the file that relates the places'
+    >>> foreign_shape({"name": "animal", "children": []}) is None
+    True
+    """
+    trees = document if isinstance(document, list) else [document]
+    objects = [one for one in trees if isinstance(one, dict)]
+    first = objects[0] if objects else {}
+    linked = any(name.startswith("@") for name in first)
+    ours = str(first.get("format", "")).startswith("labelgrove/")
+    if not trees or (objects and not linked and not ours and _is_tree(objects)):
+        return None
+    shape = next(shape for shape in SHAPES if shape.fits(document, first))
+    return f"this looks like {shape.name.format(_shown(document))}: {shape.advice}"
+
+
+def _is_tree(objects: list[Any]) -> bool:
+    """Whether some top node has children, or all say which label they are and nothing that is not read.
+
+    Some node has to say which label it is: where none does, they say it by a member that is not read.
+    """
+    if any(isinstance(node.get("children"), list) for node in objects):
+        return _names_a_label(objects)
+    return all(MEMBERS.issuperset(node) and any(name in node for name in NAMING) for node in objects)
+
+
+def _names_a_label(nodes: list[Any]) -> bool:
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            if any(name in node for name in NAMING):
+                return True
+            if isinstance(children := node.get("children"), list):
+                waiting += children
+    return False
+
+
+def _has(*members: str) -> Callable[[Any, Any], bool]:
+    return lambda document, first: all(name in first for name in members)
+
+
+def _has_any(*members: str) -> Callable[[Any, Any], bool]:
+    return lambda document, first: any(name in first for name in members)
+
+
+def _is(member: str, *values: str) -> Callable[[Any, Any], bool]:
+    return lambda document, first: first.get(member) in values
+
+
+def _all(*tests: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    return lambda document, first: all(test(document, first) for test in tests)
+
+
+def _within(member: str, *members: str) -> Callable[[Any, Any], bool]:
+    """Tell by members of what a member holds, or of the first object in its array."""
+
+    def fits(document: Any, first: Any) -> bool:
+        held = first.get(member)
+        held = next(iter(held), None) if isinstance(held, list) else held
+        return isinstance(held, dict) and all(name in held for name in members)
+
+    return fits
+
+
+def _values(*kinds: type) -> Callable[[Any, Any], bool]:
+    """Match an object in which the value of every member has one of these types."""
+    return lambda document, first: (
+        isinstance(document, dict)
+        and bool(document)
+        and all(isinstance(value, kinds) for value in document.values())
+    )
+
+
+def _is_array(document: Any, first: Any) -> bool:
+    return isinstance(document, list)
+
+
+_GEOMETRIES = ("Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon",
+               "GeometryCollection", "Feature", "FeatureCollection")  # fmt: skip
+
+SHAPES: tuple[Shape, ...] = (
+    Shape("a document of labelgrove ({})", lambda document, first: "labelgrove/" in str(first.get("format")),
+          "read the source of its ontology, or an export that this version wrote"),
+    Shape("JSON-LD", lambda document, first: any(name.startswith("@") for name in first), _AS_TABLE),
+    Shape("OBO Graphs", _within("graphs", "nodes"), _AS_TABLE),
+    Shape("GeoJSON", _is("type", *_GEOMETRIES), "read the file that relates the places"),
+    Shape("TopoJSON", _is("type", "Topology"), "read the file that relates the places"),
+    Shape("annotations of COCO", _has("images", "annotations"),
+          "write its categories as CSV with the columns name and parent (supercategory)"),
+    Shape("categories of COCO", _has("supercategory"),
+          "write them as CSV with the columns name and parent (supercategory)"),
+    Shape("categories of COCO", _within("categories", "supercategory"),
+          "write them as CSV with the columns name and parent (supercategory)"),
+    Shape("a graph of nodes and links", _all(_has("nodes"), _has_any("links", "edges")), BY_NETWORKX),
+    Shape("a graph of nodes and links", _within("graph", "nodes"), BY_NETWORKX),
+    Shape("a graph of nodes and links", _within("elements", "nodes"), BY_NETWORKX),
+    Shape("a package of npm", _all(_has("name", "version"), _has_any(
+        "dependencies", "devDependencies", "scripts", "main", "lockfileVersion", "license")),
+        "read the file that relates labels"),
+    Shape("a notebook of Jupyter", _has("cells", "nbformat"), "run it, and read what it writes"),
+    Shape("a JSON schema", _has("$schema"), "read the file that relates labels"),
+    Shape("a description of an HTTP service (OpenAPI)", _has_any("openapi", "swagger"),
+          "read the file that relates labels"),
+    Shape("the AudioSet ontology", _has("child_ids"), "write a line parent,child for each of its child_ids"),
+    Shape("a list of records with parents ({})", _all(_is_array, lambda document, first: any(
+        word_role(name) == "parent" for name in first)), _AS_TABLE),
+    Shape("a list of records ({})", lambda document, first: _is_array(document, first) and bool(first),
+          _AS_TREE + ", or as CSV with the columns key, name, parent"),
+    Shape("a list of texts or numbers", _is_array, _AS_TREE),
+    Shape("a tree whose nodes have neither name nor id ({})", _has("children"), _AS_TREE),
+    Shape("objects within objects ({})", _values(dict), _AS_TREE),
+    Shape("a table of members and values ({})", _values(str, list, bool, type(None)), _AS_TREE),
+    Shape("a JSON object ({})", lambda document, first: isinstance(document, dict), _AS_TREE),
+    Shape("a single JSON value", lambda document, first: True, _AS_TREE),
+)  # fmt: skip
+"""Every shape that is not a tree of labels, in the order of asking; the last one always fits."""
+
+
+def _shown(document: Any) -> str:
+    """Return the first members of a document, or of the first object in its array."""
+    first = (
+        next((one for one in document if isinstance(one, dict)), None)
+        if isinstance(document, list)
+        else document
+    )
+    if not isinstance(first, dict):
+        return ""
+    if isinstance(first.get("format"), str):
+        return str(first["format"])
+    return ", ".join(list(first)[:_SHOWN]) + (", ..." if len(first) > _SHOWN else "")

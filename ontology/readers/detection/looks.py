@@ -1,0 +1,211 @@
+r"""Kinds of files, told by their first bytes: one table of those that are read and those that are not.
+
+A row that names a ``reader`` is a kind that this format alone reads; every other reader refuses it. A row
+without one is a kind that no reader takes, and says what to do about it. The first row that fits counts:
+bytes come before text, and kinds with a sign of their own before those that are told by a share of their
+lines. JSON documents are told apart by `ontology.readers.detection.jsonshapes`, which takes all of their
+text.
+
+A format that learns to read one of these kinds names itself in the row's ``reader``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from labelgrove.ontology.readers.detection.head import Head
+from labelgrove.ontology.readers.detection.jsonshapes import BY_NETWORKX
+from labelgrove.ontology.readers.detection.signs import (
+    Sign,
+    all_of,
+    first_record,
+    has_blocks,
+    has_headings,
+    is_binary,
+    is_marked_up,
+    is_newick,
+    is_pickle,
+    is_prose,
+    is_python,
+    is_statements,
+    most_lines,
+    some_lines,
+    starts_with,
+    text_starts,
+    utf16,
+    xml,
+)
+from labelgrove.ontology.readers.detection.yamltext import looks_like_yaml
+from labelgrove.ontology.readers.formats.columns import has_header
+from labelgrove.ontology.readers.formats.exported import EXPORT_FORMAT
+from labelgrove.ontology.readers.formats.wordnet import looks_like_wordnet
+
+__all__ = ["DOCUMENTS", "LOOKS", "Look", "look_of"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """One kind of file.
+
+    Attributes
+    ----------
+    name : str
+        What it is called, with an article where one belongs.
+    fits : callable
+        Tells from the start of a file whether it is one.
+    advice : str
+        What to do with it; empty where a format reads it.
+    reader : str or None
+        The format that reads it.
+    """
+
+    name: str
+    fits: Sign
+    advice: str = ""
+    reader: str | None = None
+
+    def __str__(self) -> str:
+        advice = self.advice or f"leave the format out, or name {self.reader}"
+        return f"this looks like {self.name}: {advice}"
+
+
+def look_of(start: Head) -> Look | None:
+    r"""Return the kind of file that starts so; None where it may be a hierarchy as text.
+
+    >>> look_of(Head(b"PK\x03\x04...")).name, look_of(Head(b"a b\nb c\n"))
+    ('a zip archive', None)
+    """
+    return next((look for look in LOOKS if look.fits(start)), None)
+
+
+_AS_EDGES = "write the hierarchy as an edge list with the header parent,child"
+_BY_PANDAS = "write it as CSV with pandas, its columns named parent and child"
+_BY_SHEET = "save the sheet as CSV, its columns named parent and child"
+_UNPACK = "unpack it and read the file inside"
+_AS_OUTLINE = "write its headings and lists as an outline indented by blanks"
+_BY_ICONV = "convert it with iconv -f {} -t UTF-8"
+_FETCH = "an error page perhaps: download the file again"
+_IRI = r"(<[^<>\s]*>|_:\S+)"
+_DAY = r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\S+ \S+ \S+ \[\d\d/)"
+_LEVEL = "(DEBUG|INFO|NOTICE|WARN(ING)?|ERROR|CRITICAL|FATAL)"
+_RUN = "run it, and read what it writes"
+
+DOCUMENTS = Look(
+    "documents with features (svmlight)",
+    most_lines(r"^\s*[-+]?[\d.]+(, ?\d+)*( qid:\d+)?( \d+:[-+.\deE]+)+\s*(#.*)?$", share=0.6),
+    "read the file of the hierarchy; the class list of a category hierarchy is named with the option labels",
+)
+"""What the class list of a category hierarchy looks like too."""
+
+LOOKS: tuple[Look, ...] = (
+    # Bytes.
+    Look("a spreadsheet of Excel", starts_with(b"PK\x03\x04", beside=b"xl/"), _BY_SHEET),
+    Look("a spreadsheet or text of OpenDocument", starts_with(b"mimetypeapplication/vnd.oasis", 30),
+         _BY_SHEET),
+    Look("a .npz archive of numpy", starts_with(b"PK\x03\x04", beside=b".npy"), _BY_PANDAS),
+    Look("a zip archive", starts_with(b"PK\x03\x04"), _UNPACK),
+    Look("bzip2", starts_with(b"BZh"), "unpack it with bunzip2 and read the result"),
+    Look("xz", starts_with(b"\xfd7zXZ\x00"), "unpack it with unxz and read the result"),
+    Look("zstandard", starts_with(b"\x28\xb5\x2f\xfd"), "unpack it with unzstd and read the result"),
+    Look("lz4", starts_with(b"\x04\x22\x4d\x18"), "unpack it with unlz4 and read the result"),
+    Look("a 7z archive", starts_with(b"7z\xbc\xaf\x27\x1c"), _UNPACK),
+    Look("a rar archive", starts_with(b"Rar!\x1a\x07"), _UNPACK),
+    Look("a tar archive", starts_with(b"ustar", 257), _UNPACK),
+    Look("Parquet", starts_with(b"PAR1"), _BY_PANDAS),
+    Look("Arrow or Feather", starts_with(b"ARROW1"), _BY_PANDAS),
+    Look("ORC", starts_with(b"ORC\x0a"), _BY_PANDAS),
+    Look("Avro", starts_with(b"Obj\x01"), _BY_PANDAS),
+    Look("HDF5", starts_with(b"\x89HDF"), _BY_PANDAS),
+    Look("a SQLite database", starts_with(b"SQLite format 3\x00"),
+         "export the edges as CSV: sqlite3 -csv -header FILE"),
+    Look("a numpy array", starts_with(b"\x93NUMPY"), _BY_PANDAS),
+    Look("a pickle of Python", is_pickle, "write what it holds as an edge list"),
+    Look("an artifact of labelgrove, such as a bundle", starts_with(b'{"', 8, b'labelgrove/'),
+         "see what it is with grove bundle inspect; read the source of its ontology"),
+    Look("safetensors", starts_with(b'{"', 8), "these are arrays; read the file that names the labels"),
+    Look("a document of Word or Excel, of the older form", starts_with(b"\xd0\xcf\x11\xe0"), _BY_SHEET),
+    Look("a PDF", starts_with(b"%PDF"), "copy the hierarchy into a text file"),
+    Look("PostScript", starts_with(b"%!PS"), "copy the hierarchy into a text file"),
+    Look("RTF", starts_with(b"{\\rtf"), "save it as plain text"),
+    Look("a picture (PNG)", starts_with(b"\x89PNG"), "read a file of text"),
+    Look("a picture (JPEG)", starts_with(b"\xff\xd8\xff"), "read a file of text"),
+    Look("a picture (GIF)", starts_with(b"GIF8"), "read a file of text"),
+    Look("a picture (TIFF)", starts_with(b"II*\x00"), "read a file of text"),
+    Look("a program (ELF)", starts_with(b"\x7fELF"), "read a file of text"),
+    Look("UTF-32", starts_with(b"\xff\xfe\x00\x00"), _BY_ICONV.format("UTF-32")),
+    Look("UTF-32, big end first", starts_with(b"\x00\x00\xfe\xff"), _BY_ICONV.format("UTF-32")),
+    Look("UTF-16", starts_with(b"\xff\xfe"), _BY_ICONV.format("UTF-16")),
+    Look("UTF-16, big end first", starts_with(b"\xfe\xff"), _BY_ICONV.format("UTF-16")),
+    Look("UTF-16 without a byte order mark", utf16(1), _BY_ICONV.format("UTF-16LE")),
+    Look("UTF-16 without a byte order mark, big end first", utf16(0), _BY_ICONV.format("UTF-16BE")),
+    # Text with a sign of its own.
+    Look("a Git LFS pointer", text_starts(r"version https://git-lfs\.github\.com"),
+         "fetch the file with git lfs pull"),
+    Look("an HTML page", xml("html|head|body|div|p|span|table|ul|ol|title"), _FETCH),
+    Look("RDF/XML", xml("rdf:RDF"), _AS_EDGES),
+    Look("OWL/XML", xml("(owl:)?Ontology"), _AS_EDGES),
+    Look("GraphML", xml("graphml"), BY_NETWORKX),
+    Look("GEXF", xml("gexf"), BY_NETWORKX),
+    Look("a lexicon (WN-LMF)", xml("LexicalResource"), _AS_EDGES),
+    Look("MeSH descriptors in XML", xml("DescriptorRecordSet"), _AS_EDGES),
+    Look("an outline in OPML", xml("opml"), "write it as an outline indented by blanks"),
+    Look("a picture (SVG)", xml("svg"), "read a file of text"),
+    Look("a Pascal VOC annotation", xml("annotation"), "read the file that relates the classes"),
+    Look("XML", xml(), _AS_EDGES),
+    Look("a WordNet database file", lambda head: looks_like_wordnet(head.lines), reader="wordnet"),
+    Look("an edge list with a header",
+         lambda head: has_header(head.first_record) not in (None, "space"),
+         reader="edges"),
+    Look("an export of labelgrove", text_starts(rf'\{{\s*"format":\s*"{EXPORT_FORMAT}"'), reader="export"),
+    Look("binary data", is_binary, "read a file of text"),
+    Look("OBO", first_record(r"format-version:|\[(term|typedef)\]"), _AS_EDGES),
+    Look("a settings file (TOML or INI)",
+         all_of(some_lines(r"\[{1,2}[^\[\],=]+\]{1,2}\s*([#;].*)?$"), some_lines(r"\s*[\w.\"'-]+\s*[=:]"),
+              most_lines(r"^\[{1,2}[^\[\],=]+\]{1,2}|^\s*[\w.\"' -]+\s*[=:]|^\s*;|^\s*[\]}]|^\s+\S")),
+         _AS_EDGES),
+    Look("JSON", text_starts(r'\{\s*("|\}\s*$)|\[\s*([\[{"\]]|-?\d[^\s,\]]*\s*[,\]]|(true|false|null)\b)'),
+         reader="json"),
+    Look("Turtle", first_record(r"@(prefix|base)\s|prefix\s+[\w.-]*:\s*<|base\s+<"), _AS_EDGES),
+    Look("N-Triples or N-Quads",
+         most_lines(rf"^\s*{_IRI}\s+<[^<>\s]*>\s+({_IRI}|\".*\"\S*)\s*{_IRI}?\s*\.\s*(#.*)?$", least=1),
+         _AS_EDGES),
+    Look("OWL in functional or Manchester syntax",
+         first_record(r"(prefix|ontology)\(|prefix:\s|ontology:\s*<"), _AS_EDGES),
+    Look("NEXUS", text_starts("#nexus"), "write the tree as an edge list"),
+    Look("Newick", is_newick, "write the tree as an edge list"),
+    Look("a graph of Graphviz",
+         text_starts(r"(//[^\n]*\n\s*|/\*[^*]*\*/\s*)*(strict\s+)?(di)?graph\b[^{\n]*\{"),
+         BY_NETWORKX),
+    Look("GML", text_starts(r'((creator|version|comment)\b.*\n\s*)*graph\s*\['), BY_NETWORKX),
+    Look("Pajek", first_record(r"\*(vertices|network)\b"), BY_NETWORKX),
+    Look("LaTeX", some_lines(r"\\(documentclass|begin\{document\}|usepackage)"), _AS_EDGES),
+    Look("BibTeX", first_record(r"@\w+\s*\{"), _AS_EDGES),
+    Look("ARFF", first_record(r"@relation\b"), _AS_EDGES),
+    Look("Markdown", is_marked_up, _AS_OUTLINE),
+    Look("a script", text_starts("#! ?/"), _RUN),
+    Look("Python source", is_python, _RUN),
+    Look("SQL", some_lines(r"(?i)\s*(create (table|database)|insert into|select\b.*\bfrom)\b"),
+         "run it, and export the edges as CSV"),
+    # Text told by most of its lines.
+    Look("a log file", most_lines(rf"^{_DAY}|^(\[{_LEVEL}\]|{_LEVEL}:)\s", least=1),
+         "read a file that relates labels"),
+    DOCUMENTS,
+    Look("a dump of the NCBI taxonomy", most_lines(r"\t\|(\t|$)"),
+         "write the first two columns of nodes.dmp as an edge list with the header child,parent"),
+    Look("tree numbers of MeSH", most_lines(r";[A-Z]\d\d(\.\d{3})*\s*$"), _AS_EDGES),
+    Look("label paths", most_lines(r"\S > \S", share=0.5),
+         "write each label below its parent, as an outline or an edge list"),
+    Look("variables of an environment", most_lines(r"^\s*(export )?[A-Z][A-Z0-9_]*="), _AS_EDGES),
+    Look("properties (name = value)", most_lines(r"^\s*[\w.-]+ = \S"), _AS_EDGES),
+    Look("source code of C", some_lines(r'#\s*(include\s*[<"]|define \w|undef \w|if\w* \w|endif\b)', least=2),
+         _RUN),
+    Look("source code", lambda head: has_blocks(head) or is_statements(head), _RUN),
+    Look("a manual page", some_lines(r"[.'](\\\"|[A-Z]{2}\b)", least=3), _AS_OUTLINE),
+    Look("documentation of Perl", some_lines(r"=(head\d|pod|over|item|cut)\b", least=2), _AS_OUTLINE),
+    Look("checksums", most_lines(r"^[0-9a-f]{32,128} [ *]\S"), "read a file that relates labels"),
+    Look("YAML", lambda head: looks_like_yaml(head.lines),
+         "write it as an outline without colons, or as an edge list with the header parent,child"),
+    Look("Markdown or reStructuredText", has_headings, _AS_OUTLINE),
+    Look("running text", is_prose, _AS_OUTLINE),
+)  # fmt: skip
+"""Every kind that is told from the start of a file, in the order in which they are asked."""

@@ -1,0 +1,211 @@
+"""Signs by which the start of a file tells its kind: bytes, the beginning of its text, the run of its lines.
+
+Those with an argument return a test; the others are tests, and take a `Head`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from labelgrove.ontology.readers.detection.head import Head
+
+__all__ = [
+    "Sign",
+    "all_of",
+    "first_record",
+    "has_blocks",
+    "has_headings",
+    "is_binary",
+    "is_marked_up",
+    "is_newick",
+    "is_pickle",
+    "is_prose",
+    "is_python",
+    "is_statements",
+    "most_lines",
+    "some_lines",
+    "starts_with",
+    "text_starts",
+    "utf16",
+    "xml",
+]
+
+Sign = Callable[[Head], bool]
+"""Whether a file that starts so is of some kind."""
+
+_PUNCTUATED = re.compile(r"[({;\\]$|[=!<>]=|\w\([^)]*\)?[;:,]?$|^\s*[\w.\[\]]+\s*[-+*/:]?=\s*\S")
+_WORDED = re.compile(
+    r"\s*(return|import|from|def|class|if|elif|else|for|while|end|endif|const|var|let|function|subroutine"
+    r"|module|use|implicit|integer|real|cdef|cimport|ctypedef|static|void|int|struct)\b"
+)
+_MARKDOWN = re.compile(r"```|~~~|\s*\|?(\s*:?-{3,}:?\s*\|)+|\s*[-*]? *\[[^\]]+\]\([^)\s]+\)\s*$")
+
+
+def starts_with(magic: bytes, at: int = 0, beside: bytes = b"") -> Sign:
+    """Tell by bytes at a place, and others anywhere in the start."""
+    return lambda head: head.start.startswith(magic, at) and beside in head.start
+
+
+def text_starts(pattern: str) -> Sign:
+    """Tell by how the text begins, behind blanks."""
+    expression = re.compile(pattern, re.IGNORECASE)
+    return lambda head: expression.match(head.text.lstrip()) is not None
+
+
+def first_record(pattern: str) -> Sign:
+    """Tell by the first line that is not a comment."""
+    expression = re.compile(pattern, re.IGNORECASE)
+    return lambda head: bool(head.records) and expression.match(head.records[0].lstrip()) is not None
+
+
+def some_lines(pattern: str, least: int = 1) -> Sign:
+    """Tell by some lines, comments among them."""
+    expression = re.compile(pattern)
+    return lambda head: sum(expression.match(line) is not None for line in head.lines) >= least
+
+
+def most_lines(pattern: str, share: float = 0.8, least: int = 2) -> Sign:
+    """Tell by a share of the lines that are not comments."""
+    expression = re.compile(pattern)
+
+    def fits(head: Head) -> bool:
+        n, misses = len(head.records), 0
+        for line in head.records:
+            misses += expression.search(line) is None
+            if misses > (1 - share) * n:
+                return False
+        return n - misses >= least
+
+    return fits
+
+
+def all_of(*tests: Sign) -> Sign:
+    """Tell by several signs at once."""
+    return lambda head: all(test(head) for test in tests)
+
+
+def xml(root: str = "") -> Sign:
+    """Tell XML and HTML by the name of the first element, or as such."""
+    wanted = re.compile(rf"({root})\Z" if root else "", re.IGNORECASE)
+
+    def fits(head: Head) -> bool:
+        name = _root_element(head.text)
+        return name is not None and wanted.match(name) is not None
+
+    return fits
+
+
+def _root_element(text: str) -> str | None:
+    """Return the name of the first element, empty where it comes later; None for neither XML nor HTML."""
+    if not re.match(r"\s*<(\?xml|!doctype|!--|[a-z_][\w.:-]*(\s[^<>]*)?/?>)", text, re.IGNORECASE):
+        return None
+    if not re.search(r"<\?xml|<!doctype|<html\b|\sxmlns|</|/>", text, re.IGNORECASE):
+        return None  # keys in angle brackets
+    at = 0
+    while found := re.compile(r"\s*<(\?|!--|!)").match(text, at):  # what comes before the first element
+        closing = {"?": "?>", "!--": "-->", "!": ">"}[found[1]]
+        end = text.find(closing, found.end())
+        if found[1] == "!" and text.find("[", found.end(), max(end, 0)) > -1:
+            end = text.find("]>", found.end())
+        if end < 0:
+            return ""
+        at = end + len(closing)
+    element = re.compile(r"[\s\]>]*<([a-z_][\w.:-]*)", re.IGNORECASE).match(text, at)
+    return element[1] if element else ""
+
+
+def utf16(odd: int) -> Sign:
+    """Tell text of two bytes a character, without a byte order mark, by where its NULs are."""
+
+    def fits(head: Head) -> bool:
+        nuls, others = head.start[odd::2].count(0), head.start[1 - odd :: 2].count(0)
+        return len(head.start) >= 4 and nuls > len(head.start) / 4 > 10 * others
+
+    return fits
+
+
+def is_pickle(head: Head) -> bool:
+    """Whether it starts as a pickle of protocol 2 or later does."""
+    return head.start.startswith(b"\x80") and head.start[1:2] in {b"\x02", b"\x03", b"\x04", b"\x05"}
+
+
+def is_binary(head: Head) -> bool:
+    """Whether a fifth of the bytes are control characters that no text has, or some in what is not UTF-8."""
+    n_controls = sum(head.start.count(code) for code in (*range(9), *range(14, 27), *range(28, 32)))
+    n_damaged = head.text.count("\ufffd") - head.start.count("\ufffd".encode())
+    return n_controls > len(head.start) / (50 if n_damaged > len(head.start) / 50 else 5)
+
+
+def is_newick(head: Head) -> bool:
+    """Whether it is one term in parentheses, closed by a semicolon."""
+    text = re.sub(r"^\s*\[[^\]]*\]", "", head.text).strip()
+    ends = text.endswith(";") if head.whole else text.count("(") > 2
+    return text.startswith("(") and "," in text and ")" in text and ends
+
+
+def is_marked_up(head: Head) -> bool:
+    """Whether fenced code, the rule of a table or a line that is a link stands in it."""
+    return any(map(_MARKDOWN.match, head.lines))
+
+
+def has_headings(head: Head) -> bool:
+    """Whether headings of two levels, or underlined ones, stand in it.
+
+    Comments look like headings: beside clean columns or an outline without bullets they are just that.
+    """
+    bulleted = any(line.lstrip()[:2] in ("- ", "* ") for line in head.records)
+    in_pairs = not bulleted and all(len(line.split()) == 2 for line in head.records)
+    indented = not bulleted and any(line[0] in " \t" for line in head.records)
+    if any(re.match(r"={4,}\s*$", line) for line in head.lines):
+        return True
+    levels = {len(found[1]) for line in head.lines if (found := re.match(r"(#{1,6}) \S", line))}
+    return len(levels) > 1 and not (_in_columns(head) or (head.records and in_pairs) or indented)
+
+
+def is_statements(head: Head) -> bool:
+    """Whether half of the lines are statements of some language, and a quarter has their punctuation."""
+    n = len(head.records)
+    n_marked = sum(_PUNCTUATED.search(line) is not None for line in head.records)
+    n_worded = sum(_WORDED.match(line) is not None for line in head.records if not _PUNCTUATED.search(line))
+    in_pairs = all(len(line.split()) == 2 for line in head.records)
+    return (
+        n_marked > 1
+        and n_marked >= n / 4
+        and n_marked + n_worded >= n / 2
+        and not (in_pairs or _in_columns(head))
+    )
+
+
+def is_prose(head: Head) -> bool:
+    """Whether lines are long, and some end as sentences and their parts do."""
+    words = sorted(len(line.split()) for line in head.records)
+    ends = sum(line.rstrip()[-1] in ".!?,;:" for line in head.records)
+    return len(words) > 1 and words[len(words) // 2] >= 6 and ends >= len(words) / 7 and not _in_columns(head)
+
+
+def _in_columns(head: Head) -> bool:
+    """Whether every line has the same number of cells, several."""
+    widths = {len(re.split(r"[\t,;]", line)) for line in head.records}
+    return len(widths) == 1 and widths != {1}
+
+
+def is_python(head: Head) -> bool:
+    """Whether two kinds of Python's own lines stand in it, a definition or an import among them."""
+    kinds = [
+        r"(async )?def \w+\(",
+        r"class \w+(\(.*\))?:",
+        r"from [\w.]+ import ",
+        r"import [\w.]+",
+        r'r?"""',
+        "@\\w",
+    ]
+    found = {i for i, kind in enumerate(kinds) for line in head.lines if re.match(kind, line.lstrip())}
+    return len(found) > 1 and bool(found & {0, 1, 2})
+
+
+def has_blocks(head: Head) -> bool:
+    """Whether some lines open a block, and others close one."""
+    lines = [line.strip() for line in head.lines]
+    opened = any(line.endswith("{") for line in lines)
+    return opened and any(line.startswith("}") or line.endswith(("}", "};", "});")) for line in lines)

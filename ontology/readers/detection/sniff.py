@@ -1,0 +1,49 @@
+"""Which format a file is in, told from its name and first lines."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from labelgrove.ontology.readers.detection.head import Head
+from labelgrove.ontology.readers.detection.looks import Look
+from labelgrove.ontology.readers.formats.outline import looks_like_outline
+from labelgrove.ontology.readers.formats.superclass import looks_like_superclasses
+
+__all__ = ["sniff"]
+
+_CATEGORY_FILES = ("hierarchy.txt", "cat_hier.txt", "hierarchywikimedium.txt", "hierarchywikilarge.txt")
+
+
+def sniff(path: Path, start: Head, look: Look | None) -> str:
+    """Return the name of the format that a file is most likely in.
+
+    Parameters
+    ----------
+    path : Path
+        Its name decides between edge lists and category hierarchies, which look alike.
+    start : Head
+        Its first bytes.
+    look : Look or None
+        What it looks like.
+
+    Notes
+    -----
+    Whatever fits nothing else is taken for an edge list, whose reader says line by line what is wrong.
+    """
+    if look is not None and look.reader is not None:
+        return look.reader
+    if re.match(r"\s*(\{(?!\})|\[[^\w&])", start.text):  # JSON that is damaged
+        return "json"
+    records = start.records
+    if not records:
+        return "edges"
+    if looks_like_superclasses(records):
+        return "superclass"
+    integers = all(len(cells) == 2 and all(c.isdigit() for c in cells) for cells in map(str.split, records))
+    name = path.name.lower().removesuffix(".gz")
+    if integers and name in _CATEGORY_FILES:
+        return "lshtc"
+    if looks_like_outline(records):
+        return "outline"
+    return "edges"

@@ -1,0 +1,1 @@
+"""One file for each format: what its lines, columns or objects mean."""

@@ -1,0 +1,222 @@
+"""Edge lists: one edge a line, split by blanks, tabs, commas or semicolons, with or without a header.
+
+Lines that start with ``#`` are comments. Without a header the columns are the two ends and, where there is a
+third, the weight. A header names them in any order (`ontology.readers.formats.columns`): ``parent`` and
+``child``, or ``parent`` and ``key`` where each record is a label, and ``weight``, ``rank``, ``name``,
+``definition``, ``relation``. Other columns are reported and left out. Cells may be quoted unless blanks split
+them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+from labelgrove.ontology.errors import InputError, counted
+from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
+from labelgrove.ontology.readers.formats.columns import (
+    UNKNOWN_WORDS,
+    Layout,
+    has_header,
+    has_unknown_words,
+    number_text,
+    read_header,
+    sampled_layout,
+)
+from labelgrove.ontology.readers.text.cells import MARKS, sample_delimiter, split_cells
+from labelgrove.ontology.readers.text.lines import Lines
+
+__all__ = ["read_edges"]
+
+_SAMPLE = 50
+# What a block must not hold to be split as it is: comments, quotes, blanks around cells.
+_UNPLAIN = {
+    "space": re.compile(r"^#|,", re.MULTILINE),
+    "tab": re.compile(r'^#|["\x0b\x0c\x1c-\x1f ]', re.MULTILINE),
+    "comma": re.compile(r'^#|["\t\x0b\x0c\x1c-\x1f ]', re.MULTILINE),
+    "semicolon": re.compile(r'^#|["\t\x0b\x0c\x1c-\x1f ]', re.MULTILINE),
+}
+
+
+def read_edges(path: Path, into: Collector, options: Options) -> None:
+    """Read an edge list into a collector; about a second for 500,000 edges."""
+    into.directed = options.direction != "undirected"
+    blocks = Lines(path, into.recorder).blocks()
+    first = next(((n, lines) for n, lines in blocks if any(map(_is_record, lines))), None)
+    if first is None:
+        return
+    sample = list(itertools.islice(filter(_is_record, first[1]), _SAMPLE))
+    told = has_header(sample[0]) if options.header is not False else None
+    delimiter = options.delimiter or told or sample_delimiter(sample)
+    reader = _Reader(into, options, delimiter, sample)
+    for number, lines in itertools.chain([first], blocks):
+        columns = _plain_columns(lines, delimiter, reader.layout)
+        if columns:
+            into.edges(*columns, number)
+            continue
+        for at, line in enumerate(lines, number):
+            if _is_record(line):
+                reader.take(line, at)
+        if reader.is_foreign:
+            return
+    reader.close()
+
+
+def _is_record(line: str) -> bool:
+    return bool(line) and line[0] != "#" and not line.isspace()
+
+
+def _plain_columns(
+    lines: list[str], delimiter: str, layout: Layout | None
+) -> tuple[list[str], list[str]] | None:
+    """Return children and parents of a block that holds two clean columns and nothing else, else None."""
+    if layout is None or layout.width != 2 or layout.of_labels:
+        return None
+    text = "\n".join(lines)
+    if _UNPLAIN[delimiter].search(text) or not (text.isascii() or delimiter == "space"):
+        return None
+    rows = [line.split(MARKS[delimiter]) for line in lines]
+    if set(map(len, rows)) != {2} or list(layout.header) in rows:
+        return None
+    children, parents = [row[layout.child] for row in rows], [row[layout.parent] for row in rows]
+    return None if "" in children or "" in parents else (children, parents)
+
+
+class _Reader:
+    """Takes lines one by one; the first record settles the layout."""
+
+    def __init__(self, into: Collector, options: Options, delimiter: str, sample: list[str]) -> None:
+        self._into = into
+        self._options = options
+        self._delimiter = delimiter
+        self._sample = sample
+        self._begin: int | None = None  # the line of the first record
+        self._relations: dict[str, tuple[int, int]] = {}  # how many records, and the first line
+        self.layout: Layout | None = None
+        self.is_foreign = False
+
+    def take(self, line: str, at: int) -> None:
+        """Take a line that is not a comment."""
+        cells = self._split(line, at)
+        if cells is None or self.is_foreign:
+            return
+        if self.layout is None:
+            self._begin = at
+            if self._settle(cells, at):
+                return
+        if self.layout is not None:
+            self._record(cells, at, line, self.layout)
+
+    def close(self) -> None:
+        """Report what only all of the records show."""
+        into, layout = self._into, self.layout
+        if layout is None:
+            return
+        if layout.of_labels and layout.name is not None:
+            into.report_unnamed()
+        if into.directed:
+            into.report_decimals(into.labels if layout.of_labels else set(into.child))
+        if layout.of_labels and not layout.undirected:
+            into.report_undescribed()
+        if self._options.relation is not None:
+            if layout.relation is None:
+                raise InputError(
+                    f"relation: {into.file} has no column of that name, so {self._options.relation!r} cannot "
+                    "be picked; leave the option out, or name the column in the header"
+                )
+            return
+        by_number = sorted(self._relations, key=lambda name: (-self._relations[name][0], name))
+        for name in by_number[1:]:
+            number, line = self._relations[name]
+            into.defect(
+                "several-relations", line, f"{name!r} in {counted(number, 'record')} beside {by_number[0]!r}"
+            )
+
+    def _split(self, line: str, at: int) -> list[str] | None:
+        """Return the cells of a line without blanks around them; None, reported, where a quote is open."""
+        raw = split_cells(line, self._delimiter)
+        if raw is None:
+            self._into.defect("quote", at, line)
+            return None
+        cells = [cell.strip() for cell in raw]
+        if cells != raw:
+            self._into.defect("padded-cell", at, line)
+        return cells
+
+    def _settle(self, cells: list[str], at: int) -> bool:
+        """Settle the layout by the first record; return whether that record is not an edge."""
+        self.layout = read_header(cells, at, self._into, self._options)
+        if self.layout is not None:
+            self._into.directed = self._into.directed and not self.layout.undirected
+            return True
+        layout = sampled_layout(self._sample, self._delimiter, self._options)
+        if isinstance(layout, Layout):
+            self.layout = layout
+            return False
+        self._into.defect("foreign-file", at, layout)
+        self.is_foreign = True
+        return True
+
+    def _record(self, cells: list[str], at: int, line: str, layout: Layout) -> None:
+        into, delimiter = self._into, self._delimiter
+        comma_ends = delimiter == "space" and "," in line and any(cell[-1] == "," for cell in cells)
+        if len(cells) != layout.width or comma_ends:
+            mixed = _is_mixed(cells, line, delimiter, layout)
+            into.defect("mixed-delimiters" if mixed else "columns", at, line)
+            return
+        child, parent = cells[layout.child], cells[layout.parent]
+        if not child or not (parent or layout.of_labels):
+            into.defect("empty-key", at, line)
+            return
+        if layout.header and tuple(cells) == layout.header:
+            into.defect("repeated-header", at, line)
+            return
+        if layout.of_labels:
+            into.describe(child, at)
+        if layout.name is not None and cells[layout.name]:
+            into.name(child, cells[layout.name], at)
+        if layout.definition is not None and cells[layout.definition]:
+            into.define(child, cells[layout.definition], at)
+        if parent and self._is_wanted(cells, at, layout):
+            self._edge(cells, at, line, layout)
+
+    def _is_wanted(self, cells: list[str], at: int, layout: Layout) -> bool:
+        """Note the relation of a record; whether it is the one that is asked for, where one is."""
+        if layout.relation is None:
+            return True
+        relation, wanted = cells[layout.relation], self._options.relation
+        number, first = self._relations.get(relation, (0, at))
+        self._relations[relation] = number + 1, first
+        if wanted in (None, relation):
+            return True
+        self._into.defect("other-relation", at, f"{cells[layout.child]} {relation} {cells[layout.parent]}")
+        return False
+
+    def _edge(self, cells: list[str], at: int, line: str, layout: Layout) -> None:
+        into = self._into
+        weight, rank = 1.0, 0
+        if layout.weight is not None:
+            weight, code = parse_weight(number_text(cells[layout.weight], self._delimiter))
+            if code:
+                into.defect(code, at, self._headed(line) if at == self._begin else line)
+                return
+        if layout.rank is not None:
+            text = cells[layout.rank]
+            if text.isascii() and text.isdigit() and len(text) <= 10 and int(text) < 2**31:
+                rank = int(text)
+            else:
+                into.defect("rank", at, line)
+        into.edge(cells[layout.child], cells[layout.parent], at, rank, weight)
+
+    def _headed(self, line: str) -> str:
+        """Return what is said of the first record, whose weight is none: it may be a header."""
+        return f"{UNKNOWN_WORDS}: {line}" if has_unknown_words(self._sample, self._delimiter) else line
+
+
+def _is_mixed(cells: list[str], line: str, delimiter: str, layout: Layout) -> bool:
+    """Whether a line of the wrong width would fit another delimiter."""
+    if delimiter == "space":
+        return "," in line
+    others = [mark for mark in MARKS.values() if mark and mark != MARKS[delimiter]]
+    return len(cells) == 1 and (any(mark in line for mark in others) or len(line.split()) == layout.width)

@@ -1,0 +1,103 @@
+"""Category hierarchies of large-scale text classification: ``parent child`` integers, and the class list.
+
+The hierarchy has one edge a line; categories may have several parents, and the large published file may hold
+cycles. Which categories are classes stands in a file of its own, one document a line behind a header:
+``545, 32 8:1 18:2``, the classes with commas, then the features, which are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from labelgrove.ontology.readers.collect import Collector, Options
+from labelgrove.ontology.readers.detection.head import head
+from labelgrove.ontology.readers.detection.looks import DOCUMENTS, look_of
+from labelgrove.ontology.readers.text.lines import Lines
+
+__all__ = ["read_lshtc"]
+
+_FEATURE = re.compile(r"[0-9]+:[-+.0-9eE]+")
+_LARGEST = str(2**63 - 1)
+_LIST = re.compile(r"[^\s,]+(?:, ?[^\s,]+)*")
+
+
+def read_lshtc(path: Path, into: Collector, options: Options) -> None:
+    """Read a category hierarchy and, where `options` names it, its labels file into a collector."""
+    for number, lines in Lines(path, into.recorder).blocks():
+        for at, line in enumerate(lines, number):
+            cells = line.split()
+            if not cells or line[0] == "#":
+                continue
+            if len(cells) != 2:
+                into.defect("columns", at, line)
+                continue
+            parent, child = (_category(cell, into, into.file, at) for cell in cells)
+            if parent and child:
+                into.edge(child, parent, at)
+    if options.labels is not None:
+        into.classes = _classes(options.labels, into)
+
+
+def _category(text: str, into: Collector, file: str, at: int) -> str | None:
+    """Return the key of a category; None, reported, where it is not a whole number of 64 bits."""
+    digits = text.lstrip("0") or "0"
+    if not (
+        text.isascii() and text.isdigit() and len(digits) <= len(_LARGEST) and int(digits) <= int(_LARGEST)
+    ):
+        into.recorder.add("not-an-integer", file, at, text)
+        return None
+    if text[0] == "0" and len(text) > 1:
+        into.recorder.add("leading-zeros", file, at, text)
+        return digits
+    return text
+
+
+def _classes(path: Path, into: Collector) -> tuple[str, ...]:
+    """Return the classes that a labels file names and the hierarchy holds, sorted by their keys."""
+    source = Lines(path, into.recorder)
+    look = look_of(head(path))
+    if look not in (None, DOCUMENTS):
+        into.recorder.add("foreign-file", source.name, 1, str(look))
+        return ()
+    known = {*into.child, *into.parent}
+    above = set(into.parent)
+    first: dict[str, int] = {}
+    for number, lines in source.blocks():
+        for at, line in enumerate(lines, number):
+            if at == 1:
+                if ":" not in line and not line.strip()[:1].isdigit():
+                    continue
+                into.recorder.add("labels-header", source.name, 1, line)
+            if line and not line.isspace():
+                for key in _line_classes(line, at, source.name, into):
+                    first.setdefault(key, at)
+    for key, at in list(first.items()):
+        if key == "0" and key not in known:
+            into.recorder.add("hidden-label", source.name, at, key)
+            del first[key]
+        elif key not in known:
+            into.recorder.add("unknown-class", source.name, at, key)
+            del first[key]
+        elif key in above:
+            into.recorder.add("class-not-leaf", source.name, at, key)
+    return tuple(sorted(first))
+
+
+def _line_classes(line: str, at: int, file: str, into: Collector) -> list[str]:
+    """Return the classes of one document."""
+    begin = line.find(":")
+    listed = line if begin < 0 else line[:begin].rpartition(" ")[0]
+    features = line[len(listed) :].split()
+    if not listed.strip():
+        into.recorder.add("no-label", file, at, line)
+        return []
+    if features and not all(map(_FEATURE.fullmatch, features)):
+        into.recorder.add("feature", file, at, line)
+    if not _LIST.fullmatch(listed.strip()):
+        into.recorder.add("label-list", file, at, listed)
+    classes = [_category(text, into, file, at) for text in listed.replace(",", " ").split()]
+    found = [key for key in classes if key]
+    if len(set(found)) < len(found):
+        into.recorder.add("repeated-class", file, at, listed)
+    return found

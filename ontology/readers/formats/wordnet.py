@@ -1,0 +1,187 @@
+"""WordNet database files: ``data.noun`` and ``data.verb``, synsets under their hypernyms.
+
+A record is ``offset lex_filenum ss_type w_cnt word lex_id... p_cnt symbol offset pos scope... | gloss`` with
+``w_cnt`` and ``lex_id`` hexadecimal and ``p_cnt`` decimal; verbs add frames. Lines that start with two blanks
+are the licence. Keys are ``n`` or ``v`` and the offset; the name is the first word. Parents rank in the order
+of the record, hypernyms (``@``) before instance hypernyms (``@i``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.readers.collect import Collector, Options
+from labelgrove.ontology.readers.text.lines import Lines
+
+__all__ = ["data_file", "find_wordnet", "looks_like_wordnet", "read_wordnet"]
+
+_VARIABLES = (("WNSEARCHDIR", ""), ("WNHOME", ""), ("WNHOME", "/dict"))
+_FOLDERS = (
+    "/usr/share/wordnet",
+    "/usr/local/share/wordnet",
+    "/usr/share/wordnet/dict",
+    "/usr/local/WordNet-3.0/dict",
+    "/usr/local/WordNet-3.1/dict",
+    "/opt/homebrew/opt/wordnet/dict",
+)
+_OFFSET = re.compile(r"[0-9]{8}")
+_LEXICAL_ID = re.compile(r"[0-9a-fA-F]{1,2}")
+_RECORD = re.compile(r"[0-9]{8} [0-9]{2} [nvasr] [0-9a-f]{2} ")
+_SYMBOL = re.compile(r"[@~]i?|[#%][msp]|[;-][cru]?|[!=+*>^$&<\\]")
+_PARTS = {"n": "noun", "v": "verb"}
+_UP, _DOWN = ("@", "@i"), ("~", "~i")
+
+
+def find_wordnet(env: Mapping[str, str] | None = None) -> Path | None:
+    """Return the folder of the installed WordNet, or None.
+
+    Looks at ``$WNSEARCHDIR``, ``$WNHOME``, ``$WNHOME/dict``, then where packages put it; a folder counts if
+    it holds ``data.noun``. On Debian, ``apt-get install wordnet-base`` provides it.
+    """
+    env = os.environ if env is None else env
+    folders = [env[name] + tail for name, tail in _VARIABLES if env.get(name)]
+    for folder in [*folders, *_FOLDERS]:
+        if (Path(folder) / "data.noun").is_file():
+            return Path(folder)
+    return None
+
+
+def data_file(path: Path, part: str) -> Path:
+    """Return the database file that a folder or file stands for; `InputError` where there is none."""
+    if not path.is_dir():
+        return path
+    for folder in (path, path / "dict"):
+        if (folder / f"data.{part}").is_file():
+            return folder / f"data.{part}"
+    raise InputError(f"{path}: the folder holds no data.{part}; give a file, or a WordNet folder")
+
+
+def looks_like_wordnet(lines: list[str]) -> bool:
+    """Whether the first lines of a file are WordNet records behind their licence."""
+    records = [line for line in lines if line and not line.startswith("  ")]
+    return bool(records) and _RECORD.match(records[0]) is not None
+
+
+def read_wordnet(path: Path, into: Collector, options: Options) -> None:
+    """Read ``data.noun`` or ``data.verb`` into a collector; 82,115 noun synsets in about two seconds."""
+    suffix = Path(path.name.removesuffix(".gz")).suffix[1:]
+    if suffix in ("adj", "adv"):
+        into.defect("no-hierarchy", 0, path.name)
+        return
+    reader = _Reader(into, {"noun": "n", "verb": "v"}.get(suffix))
+    for number, lines in Lines(path, into.recorder).blocks():
+        for at, line in enumerate(lines, number):
+            reader.take(line, at)
+    reader.link()
+
+
+class _Reader:
+    """Gathers synsets line by line, then links those that are there."""
+
+    def __init__(self, into: Collector, letter: str | None) -> None:
+        self._into = into
+        self._letter = letter
+        self._position = 0
+        self._shift = 0
+        self._up: list[tuple[str, str, int, int]] = []
+        self._down: dict[tuple[str, str], int] = {}
+
+    def take(self, line: str, at: int) -> None:
+        position = self._position
+        self._position += len(line if line.isascii() else line.encode()) + 1
+        if not line or line.startswith("  ") or line.isspace():
+            return
+        into = self._into
+        record, bar, gloss = line.partition("| ")
+        cells = record.split()
+        if len(cells) < 6:
+            into.defect("columns", at, line)
+            return
+        offset, lexicographer, letter, count = cells[:4]
+        if self._letter is None and letter in _PARTS:
+            self._letter = letter
+        if not _OFFSET.fullmatch(offset):
+            into.defect("synset-offset", at, line)
+            return
+        if letter != self._letter:
+            into.defect("no-hierarchy" if letter in ("a", "s", "r") else "part-of-speech", at, line)
+            return
+        if int(offset) - position != self._shift:
+            self._shift = int(offset) - position
+            into.defect("offset-moved", at, f"{offset} stands at byte {position}")
+        if not (len(lexicographer) == 2 and lexicographer.isdecimal() and int(lexicographer) <= 44):
+            into.defect("lexicographer-file", at, line)
+        n_words = int(count, 16) if re.fullmatch(r"[0-9a-fA-F]{2}", count) else 0
+        after = 4 + 2 * n_words
+        # Words and pointers are told apart by count alone: behind the words stands the pointer count.
+        if not n_words or after >= len(cells) or not re.fullmatch(r"[0-9]{3}", cells[after]):
+            into.defect("word-count", at, line)
+            return
+        if not all(_LEXICAL_ID.fullmatch(cell) for cell in cells[5:after:2]):
+            into.defect("lexical-id", at, line)
+        key = letter + offset
+        if key in into.labels:
+            into.defect("duplicate-id", at, line)
+        into.describe(key, at)
+        into.name(key, cells[4].replace("_", " "), at)
+        gloss = gloss.strip()
+        if bar and gloss:
+            into.define(key, gloss, at)
+        else:
+            into.defect("missing-gloss", at, line)
+        self._pointers(key, cells[after:], at, line)
+
+    def _pointers(self, key: str, cells: list[str], at: int, line: str) -> None:
+        into = self._into
+        stated = int(cells[0])
+        whole = min(stated, (len(cells) - 1) // 4)
+        rest = cells[1 + 4 * whole :]
+        if whole < stated or (rest and self._letter != "v"):
+            into.defect("pointer-count", at, line)
+        elif self._letter == "v" and not _frames_match(rest):
+            into.defect("frame-count", at, line)
+        up: dict[str, list[str]] = {symbol: [] for symbol in _UP}
+        for i in range(1, 1 + 4 * whole, 4):
+            symbol, offset, letter, scope = cells[i : i + 4]
+            if not _SYMBOL.fullmatch(symbol):
+                into.defect("pointer-symbol", at, f"{symbol} in {line}")
+            if symbol in _DOWN and _OFFSET.fullmatch(offset):
+                self._down.setdefault((letter + offset, key), at)
+            if symbol not in _UP:
+                continue
+            if not _OFFSET.fullmatch(offset):
+                into.defect("pointer-offset", at, line)
+            elif letter != self._letter:
+                into.defect("cross-part-of-speech", at, line)
+            else:
+                if scope != "0000":
+                    into.defect("pointer-scope", at, line)
+                up[symbol].append(letter + offset)
+        self._up += [(key, parent, rank, at) for rank, parent in enumerate([*up["@"], *up["@i"]])]
+
+    def link(self) -> None:
+        """Add the edges between synsets that are there, and report pointers that only one end has."""
+        into = self._into
+        seen = set()
+        for child, parent, rank, at in self._up:
+            seen.add((child, parent))
+            if parent not in into.labels:
+                into.defect("dangling-parent", at, f"{child} under {parent}")
+                continue
+            if (child, parent) not in self._down:
+                into.defect("one-sided-pointer", at, f"{parent} does not list {child}")
+            into.edge(child, parent, at, rank)
+        for (child, parent), at in self._down.items():
+            if (child, parent) not in seen:
+                into.defect(
+                    "one-sided-pointer", at, f"{child} is listed by {parent} but does not point to it"
+                )
+
+
+def _frames_match(cells: list[str]) -> bool:
+    """Whether what follows a verb's pointers is a count and as many ``+ frame word`` triples."""
+    return bool(cells) and cells[0].isdecimal() and len(cells) == 1 + 3 * int(cells[0])

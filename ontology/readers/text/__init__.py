@@ -1,0 +1,1 @@
+"""From bytes to checked lines, cells and values, whatever the format."""

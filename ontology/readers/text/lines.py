@@ -1,0 +1,168 @@
+"""Text files as blocks of checked lines: gzip, encodings and line ends, whatever the format."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from labelgrove.ontology.readers.detection.head import BOM, GZIP
+from labelgrove.ontology.readers.report import Recorder
+
+__all__ = ["Lines"]
+
+LONGEST_LINE = 1 << 20
+"""Bytes of the longest line that is read."""
+UNPACKED_LIMIT = 2 << 30
+"""Bytes beyond which a gzip stream is refused."""
+RATIO_LIMIT = 200
+"""Unpacked bytes per packed byte beyond which a gzip stream is refused."""
+RATIO_FLOOR = 16 << 20
+"""Unpacked bytes up to which any ratio passes."""
+
+_CHUNK = 1 << 20
+_EXCERPT_BYTES = 1 << 16
+
+
+def _is_bomb(unpacked: int, packed: int) -> bool:
+    return unpacked > UNPACKED_LIMIT or (unpacked > RATIO_FLOOR and unpacked > RATIO_LIMIT * max(packed, 1))
+
+
+class Lines:
+    """The lines of one file, checked and decoded.
+
+    Parameters
+    ----------
+    path : Path
+        A plain or gzip file; which one is told by its first bytes.
+    recorder : Recorder
+        Takes the defects of the file as bytes and text.
+    longest : int
+        Bytes of the longest line that is read.
+    """
+
+    def __init__(self, path: Path, recorder: Recorder, longest: int = LONGEST_LINE) -> None:
+        self.name = str(path)
+        self._path = path
+        self._recorder = recorder
+        self._longest = longest
+        self._number = 1
+        self._damaged = False
+        self._crlf = False
+
+    def blocks(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield (number of the first line, lines without their ends), in order, covering the file.
+
+        A line that cannot be read is reported and comes as an empty one, so that numbers stay right. Memory
+        stays below a few times the longest line and the chunk of 1 MiB.
+        """
+        parts: list[bytes] = []
+        held = 0
+        for chunk in self._chunks():
+            cut = chunk.rfind(b"\n")
+            if cut < 0:
+                held += len(chunk)
+                if held <= self._longest:
+                    parts.append(chunk)
+                continue
+            end = chunk.find(b"\n")
+            if held + end > self._longest:
+                yield self._overlong(b"".join(parts)[:_EXCERPT_BYTES])
+                parts, first = [], end + 1
+            else:
+                first = 0
+            if first <= cut:
+                yield self._decoded(b"".join([*parts, chunk[first:cut]]))
+            parts, held = [chunk[cut + 1 :]], len(chunk) - cut - 1
+        if held > self._longest:
+            yield self._overlong(b"".join(parts)[:_EXCERPT_BYTES])
+        elif held and not self._damaged:  # where the stream broke off, the last line is not whole
+            yield self._decoded(b"".join(parts))
+
+    def _chunks(self) -> Iterator[bytes]:
+        with self._path.open("rb") as raw:
+            stream: io.BufferedIOBase = raw
+            chunk = self._read(raw)
+            packed = chunk.startswith(GZIP)
+            if packed:
+                raw.seek(0)
+                stream = gzip.GzipFile(fileobj=raw)
+                chunk = self._read(stream)
+            total = 0
+            while chunk:
+                total += len(chunk)
+                if packed and _is_bomb(total, raw.tell()):
+                    self._damage("gzip-bomb", f"{total:,} bytes unpacked from {raw.tell():,}")
+                    return
+                yield chunk
+                chunk = self._read(stream)
+            if not total and not self._damaged:
+                self._recorder.add("empty-file", self.name, 0, "0 bytes")
+
+    def _read(self, stream: io.BufferedIOBase) -> bytes:
+        """Return the next chunk; what is wrong with the stream ends it."""
+        try:
+            # read1 hands out what was unpacked before a stream turns out to be cut.
+            return stream.read1(_CHUNK)
+        except EOFError as error:
+            self._damage("gzip-truncated", error)
+        except (gzip.BadGzipFile, zlib.error) as error:
+            self._damage("gzip-damaged", error)
+        except OSError as error:
+            self._damage("unreadable", error)
+        return b""
+
+    def _damage(self, code: str, text: object) -> None:
+        self._damaged = True
+        self._recorder.add(code, self.name, self._number, str(text))
+
+    def _overlong(self, start: bytes) -> tuple[int, list[str]]:
+        number = self._number
+        self._number += 1
+        self._recorder.add("line-too-long", self.name, number, start.decode(errors="backslashreplace"))
+        return number, [""]
+
+    def _decoded(self, data: bytes) -> tuple[int, list[str]]:
+        number = self._number
+        if number == 1 and data.startswith(BOM):
+            data = data[len(BOM) :]
+            self._recorder.add("bom", self.name, 1, "U+FEFF at the start")
+        ended = data.count(b"\r\n") + data.endswith(b"\r")
+        if ended:
+            if not self._crlf:  # one habit of one file, however many lines it has
+                line = number + data[: data.find(b"\r")].count(b"\n")
+                self._recorder.add("crlf", self.name, line, "lines end in CR LF from here on")
+            self._crlf = True
+            data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            lines = [self._checked(number + i, raw) for i, raw in enumerate(data.split(b"\n"))]
+        else:
+            if any(c in text for c in "\0\r\ufeff\ufffd"):
+                lines = [self._checked(number + i, raw) for i, raw in enumerate(data.split(b"\n"))]
+            else:
+                lines = text.split("\n")
+        self._number += len(lines)
+        return number, lines
+
+    def _checked(self, number: int, raw: bytes) -> str:
+        """Return one line whose block did not pass as a whole; an empty one if it cannot be read."""
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError as error:
+            shown = f"{raw[:_EXCERPT_BYTES].decode(errors='backslashreplace')} (byte {raw[error.start]:#04x})"
+            self._recorder.add("encoding", self.name, number, shown)
+            return ""
+        for character, code in (("\0", "nul"), ("\r", "carriage-return")):
+            if character in line:
+                self._recorder.add(code, self.name, number, line)
+                return ""
+        if "\ufffd" in line:
+            self._recorder.add("replacement-character", self.name, number, line)
+        if "\ufeff" in line:
+            self._recorder.add("bom-inside", self.name, number, line)
+            line = line.replace("\ufeff", "")
+        return line

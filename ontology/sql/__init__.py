@@ -1,0 +1,1 @@
+"""The SQL database: which ontologies, versions, artifacts and bundles exist."""

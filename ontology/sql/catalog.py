@@ -1,0 +1,557 @@
+"""The catalogue: which ontologies, versions, artifacts and bundles exist, and who is loading what.
+
+All SQL of the catalogue is here. A name is guarded by a lease and a fence on its ontology row: the lease
+saves two ingests of one name from working against each other, the fence, compared in every write, keeps the
+result correct even when a holder wakes up after its lease was taken over. Times are seconds since 1970 by
+the database's clock.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from labelgrove.ontology.errors import ConflictError, InputError, LeaseLostError, NotFoundError
+from labelgrove.ontology.sql.database import metadata, now, reading, upsert, writing
+from labelgrove.ontology.store.artifacts import check_name
+
+# isort: split
+# After our own modules, which name the extra to install where SQLAlchemy is missing.
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Connection,
+    Double,
+    Engine,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Integer,
+    Row,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    delete,
+    or_,
+    select,
+    true,
+    update,
+)
+
+__all__ = [
+    "LEASE_SECONDS",
+    "Bundle",
+    "Catalog",
+    "Lease",
+    "Version",
+    "artifact_table",
+    "bundle_table",
+    "upkeep_table",
+    "version_table",
+]
+
+LEASE_SECONDS = 60.0
+"""How long a name stays held without a sign of life; holders renew it three times in that span."""
+
+INDEX_FORMAT = "labelgrove/index/1"
+
+_OF_READINGS = ("reading", "report_json", "read_at")
+"""Columns that say which reading gave a version; reports may be long, so they are read where needed alone."""
+
+_ontology = Table(
+    "ontology",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("current_version", String(64)),
+    Column("fence", Integer, nullable=False),
+    Column("lease_owner", String(300)),
+    Column("lease_since", Double),
+    Column("lease_until", Double),
+)
+artifact_table = Table(
+    "artifact",
+    metadata,
+    Column("sha256", String(64), primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("kind", String(32), nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("touched_at", Double, nullable=False),
+)
+version_table = Table(
+    "version",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("ontology", String(64), ForeignKey("ontology.name"), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("snapshot_sha256", String(64), ForeignKey("artifact.sha256"), nullable=False),
+    Column("definitions_sha256", String(64), ForeignKey("artifact.sha256")),
+    Column("n_labels", Integer, nullable=False),
+    Column("n_edges", Integer, nullable=False),
+    Column("layout", String(64), nullable=False),
+    Column("source", Text),
+    Column("created_at", Double, nullable=False),
+    Column("reading", String(64)),
+    Column("report_json", Text),
+    Column("read_at", Double),
+    UniqueConstraint("ontology", "digest"),
+    CheckConstraint("state IN ('loading', 'ready')", name="state"),
+)
+_load_batch = Table(
+    "load_batch",
+    metadata,
+    Column("version_id", Integer, ForeignKey("version.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("state", String(16), nullable=False),
+    CheckConstraint("state IN ('pending', 'done')", name="state"),
+)
+bundle_table = Table(
+    "bundle",
+    metadata,
+    Column("ontology", String(64), primary_key=True),
+    Column("name", String(64), primary_key=True),
+    Column("sha256", String(64), ForeignKey("artifact.sha256"), nullable=False),
+    Column("version", String(64), nullable=False),
+    Column("created_at", Double, nullable=False),
+    ForeignKeyConstraint(["ontology", "version"], ["version.ontology", "version.digest"]),
+)
+upkeep_table = Table(  # work that one process does for all: see `ontology.sql.upkeep`
+    "upkeep",
+    metadata,
+    Column("task", String(64), primary_key=True),
+    Column("next_at", Double, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to change one ontology name, until it expires or is released."""
+
+    name: str
+    fence: int
+    owner: str
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of an ontology, as the catalogue records it.
+
+    Attributes
+    ----------
+    state : str
+        ``"loading"`` until its ingest commits, then ``"ready"``.
+    current : bool
+        Whether the name answers with this version.
+    snapshot_sha256, definitions_sha256 : str, str or None
+        Artifacts with the arrays of the label graph, and the definitions of its labels.
+    """
+
+    id: int
+    ontology: str
+    digest: str
+    state: str
+    snapshot_sha256: str
+    definitions_sha256: str | None
+    n_labels: int
+    n_edges: int
+    layout: str
+    source: str | None
+    created_at: float
+    current: bool
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A named bundle: what ``ontology/name`` means to an adapter."""
+
+    ontology: str
+    name: str
+    sha256: str
+    version: str
+    created_at: float
+
+
+class Catalog:
+    """What exists, by which digest; every method is one transaction.
+
+    Parameters
+    ----------
+    engine : sqlalchemy.Engine
+        From `ontology.sql.database.create_engine`, its schema checked.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    # ---- reading -----------------------------------------------------------------------------------
+
+    def currents(self) -> dict[str, str | None]:
+        """Return every name ever used, sorted, with the digest it answers with or None."""
+        with reading(self.engine) as connection:
+            rows = connection.execute(select(_ontology).order_by(_ontology.c.name))
+            return {row.name: row.current_version for row in rows}
+
+    def names(self) -> list[str]:
+        """Return the names that have a current version, sorted."""
+        return [name for name, digest in self.currents().items() if digest is not None]
+
+    def current(self, name: str) -> str | None:
+        """Return the digest that `name` answers with, or None."""
+        with reading(self.engine) as connection:
+            return connection.scalar(select(_ontology.c.current_version).where(_ontology.c.name == name))
+
+    def versions(self, name: str | None = None) -> list[Version]:
+        """Return every version, of one ontology or of all, oldest first."""
+        with reading(self.engine) as connection:
+            return _versions(connection, *([] if name is None else [version_table.c.ontology == name]))
+
+    def version(self, name: str, digest: str | None = None) -> Version:
+        """Return the current version of `name`, or the one whose digest begins with `digest`.
+
+        Raises
+        ------
+        NotFoundError
+            For a name without a current version, or a digest that it does not have; known ones are listed.
+        InputError
+            For a beginning of a digest that fits several versions.
+        """
+        check_name(name)
+        if digest is not None and not re.fullmatch(r"[0-9a-f]{4,64}", digest):
+            raise InputError(f"version {digest!r}: give 4 to 64 hexadecimal digits of its digest")
+        found = self.versions(name)
+        if digest is None:
+            fitting = [v for v in found if v.current]
+        else:
+            fitting = [v for v in found if v.digest.startswith(digest)]
+        if len(fitting) > 1:
+            raise InputError(f"version {digest!r} of {name!r} fits {len(fitting)} digests; give more of them")
+        if fitting:
+            return fitting[0]
+        if digest is not None and found:
+            known = ", ".join(v.digest[:12] for v in found)
+            raise NotFoundError(f"{name!r} has no version {digest!r}; it has {known}; name one, or ingest it")
+        if found:
+            raise NotFoundError(f"ontology {name!r} is not whole yet; wait for its ingest, or repeat it")
+        names = ", ".join(self.names()) or "none yet"
+        raise NotFoundError(f"ontology {name!r} is not here (known: {names}); ingest it with: grove ingest")
+
+    def read_before(self, name: str, fingerprint: str) -> tuple[Version, str, float] | None:
+        """Return the ready version of `name` that a reading gave, the report as JSON, and when it was read.
+
+        None where that reading gave no version, or another reading gave the same version since.
+        """
+        columns = version_table.c
+        this = (columns.ontology == name, columns.reading == fingerprint, columns.state == "ready")
+        with reading(self.engine) as connection:
+            row = connection.execute(
+                select(columns.digest, columns.report_json, columns.read_at).where(*this).limit(1)
+            ).one_or_none()
+            if row is None:
+                return None
+            (version,) = _versions(connection, *this[:1], columns.digest == row.digest)
+        return version, row.report_json, row.read_at
+
+    def bundles(self, name: str | None = None) -> list[Bundle]:
+        """Return the named bundles of one ontology or of all, by name."""
+        statement = select(bundle_table).order_by(bundle_table.c.ontology, bundle_table.c.name)
+        if name is not None:
+            statement = statement.where(bundle_table.c.ontology == name)
+        with reading(self.engine) as connection:
+            return [Bundle(**row._mapping) for row in connection.execute(statement)]
+
+    def index_document(self, name: str) -> dict[str, Any] | None:
+        """Return what ``index/<name>.json`` has to say (docs/artifact-format.md), None if it is gone."""
+        with reading(self.engine) as connection:
+            found = _versions(
+                connection,
+                version_table.c.ontology == name,
+                _ontology.c.current_version == version_table.c.digest,
+            )
+            if not found:
+                return None
+            bundles = connection.execute(
+                select(bundle_table).where(bundle_table.c.ontology == name).order_by(bundle_table.c.name)
+            )
+            return {
+                "format": INDEX_FORMAT,
+                "name": name,
+                "version": found[0].digest,
+                "snapshot": found[0].snapshot_sha256,
+                "definitions": found[0].definitions_sha256,
+                "layout": found[0].layout,
+                "n_labels": found[0].n_labels,
+                "n_edges": found[0].n_edges,
+                "bundles": {row.name: {"sha256": row.sha256, "version": row.version} for row in bundles},
+            }
+
+    # ---- leases ------------------------------------------------------------------------------------
+
+    def acquire(self, name: str, *, above: int = 0) -> Lease:
+        """Take the lease of `name` and raise its fence, beyond `above` in any case.
+
+        A lease that ran out, or whose holder was a process of this host that is gone, is taken over.
+
+        Raises
+        ------
+        ConflictError
+            When somebody holds it; the message names host, process and since when.
+        """
+        check_name(name)
+        owner = f"{socket.gethostname()}:{os.getpid()}"
+        this = _ontology.c.name == name
+        with writing(self.engine) as connection:
+            connection.execute(
+                upsert(connection, _ontology).values(name=name, fence=0).on_conflict_do_nothing()
+            )
+            row = connection.execute(select(_ontology).where(this).with_for_update()).one()
+            free = or_(_ontology.c.lease_until.is_(None), _ontology.c.lease_until < now())
+            if row.lease_owner is not None and _is_gone(row.lease_owner):
+                free = true()
+            fence = connection.scalar(
+                update(_ontology)
+                .where(this, free)
+                .values(
+                    fence=max(row.fence, above) + 1,
+                    lease_owner=owner,
+                    lease_since=now(),
+                    lease_until=now() + LEASE_SECONDS,
+                )
+                .returning(_ontology.c.fence)
+            )
+        if fence is None:
+            since = datetime.fromtimestamp(row.lease_since, UTC).isoformat(timespec="seconds")
+            own = " (another thread of this process)" if row.lease_owner == owner else ""
+            raise ConflictError(
+                f"ontology {name!r} is being changed by {row.lease_owner} since {since}{own}; "
+                f"wait for it, or for its lease to end {LEASE_SECONDS:.0f} s after its last sign of life"
+            )
+        return Lease(name, fence, owner)
+
+    def renew(self, lease: Lease) -> None:
+        """Prolong `lease`; one that was taken over raises `LeaseLostError`."""
+        with writing(self.engine) as connection:
+            _hold(connection, lease)
+
+    def release(self, lease: Lease) -> None:
+        """Give `lease` back; harmless when it was taken over."""
+        with writing(self.engine) as connection:
+            connection.execute(
+                update(_ontology)
+                .where(_ontology.c.name == lease.name, _ontology.c.fence == lease.fence)
+                .values(lease_owner=None, lease_since=None, lease_until=None)
+            )
+
+    # ---- changes under a lease ---------------------------------------------------------------------
+
+    def open_version(
+        self,
+        lease: Lease,
+        *,
+        digest: str,
+        snapshot: tuple[str, int],
+        definitions: tuple[str, int] | None,
+        n_labels: int,
+        n_edges: int,
+        layout: str,
+        source: str | None,
+        n_batches: int,
+        read_by: tuple[str, str] | None = None,
+    ) -> Version:
+        """Record a version as loading, with its load batches; one that is there already keeps its state.
+
+        `snapshot` and `definitions` are (sha256, size in bytes). Definitions and source, which are outside
+        the digest, replace what an earlier ingest of the same content recorded. `read_by` is the reading that
+        gave all of it, as (fingerprint, report as JSON); without it a version that gets other definitions
+        forgets its reading, which would not give them.
+        """
+        key = {"ontology": lease.name, "digest": digest}
+        with writing(self.engine) as connection:
+            _hold(connection, lease)
+            _record(connection, *snapshot, "snapshot")
+            extra: dict[str, Any] = {} if source is None else {"source": source}
+            if definitions is not None:
+                _record(connection, *definitions, "definitions")
+                extra["definitions_sha256"] = definitions[0]
+            extra |= _reading_values(connection, key, definitions, read_by)
+            values = key | extra | {"state": "loading", "snapshot_sha256": snapshot[0], "created_at": now()}
+            values |= {"n_labels": n_labels, "n_edges": n_edges, "layout": layout}
+            insertion = upsert(connection, version_table).values(values)
+            columns = ["ontology", "digest"]
+            connection.execute(
+                insertion.on_conflict_do_update(
+                    index_elements=columns, set_={"snapshot_sha256": snapshot[0]} | extra
+                )
+            )
+            (found,) = _versions(
+                connection, version_table.c.ontology == lease.name, version_table.c.digest == digest
+            )
+            if found.state == "loading":
+                _add_batches(connection, found.id, n_batches)
+            return found
+
+    def pending_batches(self, version: Version) -> list[int]:
+        """Return the numbers of the load batches not yet recorded as done, ascending."""
+        statement = select(_load_batch.c.number).where(
+            _load_batch.c.version_id == version.id, _load_batch.c.state == "pending"
+        )
+        with reading(self.engine) as connection:
+            return sorted(connection.execute(statement).scalars())
+
+    def batch_done(self, lease: Lease, version: Version, number: int) -> None:
+        """Record load batch `number` of `version` as done."""
+        with writing(self.engine) as connection:
+            _hold(connection, lease)
+            connection.execute(
+                update(_load_batch)
+                .where(_load_batch.c.version_id == version.id, _load_batch.c.number == number)
+                .values(state="done")
+            )
+
+    def restart_batches(self, lease: Lease, version: Version, n_batches: int) -> None:
+        """Record every load batch of `version` as pending: the graph does not hold what was recorded."""
+        with writing(self.engine) as connection:
+            _hold(connection, lease)
+            connection.execute(delete(_load_batch).where(_load_batch.c.version_id == version.id))
+            _add_batches(connection, version.id, n_batches)
+
+    def commit(self, lease: Lease, version: Version) -> str | None:
+        """Make `version` ready and current: the commit point of an ingest, one fenced transaction.
+
+        Returns the digest of the version that was current before, None where there was none.
+        """
+        with writing(self.engine) as connection:
+            _hold(connection, lease)
+            before: str | None = connection.scalar(
+                select(_ontology.c.current_version).where(_ontology.c.name == lease.name)
+            )
+            connection.execute(
+                update(version_table).where(version_table.c.id == version.id).values(state="ready")
+            )
+            connection.execute(delete(_load_batch).where(_load_batch.c.version_id == version.id))
+            connection.execute(
+                update(_ontology).where(_ontology.c.name == lease.name).values(current_version=version.digest)
+            )
+            return before
+
+    def forget_version(self, lease: Lease, version: Version) -> None:
+        """Remove a version that is not current, and the bundles made from it, from the record."""
+        with writing(self.engine) as connection:
+            _hold(connection, lease)
+            connection.execute(
+                delete(bundle_table).where(
+                    bundle_table.c.ontology == lease.name, bundle_table.c.version == version.digest
+                )
+            )
+            connection.execute(delete(version_table).where(version_table.c.id == version.id))
+
+    def forget_ontology(self, lease: Lease) -> None:
+        """Remove every version and bundle of the name; its row stays, so that fences never run backwards."""
+        with writing(self.engine) as connection:
+            _hold(connection, lease)
+            connection.execute(
+                update(_ontology).where(_ontology.c.name == lease.name).values(current_version=None)
+            )
+            connection.execute(delete(bundle_table).where(bundle_table.c.ontology == lease.name))
+            connection.execute(delete(version_table).where(version_table.c.ontology == lease.name))
+
+    def set_bundle(self, name: str, bundle: str, *, sha256: str, size: int, version: str) -> None:
+        """Let ``name/bundle`` mean the artifact `sha256`, made from the version with digest `version`."""
+        check_name(bundle, "bundle")
+        values = {"sha256": sha256, "version": version, "created_at": now()}
+        with writing(self.engine) as connection:
+            if not _versions(connection, version_table.c.ontology == name, version_table.c.digest == version):
+                raise NotFoundError(
+                    f"ontology {name!r} has no version {version[:12]} any more; build it again"
+                )
+            _record(connection, sha256, size, "bundle")
+            insertion = upsert(connection, bundle_table).values(ontology=name, name=bundle, **values)
+            connection.execute(
+                insertion.on_conflict_do_update(index_elements=["ontology", "name"], set_=values)
+            )
+
+
+# ---- building blocks -----------------------------------------------------------------------------------
+
+
+def _versions(connection: Connection, *conditions: Any) -> list[Version]:
+    is_current = (_ontology.c.current_version == version_table.c.digest).label("current")
+    columns = [column for column in version_table.c if column.name not in _OF_READINGS]
+    statement = select(*columns, is_current).join(_ontology, _ontology.c.name == version_table.c.ontology)
+    rows = connection.execute(statement.where(*conditions).order_by(version_table.c.id))
+    return [_as_version(row) for row in rows]
+
+
+def _reading_values(
+    connection: Connection,
+    key: Mapping[str, str],
+    definitions: tuple[str, int] | None,
+    read_by: tuple[str, str] | None,
+) -> dict[str, Any]:
+    """Return the columns about its reading that change for a version."""
+    columns = version_table.c
+    before = connection.execute(
+        select(columns.definitions_sha256, columns.reading).where(
+            columns.ontology == key["ontology"], columns.digest == key["digest"]
+        )
+    ).one_or_none()
+    if read_by is not None:
+        is_new = before is None or before.reading != read_by[0]
+        return {"reading": read_by[0], "report_json": read_by[1], "read_at": now()} if is_new else {}
+    if before is None or definitions is None or before.definitions_sha256 == definitions[0]:
+        return {}
+    return dict.fromkeys(_OF_READINGS)
+
+
+def _as_version(row: Row[*tuple[Any, ...]]) -> Version:
+    values = dict(row._mapping)
+    return Version(**values | {"current": bool(values["current"])})
+
+
+def _hold(connection: Connection, lease: Lease) -> None:
+    """Prolong the lease inside the caller's transaction; the row stays locked until it ends."""
+    held = connection.execute(
+        update(_ontology)
+        .where(
+            _ontology.c.name == lease.name,
+            _ontology.c.fence == lease.fence,
+            _ontology.c.lease_owner == lease.owner,
+        )
+        .values(lease_until=now() + LEASE_SECONDS)
+    )
+    if held.rowcount != 1:
+        raise LeaseLostError(
+            f"ontology {lease.name!r}: the lease of {lease.owner} (fence {lease.fence}) was taken over; "
+            "nothing was published by it, run it again if its result is still wanted"
+        )
+
+
+def _record(connection: Connection, sha256: str, size: int, kind: str) -> None:
+    insertion = upsert(connection, artifact_table).values(
+        sha256=sha256, size=size, kind=kind, created_at=now(), touched_at=now()
+    )
+    connection.execute(insertion.on_conflict_do_update(index_elements=["sha256"], set_={"touched_at": now()}))
+
+
+def _add_batches(connection: Connection, version_id: int, n_batches: int) -> None:
+    rows = [{"version_id": version_id, "number": number, "state": "pending"} for number in range(n_batches)]
+    connection.execute(upsert(connection, _load_batch).on_conflict_do_nothing(), rows)
+
+
+def _is_gone(owner: str) -> bool:
+    """Whether `owner` was a process of this host that has ended; unknown counts as alive."""
+    host, _, pid = owner.rpartition(":")
+    if host != socket.gethostname() or not pid.isdigit():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # somebody else's, and alive
+        return False
+    return False

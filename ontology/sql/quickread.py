@@ -1,0 +1,55 @@
+"""A few rows of the database for somebody who waits at a keyboard: no SQLAlchemy, and no long wait.
+
+Everything else goes through `ontology.sql.database`, which takes its time to load, makes and checks the
+schema, and is patient with a server. This module reads what is there, and gives up after a few seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+__all__ = ["read_rows"]
+
+_WAIT_S = 2
+_SQLITE = "sqlite:///"
+
+
+def read_rows(database_url: str, statement: str) -> list[tuple[Any, ...]]:
+    """Return the rows of one statement that reads.
+
+    Parameters
+    ----------
+    database_url : str
+        As in `ontology.settings.Settings`.
+    statement : str
+        SQL that SQLite and PostgreSQL both understand.
+
+    Raises
+    ------
+    Exception
+        Whatever the driver raises, where there is no database, no such table or no answer in time.
+    """
+    if database_url.startswith(_SQLITE):
+        return _from_sqlite(Path(unquote(database_url.removeprefix(_SQLITE))), statement)
+    return _from_postgresql(database_url.replace("+psycopg", "", 1), statement)
+
+
+def _from_sqlite(path: Path, statement: str) -> list[tuple[Any, ...]]:
+    import sqlite3
+
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_WAIT_S)
+    with contextlib.closing(connection):
+        return connection.execute(statement).fetchall()
+
+
+def _from_postgresql(url: str, statement: str) -> list[tuple[Any, ...]]:
+    import psycopg
+
+    limits = f"-c statement_timeout={1000 * _WAIT_S}"
+    with psycopg.connect(
+        url, connect_timeout=_WAIT_S, tcp_user_timeout=1000 * _WAIT_S, options=limits
+    ) as connection:
+        return connection.execute(statement.encode()).fetchall()

@@ -1,0 +1,105 @@
+"""A connection to a SQLite file, also to one that cannot be written.
+
+Even to read a file in WAL mode, SQLite keeps two others beside it. They cannot be made on a read-only or full
+disk, or in somebody else's folder; unless a writer has made them already, all of the database is in the one
+file. That is read as it is, without locks, and afterwards checked for writes that came meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from labelgrove.ontology.store.wholefile import PRIVATE
+
+__all__ = ["Connection", "connect"]
+
+_PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+
+_FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
+_UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR_SHMOPEN, *_FULL}
+
+
+class Connection(sqlite3.Connection):
+    """A connection to a file; transactions are begun by hand.
+
+    Attributes
+    ----------
+    unwritable : sqlite3.Error or None
+        Why the file can only be read: every write raises.
+    """
+
+    unwritable: sqlite3.Error | None = None
+    _read: tuple[Path, tuple[int, ...]] | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the file can only be read because its disk is full."""
+        return self.unwritable is not None and self.unwritable.sqlite_errorcode in _FULL
+
+    def is_consistent(self) -> bool:
+        """Whether all that was read stood in the file at one moment, as locks ensure elsewhere."""
+        return self._read is None or (_stamp(self._read[0]) == self._read[1] and not _has_log(self._read[0]))
+
+
+def connect(path: Path, **options: Any) -> Connection:
+    """Connect to the file at `path`, to read it where it cannot be written; options are `sqlite3.connect`'s.
+
+    Raises
+    ------
+    sqlite3.Error
+        For a file that cannot be read.
+    """
+    with contextlib.suppress(OSError):  # SQLite itself tells of a file that cannot be made
+        # SQLite gives the files beside it the same rights
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, PRIVATE))
+    try:
+        connection = sqlite3.connect(path, factory=Connection, isolation_level=None, **options)
+        with _closed_on_error(connection):
+            for pragma in _PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}")
+    except sqlite3.OperationalError as error:
+        unwritable = {error.sqlite_errorcode, error.sqlite_errorcode & 0xFF} & _UNWRITABLE
+        if not unwritable or not path.is_file():
+            raise
+        return _read_only(path, error, options)
+    return connection
+
+
+def _read_only(path: Path, because: sqlite3.Error, options: dict[str, Any]) -> Connection:
+    alone, stamp = not _has_log(path), _stamp(path)
+    url = f"file:{quote(str(path))}?mode=ro{'&immutable=1' if alone else ''}"
+    connection = sqlite3.connect(url, uri=True, factory=Connection, isolation_level=None, **options)
+    with _closed_on_error(connection):
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    connection.unwritable = because
+    if alone:
+        connection._read = path, stamp
+    return connection
+
+
+@contextlib.contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Any:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _has_log(path: Path) -> bool:
+    """Whether part of the database stands in the log beside the file, or is about to."""
+    log = path.with_name(f"{path.name}-wal")
+    try:
+        return log.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns, found.st_size

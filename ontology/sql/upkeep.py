@@ -1,0 +1,104 @@
+"""What garbage collection asks of the catalogue: which artifacts it names, and whose turn it is.
+
+A row of the ``artifact`` table outlives the last reference to its file by the grace of the collection:
+`let_go` writes it in the transaction that drops the reference, so that the grace begins then.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator
+
+from labelgrove.ontology.sql.catalog import artifact_table, bundle_table, upkeep_table, version_table
+from labelgrove.ontology.sql.database import now, reading, upsert, writing
+
+# isort: split
+# After our own modules, which name the extra to install where SQLAlchemy is missing.
+from sqlalchemy import ColumnElement, Connection, Engine, Select, delete, literal, select, update
+
+__all__ = [
+    "forget_artifacts",
+    "let_go",
+    "let_go_since",
+    "named_digests",
+    "serves_bundle",
+    "take_turn",
+    "unnamed_rows",
+]
+
+_artifact, _bundle, _version, _upkeep = (
+    t.c for t in (artifact_table, bundle_table, version_table, upkeep_table)
+)
+
+_NAMED = (_version.snapshot_sha256, _version.definitions_sha256, _bundle.sha256)
+"""Every place where the catalogue names an artifact; versions that are loading count like all others."""
+
+
+def take_turn(engine: Engine, task: str, *, every_s: float) -> bool:
+    """Whether `task` is due, in which case it is due again after `every_s`, a little more or less at random.
+
+    Of any number of processes that ask, one is told so. The first one to ask ever begins the wait.
+    """
+    pause = every_s * random.uniform(0.75, 1.25)
+    this = _upkeep.task == task
+    with reading(engine) as connection:
+        due = connection.execute(select(_upkeep.next_at <= now()).where(this)).scalar()
+    if due is False:  # almost every sweep ends here
+        return False
+    with writing(engine) as connection:
+        if due is None:
+            connection.execute(
+                upsert(connection, upkeep_table)
+                .values(task=task, next_at=now() + pause)
+                .on_conflict_do_nothing()
+            )
+            return False
+        mine = update(upkeep_table).where(this, _upkeep.next_at <= now()).values(next_at=now() + pause)
+        return connection.execute(mine).rowcount == 1
+
+
+def named_digests(connection: Connection) -> Iterator[str]:
+    """Yield the artifacts that versions, loading ones too, and bundles name."""
+    for column in _NAMED:
+        yield from connection.execute(select(column).where(column.is_not(None))).scalars()
+
+
+def serves_bundle(sha256: ColumnElement[str | None]) -> ColumnElement[bool]:
+    """Return the condition that a name of a bundle means the artifact in a column of the statement around."""
+    return select(_bundle.name).where(_bundle.sha256 == sha256).exists()
+
+
+def let_go(connection: Connection, results: Select[tuple[str, int]]) -> None:
+    """Let the grace of artifacts, selected as (sha256, size), begin now: a reference to them is dropped."""
+    row = results.distinct().subquery().c
+    names = ["sha256", "size", "kind", "created_at", "touched_at"]
+    rows = select(row[0], row[1], literal("result"), now(), now()).where(row[0].is_not(None))
+    connection.execute(
+        upsert(connection, artifact_table)
+        .from_select(names, rows)
+        .on_conflict_do_update(index_elements=["sha256"], set_={"touched_at": now()})
+    )
+
+
+def let_go_since(connection: Connection, digests: Collection[str], seconds: float) -> set[str]:
+    """Return those `digests` which a reference was dropped from, or made to, in the last `seconds`."""
+    query = select(_artifact.sha256).where(
+        _artifact.sha256.in_(digests), _artifact.touched_at >= now() - seconds
+    )
+    return set(connection.execute(query).scalars())
+
+
+def unnamed_rows(connection: Connection, seconds: float) -> list[str]:
+    """Return the artifacts recorded which nothing in the catalogue has named for `seconds`."""
+    return list(connection.execute(select(_artifact.sha256).where(*_unnamed(seconds))).scalars())
+
+
+def forget_artifacts(connection: Connection, digests: Collection[str], seconds: float) -> int:
+    """Drop the rows of `digests`, files that are gone, unless named or touched meanwhile; how many went."""
+    doomed = delete(artifact_table).where(_artifact.sha256.in_(digests), *_unnamed(seconds))
+    return connection.execute(doomed).rowcount
+
+
+def _unnamed(seconds: float) -> tuple[ColumnElement[bool], ...]:
+    named = (~select(column).where(column == _artifact.sha256).exists() for column in _NAMED)
+    return _artifact.touched_at < now() - seconds, *named

@@ -1,0 +1,463 @@
+"""The artifact store: files named by the sha256 of their content, and the static index beside them.
+
+::
+
+    <root>/sha256/ab/ab12...  content, 64 hexadecimal digits
+    <root>/index/<name>.json  what an ontology name means at present, replaced as a whole
+
+A file appears under its name only when it is whole and on disk: written beside its place, fsynced, renamed,
+and the folder fsynced. Size and sha256 are compared on every read. A local store is a folder; any other URL
+goes through fsspec and needs a service whose PUT of one object is atomic, as on ``s3://`` and ``gs://``.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import mmap
+import os
+import re
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from numpy.typing import NDArray
+
+from labelgrove.ontology.errors import (
+    ArtifactError,
+    GroveError,
+    InputError,
+    MissingExtraError,
+    NotFoundError,
+    ServiceError,
+)
+from labelgrove.ontology.settings import masked
+from labelgrove.ontology.store.disk_faults import disk_advice
+from labelgrove.ontology.store.remote_faults import remote_fault
+from labelgrove.ontology.store.safetensors_file import read_safetensors, safetensors_chunks, write_safetensors
+from labelgrove.ontology.store.wholefile import TEMPORARY, beside, make_folder, sync_folder, write_whole
+
+__all__ = ["ArtifactStore", "check_name", "open_store", "read_safetensors", "write_safetensors"]
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+def open_store(url: str) -> ArtifactStore:
+    """Open the store at `url`: a folder, ``file://`` or any URL that fsspec knows.
+
+    Nothing is created before the first write.
+
+    Raises
+    ------
+    MissingExtraError
+        For a URL that needs fsspec, or its driver, where it is not installed.
+
+    Examples
+    --------
+    >>> store = open_store("memory://example")
+    >>> digest = store.put_bytes(b"oak")
+    >>> store.read_bytes(digest)
+    b'oak'
+    """
+    scheme, separator, _ = url.partition("://")
+    if "\0" in unquote(url):
+        raise InputError(f"artifact store {masked(url)!r}: holds a NUL character, which no path has")
+    if not separator:
+        return LocalStore(Path(os.path.expanduser(url)).absolute())
+    if scheme == "file":
+        parts = urlsplit(url)
+        if parts.netloc not in ("", "localhost"):
+            raise InputError(
+                f"artifact store {url!r}: a file URL has three slashes, as in file:///var/lib/grove"
+            )
+        return LocalStore(Path(unquote(parts.path)))
+    return RemoteStore(url)
+
+
+def check_name(name: str, what: str = "ontology") -> str:
+    """Return `name` if it may name an ontology or a bundle, else raise `InputError` with the rule.
+
+    >>> check_name("wordnet-3.0")
+    'wordnet-3.0'
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        if isinstance(name, str) and _NAME.fullmatch(name.partition("@")[0]) and "@" in name:
+            raise InputError(
+                f"{what} name {name!r}: a version, where a name alone is taken; leave out what follows @"
+            )
+        raise InputError(
+            f"{what} name {name!r}: use 1 to 64 of a-z, 0-9, '.', '_', '-', the first a letter or digit"
+        )
+    return name
+
+
+class ArtifactStore(ABC):
+    """Content-addressed files; see `open_store`.
+
+    A digest is 64 lower-case hexadecimal digits, an index name 1 to 64 of ``a-z 0-9 . _ -`` beginning with a
+    letter or digit; anything else raises `InputError`, so no name leaves the store. A digest or name that is
+    not there raises `NotFoundError`, a store that cannot be reached or written `ServiceError`.
+    """
+
+    where: str
+    """The folder or URL, without passwords."""
+
+    # ---- content -----------------------------------------------------------------------------------
+
+    def put_bytes(self, data: bytes) -> str:
+        """Publish `data` and return its sha256; publishing it again refreshes its time and repairs it."""
+        return self._put([memoryview(data)])
+
+    def put_arrays(self, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> str:
+        """Publish a safetensors file in canonical bytes and return its sha256."""
+        return self._put(safetensors_chunks(arrays, metadata))
+
+    def read_bytes(self, digest: str) -> bytes:
+        """Return the content named `digest`; other content than it promises raises `ArtifactError`."""
+        return bytes(self._verified(digest))
+
+    def open_arrays(self, digest: str) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+        """Return the arrays and metadata of a safetensors file, its sha256 compared first.
+
+        The arrays are read-only; in a local store they are views of a memory map, which outlives the file's
+        deletion. One pass over the bytes, no copy.
+        """
+        return read_safetensors(self._verified(digest), name=self._shown(digest))
+
+    def exists(self, digest: str) -> bool:
+        """Whether a file of that name is there; its content is not read."""
+        try:
+            self.size(digest)
+        except NotFoundError:
+            return False
+        return True
+
+    def is_whole(self, digest: str) -> bool:
+        """Whether the file is there with the bytes that its digest promises; they are read."""
+        try:
+            self._verified(digest)
+        except (ArtifactError, NotFoundError):
+            return False
+        return True
+
+    def size(self, digest: str) -> int:
+        """Return the size of the file in bytes."""
+        with self._faults(self._shown(digest)):
+            return self._size(_content_path(digest))
+
+    def touch(self, digest: str) -> None:
+        """Refresh the time of the file, so that garbage collection takes it for new."""
+        with self._faults(self._shown(digest)):
+            self._touch(_content_path(digest))
+
+    def delete(self, digest: str) -> None:
+        """Remove the file; one that is not there is no error."""
+        with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
+            self._delete(_content_path(digest))
+
+    def modified(self, digest: str) -> float:
+        """Return when the file was last published or touched, in seconds since 1970 by the store's clock."""
+        with self._faults(self._shown(digest)):
+            return self._modified(_content_path(digest))
+
+    def delete_unless_modified(self, digest: str, since: float) -> bool:
+        """Remove the file if it was last published or touched before `since`; whether it was removed."""
+        with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
+            return self._delete_unless_modified(_content_path(digest), since)
+        return False
+
+    def digests(self) -> Iterator[str]:
+        """Yield the digest of every file, in no particular order, a folder of the store at a time."""
+        with self._faults(f"{self.where}/sha256"):
+            yield from (name for name in self._list("sha256") if _DIGEST.fullmatch(name))
+
+    def temporaries(self) -> Iterator[tuple[Path, float]]:
+        """Yield the files of writers at work and of killed ones, each with the time of its last byte."""
+        yield from ()
+
+    def local_path(self, digest: str) -> Path | None:
+        """Return where the file lies (or would lie) on this machine; None in a store that is not a folder."""
+        _content_path(digest)
+        return None
+
+    # ---- index -------------------------------------------------------------------------------------
+
+    def write_index(self, name: str, document: Mapping[str, Any]) -> None:
+        """Replace ``index/<name>.json`` as a whole."""
+        path = _index_path(name)
+        text = json.dumps(document, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        with self._faults(f"{self.where}/{path}"):
+            self._write(path, [memoryview(text.encode())])
+
+    def read_index(self, name: str) -> dict[str, Any] | None:
+        """Return the document of `name`, or None; one that is not a JSON object raises `ArtifactError`."""
+        path = _index_path(name)
+        shown = f"{self.where}/{path}"
+        try:
+            with self._faults(shown):
+                document = json.loads(bytes(self._read(path)))
+        except NotFoundError:
+            return None
+        except (ValueError, RecursionError) as error:
+            raise ArtifactError(
+                f"{shown}: not JSON ({error}); any opening of the ontology on the ingest side rewrites it"
+            ) from None
+        if not isinstance(document, dict):
+            raise ArtifactError(f"{shown}: holds a {type(document).__name__}, expected an object")
+        return document
+
+    def delete_index(self, name: str) -> None:
+        """Remove the document of `name`; one that is not there is no error."""
+        path = _index_path(name)
+        with self._faults(f"{self.where}/{path}"), contextlib.suppress(FileNotFoundError):
+            self._delete(path)
+
+    def index_names(self) -> list[str]:
+        """Return the names that have a document, sorted."""
+        with self._faults(f"{self.where}/index"):
+            names = [name.removesuffix(".json") for name in self._list("index") if name.endswith(".json")]
+        return sorted(name for name in names if _NAME.fullmatch(name))
+
+    # ---- what a kind of store adds: plain relative paths, OSError for faults -----------------------
+
+    @abstractmethod
+    def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None: ...
+    @abstractmethod
+    def _read(self, path: PurePosixPath) -> bytes | mmap.mmap: ...
+    @abstractmethod
+    def _size(self, path: PurePosixPath) -> int: ...
+    @abstractmethod
+    def _modified(self, path: PurePosixPath) -> float: ...
+    @abstractmethod
+    def _touch(self, path: PurePosixPath) -> None: ...
+    @abstractmethod
+    def _delete(self, path: PurePosixPath) -> None: ...
+    @abstractmethod
+    def _list(self, folder: str) -> Iterable[str]: ...
+
+    # ---- shared ------------------------------------------------------------------------------------
+
+    def _delete_unless_modified(self, path: PurePosixPath, since: float) -> bool:
+        if self._modified(path) >= since:
+            return False
+        self._delete(path)
+        return True
+
+    def _put(self, chunks: Sequence[memoryview]) -> str:
+        hashed = hashlib.sha256()
+        for chunk in chunks:
+            hashed.update(chunk)
+        digest = hashed.hexdigest()
+        with self._faults(self._shown(digest)):
+            self._write(_content_path(digest), chunks)
+        return digest
+
+    def _verified(self, digest: str) -> bytes | mmap.mmap:
+        path = _content_path(digest)
+        with self._faults(self._shown(digest)):
+            data = self._read(path)
+        found = hashlib.sha256(data).hexdigest()
+        if found != digest:
+            raise ArtifactError(
+                f"{self._shown(digest)}: its {len(data)} bytes have sha256 {found}, expected {digest}; "
+                "the file is damaged: delete it, then ingest or build again what it held"
+            )
+        return data
+
+    def _shown(self, digest: str) -> str:
+        return f"{self.where}/{_content_path(digest)}"
+
+    @contextlib.contextmanager
+    def _faults(self, shown: str) -> Iterator[None]:
+        """Give faults of disk and network our types and a next step."""
+        try:
+            yield
+        except (NotFoundError, ServiceError):
+            raise
+        except FileNotFoundError as error:
+            raise NotFoundError(
+                f"{shown}: no such file in the artifact store; ingest or build again what it held"
+            ) from error
+        except OSError as error:
+            other = "check that GROVE_ARTIFACTS_URL can be reached and written"
+            advice = disk_advice(error, "the store", "GROVE_ARTIFACTS_URL", otherwise=other)
+            raise ServiceError(f"{shown}: {masked(error.strerror or str(error))}; {advice}") from error
+
+
+def _content_path(digest: str) -> PurePosixPath:
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        raise InputError(f"digest {digest!r}: an artifact is named by 64 lower-case hexadecimal digits")
+    return PurePosixPath("sha256", digest[:2], digest)
+
+
+def _index_path(name: str) -> PurePosixPath:
+    return PurePosixPath("index", f"{check_name(name)}.json")
+
+
+class LocalStore(ArtifactStore):
+    """A folder of this machine, or one shared by several.
+
+    What is made in it has the rights of the folder itself, whatever the umask. One that is not there is made
+    for its owner alone.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.where = str(root)
+
+    def local_path(self, digest: str) -> Path | None:
+        return self.root / _content_path(digest)
+
+    def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
+        target = self.root / path
+        make_folder(self.root)
+        rights = stat.S_IMODE(self.root.stat().st_mode)  # who shares the folder shares what is in it
+        make_folder(target.parent, rights=rights)
+        write_whole(target, chunks, rights=rights & 0o666)
+        sync_folder(target.parent)
+
+    def _read(self, path: PurePosixPath) -> bytes | mmap.mmap:
+        with open(self.root / path, "rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:  # nothing to map
+                return b""
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def _size(self, path: PurePosixPath) -> int:
+        return (self.root / path).stat().st_size
+
+    def _modified(self, path: PurePosixPath) -> float:
+        return (self.root / path).stat().st_mtime
+
+    def _touch(self, path: PurePosixPath) -> None:
+        os.utime(self.root / path)
+
+    def _delete(self, path: PurePosixPath) -> None:
+        (self.root / path).unlink()
+
+    def _delete_unless_modified(self, path: PurePosixPath, since: float) -> bool:
+        """Take the file aside before its time is compared, so that nobody can publish it in between."""
+        target = self.root / path
+        if self._modified(path) >= since:
+            return False
+        aside = beside(target)
+        os.rename(target, aside)
+        if aside.stat().st_mtime >= since:  # published again since we looked: it goes back
+            os.replace(aside, target)
+            return False
+        aside.unlink()
+        return True
+
+    def _list(self, folder: str) -> Iterable[str]:
+        for where in self._folders(folder):
+            yield from (entry.name for entry in _entries(where) if not entry.name.startswith("."))
+
+    def temporaries(self) -> Iterator[tuple[Path, float]]:
+        with self._faults(self.where):
+            for where in (self.root / "index", *self._folders("sha256")):
+                for entry in _entries(where):
+                    if entry.name.startswith(TEMPORARY):
+                        with contextlib.suppress(FileNotFoundError):  # its writer lives, and has renamed it
+                            yield Path(entry.path), entry.stat().st_mtime
+
+    def _folders(self, folder: str) -> Iterable[Path]:
+        """Return the folders whose files `folder` stands for; content lies one level deeper."""
+        top = self.root / folder
+        return [top] if folder == "index" else [Path(entry.path) for entry in _entries(top) if entry.is_dir()]
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield what lies in `folder`, one at a time; nothing where there is no such folder."""
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+        yield from entries
+
+
+_RETRIES = {"mode": "standard", "max_attempts": 3}  # of each call, with growing pauses
+_LARGEST_PUT = 5 * 2**30  # what S3 takes at once
+
+
+class RemoteStore(ArtifactStore):
+    """Any service that fsspec reaches; whole objects are put and fetched."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import fsspec
+        except ImportError as error:
+            raise MissingExtraError.of("fsspec", "service", f"the artifact store {masked(url)}") from error
+        self.where = masked(url).rstrip("/")
+        self._on_s3 = url.startswith(("s3://", "s3a://"))
+        options: dict[str, Any] = {}
+        if self._on_s3:  # a listing kept from before would hide what other processes publish
+            given = fsspec.config.conf.get("s3", {}).get("config_kwargs", {})
+            options = {"use_listings_cache": False, "config_kwargs": {"retries": _RETRIES, **given}}
+        try:
+            self._system, self._root = fsspec.core.url_to_fs(url, **options)
+        except ImportError as error:
+            if self._on_s3:
+                raise MissingExtraError.of("s3fs", "s3", f"the artifact store {self.where}") from error
+            raise MissingExtraError(f"the artifact store {self.where}: {error}") from error
+        except ValueError as error:
+            raise InputError(f"artifact store {self.where}: {error}") from error
+        except OSError as error:  # some systems connect at once
+            raise ServiceError(
+                f"artifact store {self.where}: {masked(str(error))}; "
+                "check that GROVE_ARTIFACTS_URL can be reached"
+            ) from error
+
+    def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
+        data = b"".join(chunks)
+        options: dict[str, Any] = {}
+        if self._on_s3:  # one PUT, of which the service compares the sha256 before it shows the object
+            sha256 = base64.b64encode(hashlib.sha256(data).digest()).decode()
+            options = {"chunksize": _LARGEST_PUT, "ChecksumSHA256": sha256}
+        self._system.pipe_file(f"{self._root}/{path}", data, **options)
+
+    @contextlib.contextmanager
+    def _faults(self, shown: str) -> Iterator[None]:
+        with super()._faults(shown):
+            try:
+                yield
+            except GroveError:
+                raise
+            except Exception as error:  # drivers have trees of errors of their own
+                fault = remote_fault(error, shown)
+                if fault is None:
+                    raise
+                raise fault from error
+
+    def _read(self, path: PurePosixPath) -> bytes | mmap.mmap:
+        return bytes(self._system.cat_file(f"{self._root}/{path}"))
+
+    def _size(self, path: PurePosixPath) -> int:
+        return int(self._system.size(f"{self._root}/{path}"))
+
+    def _modified(self, path: PurePosixPath) -> float:
+        self._system.invalidate_cache()  # a listing kept from before would answer
+        return float(self._system.modified(f"{self._root}/{path}").timestamp())
+
+    def _touch(self, path: PurePosixPath) -> None:
+        self._write(path, [memoryview(self._read(path))])  # object stores date an object by its last PUT
+
+    def _delete(self, path: PurePosixPath) -> None:
+        self._system.rm_file(f"{self._root}/{path}")
+
+    def _list(self, folder: str) -> Iterable[str]:
+        for where in self._folders(folder):
+            self._system.invalidate_cache()  # one listing is held at a time, and none from before
+            yield from (path.rpartition("/")[2] for path in self._system.find(where))
+
+    def _folders(self, folder: str) -> Iterable[str]:
+        """Return the folders whose files `folder` stands for; content lies one level deeper."""
+        top = f"{self._root}/{folder}"
+        if folder == "index":
+            return [top]
+        self._system.invalidate_cache()
+        try:
+            return [str(path) for path in self._system.ls(top, detail=False)]
+        except FileNotFoundError:  # nothing was published yet
+            return []

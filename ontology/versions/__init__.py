@@ -1,0 +1,1 @@
+"""How a new version becomes the current one, whatever crashes: ingest, loading, snapshots, export."""

@@ -1,0 +1,185 @@
+"""An ontology as text that reads back: a table of its edges or labels, or one JSON document with everything.
+
+What a format cannot hold is refused, with the label it is about: nothing is left out silently.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers.formats.exported import EXPORT_FORMAT
+from labelgrove.ontology.readers.text.cells import LONGEST_CELL, write_cell
+from labelgrove.ontology.versions.workspace import Workspace
+
+__all__ = ["export_graph", "export_ontology"]
+
+_BREAKING = ("\n", "\r", "\0", "\ufeff")
+"""Characters that a line of text does not keep."""
+
+
+def export_ontology(
+    workspace: Workspace, name: str, *, format: str = "tsv", version: str | None = None
+) -> str:
+    """Return an ontology as text that `ontology.read` reads back with the same digest.
+
+    Parameters
+    ----------
+    workspace, name
+        Where it is, and its name.
+    format : {"tsv", "json"}, default="tsv"
+        As for `export_graph`.
+    version : str, optional
+        The beginning of a digest; the current version by default.
+
+    Raises
+    ------
+    NotFoundError
+        For an unknown name or version.
+    InputError
+        As for `export_graph`.
+    """
+    graph = workspace.label_graph(name, version)
+    table = workspace.definitions(name, version)
+    described = {} if table is None else dict(zip(graph.keys, table, strict=True))
+    return export_graph(graph, described, name=name, format=format)
+
+
+def export_graph(
+    graph: LabelGraph, definitions: Mapping[str, str] | None = None, *, name: str = "", format: str = "tsv"
+) -> str:
+    r"""Return a label graph and the definitions of its labels as text.
+
+    Parameters
+    ----------
+    graph : LabelGraph
+        What is written.
+    definitions : mapping of key to text, optional
+        Definitions of some or all labels.
+    name : str, optional
+        What the JSON document calls it.
+    format : {"tsv", "json"}, default="tsv"
+        ``tsv``: a table with a header, one edge a line (``child``, ``parent``); one label and parent a line
+        (``key``, ``parent``) where labels have names, definitions or no edge; ``neighbor`` in place of
+        ``parent`` where edges have no direction. ``weight`` and ``rank`` stand in it where they are needed.
+        ``json``: one document with everything that enters the digest, and definitions.
+
+    Raises
+    ------
+    InputError
+        For another format, or what a table cannot hold: keys, names or definitions with line ends, blanks
+        around them or a byte order mark, empty names, negative ranks, the layout of a grid.
+
+    Examples
+    --------
+    >>> export_graph(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]))
+    'child\tparent\nelm\ttree\noak\ttree\n'
+    """
+    if format not in ("tsv", "json"):
+        raise InputError(f"format: {format!r}; use 'tsv' or 'json'")
+    described = {key: text for key, text in (definitions or {}).items() if text}
+    lines = _tsv(graph, described) if format == "tsv" else _json(name, graph, described)
+    return "\n".join(lines) + "\n"
+
+
+# ---- tables --------------------------------------------------------------------------------------------
+
+
+def _tsv(graph: LabelGraph, definitions: Mapping[str, str]) -> Iterator[str]:
+    if graph.layout not in ("hierarchy", "undirected"):
+        raise InputError(f"layout {graph.layout!r} does not fit a table of edges; export as json")
+    columns = ["weight"] if graph.is_weighted else []
+    columns += ["rank"] if graph.edge_rank.any() else []
+    names = list(graph.names) if graph.names != graph.keys else None
+    columns += [] if names is None else ["name"]
+    columns += ["definition"] if definitions else []
+    if len(graph.edge_rank) and int(graph.edge_rank.min()) < 0:
+        raise InputError("a rank is below 0, which a table of edges does not hold; export as json")
+    edged = set(graph.edge_child.tolist()) | set(graph.edge_parent.tolist())
+    of_labels = names is not None or bool(definitions) or len(edged) < graph.n_labels
+    rows = [
+        tuple(row[column] for column in ("child", "parent", *columns))
+        for row in _rows(graph, names, definitions, every_label=of_labels)
+    ]
+    first = "child" if not of_labels and graph.directed else "key"
+    header = (first, "parent" if graph.directed else "neighbor", *columns)
+    yield "\t".join(_unlike(header, rows))
+    for row in rows:
+        yield "\t".join(write_cell(cell, "tab") for cell in row)
+
+
+def _rows(
+    graph: LabelGraph, names: Sequence[str] | None, definitions: Mapping[str, str], *, every_label: bool
+) -> Iterator[dict[str, str]]:
+    """Yield a row for each edge, with the texts of its child, and one for each other label if wanted."""
+    keys = [_held(key, "key", key) for key in graph.keys]
+    texts = [
+        {
+            "name": "" if names is None else _held(names[i], "name", key, empty=False),
+            "definition": _held(definitions.get(key, ""), "definition", key),
+        }
+        for i, key in enumerate(keys)
+    ]
+    no_edge = {"parent": "", "weight": "", "rank": ""}
+    ends = (graph.edge_child, graph.edge_parent, graph.edge_weight, graph.edge_rank)
+    begin = 0  # the first label that has no row yet: edges come in the order of their children
+    for child, parent, weight, rank in zip(*(column.tolist() for column in ends), strict=True):
+        for i in range(begin, child) if every_label else ():
+            yield {"child": keys[i], **no_edge, **texts[i]}
+        begin = child + 1
+        edge = {"parent": keys[parent], "weight": repr(weight), "rank": str(rank)}
+        yield {"child": keys[child], **edge, **texts[child]}
+    for i in range(begin, graph.n_labels) if every_label else ():
+        yield {"child": keys[i], **no_edge, **texts[i]}
+
+
+def _held(text: str, what: str, key: str, *, empty: bool = True) -> str:
+    """Return a text that a cell can hold, and refuse any other."""
+    problem = None
+    if text != text.strip():
+        problem = "has blanks around it"
+    elif any(character in text for character in _BREAKING):
+        problem = "holds a line end, NUL or byte order mark"
+    elif len(text) > LONGEST_CELL:
+        problem = f"is longer than {LONGEST_CELL:,} characters"
+    elif not text and not empty:
+        problem = "is empty"
+    if problem is not None:
+        whose = "" if what == "key" else f" of {key!r:.80}"
+        raise InputError(f"{what}{whose} {text!r:.80} {problem}, which a table does not keep; export as json")
+    return text
+
+
+def _unlike(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the header in a spelling that no row has, as a reader would take such a row for the header."""
+    taken = set(rows)
+    for spell in (str.lower, str.title, str.upper, str.swapcase):
+        spelled = tuple(map(spell, header))
+        if spelled not in taken:
+            return spelled
+    raise InputError(f"labels and their parents are called like the header {header!r}; export as json")
+
+
+# ---- one document --------------------------------------------------------------------------------------
+
+
+def _json(name: str, graph: LabelGraph, definitions: Mapping[str, str]) -> Iterator[str]:
+    head = {"format": EXPORT_FORMAT, "ontology": name, "digest": graph.digest, "layout": graph.layout}
+    yield _dumped(head)[:-1] + ', "labels": ['
+    for i, (key, text) in enumerate(zip(graph.keys, graph.names, strict=True)):
+        label = {"key": key, "name": text}
+        if definitions:
+            label["definition"] = definitions.get(key, "")
+        yield _dumped(label) + ("," if i + 1 < graph.n_labels else "")
+    yield '], "edges": ['
+    for i, (child, parent, weight, rank) in enumerate(graph.edges()):
+        edge = {"child": child, "parent": parent, "weight": weight, "rank": rank}
+        yield _dumped(edge) + ("," if i + 1 < graph.n_edges else "")
+    yield "]}"
+
+
+def _dumped(value: Mapping[str, object]) -> str:
+    """Return JSON in one line; byte order marks, which do not belong into a text file, are escaped."""
+    return json.dumps(value, ensure_ascii=False).replace("\ufeff", "\\ufeff")

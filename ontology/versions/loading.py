@@ -1,0 +1,204 @@
+"""Bringing a version into the graph and making it the current one: the steps that ingest and repair share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from labelgrove.ontology.errors import (
+    ConflictError,
+    NotFoundError,
+    QueryFailedError,
+    ServiceError,
+    TransientError,
+)
+from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.versions.workspace import Workspace
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.graph import GraphStore
+    from labelgrove.ontology.sql.catalog import Lease, Version
+
+__all__ = [
+    "NAMELESS",
+    "STEPS",
+    "Progress",
+    "Steps",
+    "complete",
+    "drop_from_graph",
+    "go_live",
+    "holds",
+    "load",
+    "load_share",
+]
+
+Progress = Callable[[str, int, int], None]
+"""Called with (step, done, total): ``done`` is 0 when a step begins and `total` when it has ended."""
+
+STEPS = ("snapshot", "version", "batches", "counts", "commit", "publish", "index")
+"""The numbered steps of `ontology.versions.ingest.register`, in order."""
+
+NAMELESS = ""
+"""Under which the graph has a version that no name of the catalogue has."""
+
+
+class Steps:
+    """Tells the caller's `Progress` where the work is, and takes the time of each step."""
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress = progress
+        self.seconds: dict[str, float] = {}
+
+    def report(self, step: str, done: int, total: int) -> None:
+        """Pass one report on."""
+        if self._progress is not None:
+            self._progress(step, done, total)
+
+    @contextmanager
+    def step(self, name: str, total: int = 1) -> Iterator[None]:
+        """Report beginning and end of a step; one that raises does not end."""
+        begin = time.perf_counter()
+        self.report(name, 0, total)
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
+        self.report(name, total, total)
+
+
+def load(workspace: Workspace, lease: Lease, version: Version, steps: Steps) -> None:
+    """Take steps 3 and 4: bring the graph to hold `version` as the snapshot has it, and ready."""
+    store, catalog = workspace.graph, workspace.catalog
+    graph = workspace.snapshot(version)
+    wanted, n_batches = (graph.n_labels, graph.n_edges), store.batch_count(graph)
+    for attempt in ("as recorded", "afresh"):
+        with steps.step("batches", n_batches):
+            _load_batches(workspace, lease, version, graph, n_batches, steps)
+        with steps.step("counts"):
+            found = store.counts(version.digest)
+            if found == wanted:
+                store.mark_ready(version.digest)
+                return
+            if attempt == "as recorded":  # the graph was emptied, exchanged or edited since
+                drop_from_graph(workspace, version.digest)
+                catalog.restart_batches(lease, version, n_batches)
+    raise ServiceError(
+        f"graph of {lease.name!r}: holds (labels, edges) = {found} after loading, the snapshot has {wanted}; "
+        "something else writes to it: stop that, then run the ingest again"
+    )
+
+
+def go_live(workspace: Workspace, lease: Lease, version: Version, steps: Steps) -> str | None:
+    """Take steps 5 to 7: commit, then let graph and index file follow; return who was current before."""
+    with steps.step("commit"):
+        before = workspace.catalog.commit(lease, version)
+    with steps.step("publish"):
+        if workspace.graph.current(lease.name) != version.digest:
+            workspace.graph.publish(lease.name, version.digest, lease.fence)
+    with steps.step("index"):
+        workspace.refresh_index(lease.name)
+    return before
+
+
+def drop_from_graph(workspace: Workspace, digest: str) -> None:
+    """Drop a version from the graph, also where names answer with it: the next opening puts those right."""
+    for name in workspace.catalog.currents():
+        if workspace.graph.current(name) == digest:
+            workspace.graph.drop_ontology(name)
+    workspace.graph.drop_version(digest)
+
+
+# ---- loading without a name ----------------------------------------------------------------------------
+
+
+def load_share(
+    workspace: Workspace, graph: LabelGraph, share: int, shares: int, check: Callable[[], None]
+) -> None:
+    """Load the batches that fall to one of `shares` shares of a version; harmless when repeated.
+
+    Shares go in order: edges need the labels of the batches before them, and a store has its own number of
+    batches, which may be fewer than shares. `check` is called before each and ends the work by raising.
+
+    Raises
+    ------
+    TransientError
+        When somebody drops the version meanwhile.
+    """
+    store = workspace.graph
+    with _others_at_work(graph):
+        if _begin(store, _first_name(workspace, graph.digest), graph):
+            return
+    n_batches = store.batch_count(graph)
+    for number in range(share * n_batches // shares, (share + 1) * n_batches // shares):
+        check()
+        with _others_at_work(graph):
+            store.load_batch(graph, number)
+
+
+def complete(workspace: Workspace, graph: LabelGraph, check: Callable[[], None]) -> None:
+    """Count what the graph holds of a version and declare it ready; one that is not whole is loaded again.
+
+    `check` and errors are those of `load_share`.
+    """
+    try:
+        workspace.graph.mark_ready(graph.digest)
+    except (GraphDamagedError, NotFoundError):  # dropped or edited while it was loaded
+        with _others_at_work(graph):
+            drop_from_graph(workspace, graph.digest)
+        load_share(workspace, graph, 0, 1, check)
+        with _others_at_work(graph):
+            workspace.graph.mark_ready(graph.digest)
+
+
+def holds(store: GraphStore, graph: LabelGraph) -> bool:
+    """Whether the store has the version ready and whole, counted now."""
+    states = {row["digest"]: row["state"] for row in store.versions()}
+    wanted = (graph.n_labels, graph.n_edges)
+    return states.get(graph.digest) == "ready" and store.counts(graph.digest) == wanted
+
+
+def _first_name(workspace: Workspace, digest: str) -> str:
+    """Return the name that had the version first, as the labels in the graph say it."""
+    names = (version.ontology for version in workspace.catalog.versions() if version.digest == digest)
+    return next(names, NAMELESS)
+
+
+@contextmanager
+def _others_at_work(graph: LabelGraph) -> Iterator[None]:
+    """Tell what others do to a version that nobody holds from errors that stay.
+
+    It may be dropped, or loaded twice at once, which the embedded engine refuses as a doubled key.
+    """
+    try:
+        yield
+    except (ConflictError, GraphDamagedError, NotFoundError, QueryFailedError) as error:
+        raise TransientError(
+            f"version {graph.digest[:12]} was changed in the graph while it was loaded ({error}); "
+            "it is loaded again"
+        ) from error
+
+
+# ---- building blocks -----------------------------------------------------------------------------------
+
+
+def _begin(store: GraphStore, name: str, graph: LabelGraph) -> bool:
+    """Announce a version to the store; whether it is there already, ready and whole."""
+    wanted = (graph.n_labels, graph.n_edges)
+    return store.begin_version(name, graph) == "ready" and store.counts(graph.digest) == wanted
+
+
+def _load_batches(
+    workspace: Workspace, lease: Lease, version: Version, graph: LabelGraph, n_batches: int, steps: Steps
+) -> None:
+    """Load the batches that are still pending; none are when the version is ready and whole."""
+    store, catalog = workspace.graph, workspace.catalog
+    pending = catalog.pending_batches(version)
+    if not pending or _begin(store, lease.name, graph):
+        return
+    for number in pending:
+        catalog.renew(lease)  # a holder that was taken over stops before it writes
+        store.load_batch(graph, number)
+        catalog.batch_done(lease, version, number)
+        if number + 1 < n_batches:
+            steps.report("batches", number + 1, n_batches)

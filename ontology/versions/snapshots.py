@@ -1,0 +1,148 @@
+"""Label graphs in the artifact store: what an ingest keeps of its source, and what is loaded from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from labelgrove.ontology.errors import ArtifactError, DefectsError
+from labelgrove.ontology.keys import Texts
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.versions.workspace import DEFINITIONS_FORMAT, Workspace
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.readers import ReadResult, Report
+
+__all__ = ["Reading", "Snapshot", "Stored", "open_snapshot", "put_result", "put_snapshot", "unpacked"]
+
+Stored = tuple[str, int]
+"""An artifact: its sha256, and its size in bytes."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The reading of a source that gave a version.
+
+    Attributes
+    ----------
+    fingerprint : str
+        What the reading depended on (`ontology.readers.fingerprint`).
+    report : Report
+        What it found; of each defect, the places of its examples.
+    read_at : float or None
+        When it was recorded, in seconds since 1970 by the database's clock; None where it is yet to be.
+    """
+
+    fingerprint: str
+    report: Report
+    read_at: float | None = None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A label graph and the artifacts that hold it.
+
+    Attributes
+    ----------
+    graph : LabelGraph
+        The graph itself.
+    arrays, definitions : (str, int), (str, int) or None
+        Artifacts with the arrays of the graph, and the definitions of its labels where it has any.
+    source : str or None
+        Where it came from, for the record.
+    reading : Reading or None
+        The reading that gave it, where that can be told again.
+    """
+
+    graph: LabelGraph
+    arrays: Stored
+    definitions: Stored | None
+    source: str | None = None
+    reading: Reading | None = None
+
+
+def unpacked(
+    result: ReadResult | LabelGraph, source: str | None = None
+) -> tuple[LabelGraph, Mapping[str, str], str | None]:
+    """Return graph, definitions and source of what was read; `DefectsError` where defects stop it."""
+    if isinstance(result, LabelGraph):
+        return result, {}, source
+    if result.graph is None:
+        raise DefectsError(
+            f"{result.report.source}: its defects stop it; see the report, mend the file or choose a policy",
+            result.report,
+        )
+    return result.graph, result.definitions, source or str(result.report.source)
+
+
+def put_snapshot(
+    workspace: Workspace, graph: LabelGraph, definitions: Mapping[str, str], source: str | None
+) -> Snapshot:
+    """Store a graph and its definitions; the same again stores nothing new."""
+    arrays = _put(workspace, *graph.to_arrays())
+    described = _put(workspace, *_definition_arrays(graph, definitions)) if definitions else None
+    return Snapshot(graph, arrays, described, source)
+
+
+def put_result(
+    workspace: Workspace, result: ReadResult | LabelGraph | Snapshot, source: str | None = None
+) -> Snapshot:
+    """Store what was read or made; what is stored already is taken as it is.
+
+    Raises
+    ------
+    DefectsError
+        For a read result whose defects stop it.
+    """
+    if isinstance(result, Snapshot):
+        return replace(result, source=source or result.source)
+    snapshot = put_snapshot(workspace, *unpacked(result, source))
+    if isinstance(result, LabelGraph) or result.reading is None:
+        return snapshot
+    fingerprint, digest = result.reading
+    if digest != snapshot.graph.digest:  # somebody put another graph in its place
+        return snapshot
+    return replace(snapshot, reading=Reading(fingerprint, result.report.shortened()))
+
+
+def open_snapshot(workspace: Workspace, arrays: str, definitions: str | None) -> Snapshot:
+    """Return what the artifacts with these digests hold.
+
+    Raises
+    ------
+    ArtifactError, NotFoundError
+        If an artifact is damaged or gone, or the definitions belong to other labels.
+    """
+    store = workspace.artifacts
+    graph = LabelGraph.from_arrays(*store.open_arrays(arrays))
+    described = None
+    if definitions is not None:
+        _, metadata = store.open_arrays(definitions)
+        if metadata != _definition_metadata(graph):
+            raise ArtifactError(
+                f"definitions {definitions}: are {metadata.get('format')!r} of ontology "
+                f"{metadata.get('ontology')!r}, expected {DEFINITIONS_FORMAT!r} of {graph.digest!r}; "
+                "give the definitions of this ontology"
+            )
+        described = definitions, store.size(definitions)
+    return Snapshot(graph, (arrays, store.size(arrays)), described)
+
+
+def _put(workspace: Workspace, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> Stored:
+    sha256 = workspace.artifacts.put_arrays(arrays, metadata)
+    return sha256, workspace.artifacts.size(sha256)
+
+
+def _definition_arrays(
+    graph: LabelGraph, definitions: Mapping[str, str]
+) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    table = Texts.from_strings(definitions.get(key, "") for key in graph.keys)
+    arrays: dict[str, NDArray[Any]] = {"definitions.blob": table.blob, "definitions.offsets": table.offsets}
+    return arrays, _definition_metadata(graph)
+
+
+def _definition_metadata(graph: LabelGraph) -> dict[str, str]:
+    return {"format": DEFINITIONS_FORMAT, "ontology": graph.digest}
