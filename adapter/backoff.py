@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from labelgrove.adapter.answers import BackedOff
 from labelgrove.adapter.state import CandidateSet, State
 from labelgrove.ontology.geometry.arguments import nonnegative_number
-from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["back_off", "common_ancestors"]

@@ -27,7 +27,7 @@ from labelgrove.ontology.geometry import (
 )
 from labelgrove.ontology.geometry.frechet import point_scorer
 from labelgrove.ontology.geometry.scoring.compilation import Decision
-from labelgrove.ontology.geometry.scoring.densescorer import Rows, RowsOnDemand
+from labelgrove.ontology.geometry.scoring.dense.densescorer import Rows, RowsOnDemand
 from labelgrove.ontology.geometry.ties import check_beta
 from labelgrove.ontology.keys import Keys, Texts
 

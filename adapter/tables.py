@@ -36,10 +36,10 @@ from labelgrove.adapter.outputs import LARGEST_LOG, OutputKind
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import TreeSpace
-from labelgrove.ontology.geometry.exactsums import narrowed
-from labelgrove.ontology.geometry.rootedtree import RootedTree
-from labelgrove.ontology.geometry.scoring.hanging import Hanging
-from labelgrove.ontology.geometry.scoring.treesearch import Observed
+from labelgrove.ontology.geometry.paths.exactsums import narrowed
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
+from labelgrove.ontology.geometry.scoring.tree.hanging import Hanging
+from labelgrove.ontology.geometry.scoring.tree.treesearch import Observed
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = [
@@ -94,7 +94,7 @@ class TreeTable:
         The vertex where the way from each candidate to the hull turns, as an entry of `turn_depth`.
     point_depth, observed_depth, turn_depth : (n_parts * n_candidates,), (n_parts * n_observed,), ...
         Depths in the whole tree, of the last one all vertices where ways turn, ascending in preorder. Row by
-        row in the parts of `ontology.geometry.exactsums`, so narrow that the engine loses nothing of a
+        row in the parts of `ontology.geometry.paths.exactsums`, so narrow that the engine loses nothing of a
         difference.
     lowest : (n_levels * n_observed,)
         Where 2^level + 1 neighbouring observed labels meet, as an entry of `turn_depth`, row by row.

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
 from labelgrove.ontology.geometry import TreeSpace
-from labelgrove.ontology.geometry.exactsums import rounded
+from labelgrove.ontology.geometry.paths.exactsums import rounded
 from labelgrove.ontology.keys import Keys
 
 __all__ = ["Ancestry"]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, counted
 from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, frechet_mean
+from labelgrove.ontology.geometry.regions import Region, exact_regions
 from labelgrove.plots.backend import Axes, Figure, Line2D, Patch, Polygon, Text, to_rgb, withStroke
 from labelgrove.plots.figure import INK, PALETTE, QUIET, panels, shorten_to_fit, shortened
-from labelgrove.plots.regions import Region, exact_regions
 
 __all__ = ["prediction_regions", "region_panels"]
 
@@ -82,7 +82,7 @@ def prediction_regions(
 
     Notes
     -----
-    Boundaries are exact (`labelgrove.plots.regions`). Where several labels tie all over a region, the lowest
+    Boundaries are exact (`ontology.geometry.regions`). Where several labels tie all over a region, the lowest
     in canonical order is written, with the number of the others; labels that tie with their neighbours on a
     line or in a point alone are not answers, and the line or point is drawn black.
     """

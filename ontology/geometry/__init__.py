@@ -11,7 +11,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.geometry.compare import Comparison, compare_spaces
     from labelgrove.ontology.geometry.covers.cover import (
         Cover,
         MustObserve,
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
         phylogenetic_cover,
         small_cover,
     )
-    from labelgrove.ontology.geometry.distances import distance_blocks, eccentricities, pairwise_distances
-    from labelgrove.ontology.geometry.euclidean import EuclideanSpace
     from labelgrove.ontology.geometry.frechet import (
         Scorer,
         frechet_mean,
@@ -40,23 +37,26 @@ if TYPE_CHECKING:
         pairwise_locus,
     )
     from labelgrove.ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
-    from labelgrove.ontology.geometry.metricspace import metric_space
     from labelgrove.ontology.geometry.sampling import sample_observed, uniform_centre
-    from labelgrove.ontology.geometry.scoring.densescorer import DenseScorer
-    from labelgrove.ontology.geometry.scoring.euclideanscorer import EuclideanScorer
-    from labelgrove.ontology.geometry.scoring.graphscorer import GraphScorer
-    from labelgrove.ontology.geometry.scoring.hullscorer import HullScorer
-    from labelgrove.ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-    from labelgrove.ontology.geometry.scoring.treescorer import TreeScorer
+    from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
+    from labelgrove.ontology.geometry.scoring.dense.euclideanscorer import EuclideanScorer
+    from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
+    from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
+    from labelgrove.ontology.geometry.scoring.tree.hullscorer import HullScorer
+    from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
     from labelgrove.ontology.geometry.selections.selection import Selection, select_classes, select_next
-    from labelgrove.ontology.geometry.spaces import (
+    from labelgrove.ontology.geometry.spaces.bulk import distance_blocks, eccentricities, pairwise_distances
+    from labelgrove.ontology.geometry.spaces.compare import Comparison, compare_spaces
+    from labelgrove.ontology.geometry.spaces.euclidean import EuclideanSpace
+    from labelgrove.ontology.geometry.spaces.kinds import (
         CompleteSpace,
         GraphSpace,
         MatrixSpace,
         MetricSpace,
         TreeSpace,
     )
-    from labelgrove.ontology.geometry.spanning import spanning_tree
+    from labelgrove.ontology.geometry.spaces.metricspace import metric_space
+    from labelgrove.ontology.geometry.spaces.spanning import spanning_tree
     from labelgrove.ontology.geometry.summaries.expand import expand, predict_within, push
     from labelgrove.ontology.geometry.summaries.summary import DegenerateSummaryWarning, Summary, summarize
     from labelgrove.ontology.geometry.ties import TIE_RELATIVE, FrechetResult, check_weights
@@ -121,7 +121,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "labelgrove.ontology.geometry.compare": (
+    "labelgrove.ontology.geometry.spaces.compare": (
         "Comparison",
         "compare_spaces",
     ),
@@ -136,12 +136,12 @@ _HOMES = {
         "phylogenetic_cover",
         "small_cover",
     ),
-    "labelgrove.ontology.geometry.distances": (
+    "labelgrove.ontology.geometry.spaces.bulk": (
         "distance_blocks",
         "eccentricities",
         "pairwise_distances",
     ),
-    "labelgrove.ontology.geometry.euclidean": ("EuclideanSpace",),
+    "labelgrove.ontology.geometry.spaces.euclidean": ("EuclideanSpace",),
     "labelgrove.ontology.geometry.frechet": (
         "Scorer",
         "frechet_mean",
@@ -166,30 +166,30 @@ _HOMES = {
         "grid_locus",
         "pairwise_grid_locus",
     ),
-    "labelgrove.ontology.geometry.metricspace": ("metric_space",),
+    "labelgrove.ontology.geometry.spaces.metricspace": ("metric_space",),
     "labelgrove.ontology.geometry.sampling": (
         "sample_observed",
         "uniform_centre",
     ),
-    "labelgrove.ontology.geometry.scoring.densescorer": ("DenseScorer",),
-    "labelgrove.ontology.geometry.scoring.euclideanscorer": ("EuclideanScorer",),
-    "labelgrove.ontology.geometry.scoring.graphscorer": ("GraphScorer",),
-    "labelgrove.ontology.geometry.scoring.hullscorer": ("HullScorer",),
-    "labelgrove.ontology.geometry.scoring.restrictedscorer": ("RestrictedTreeScorer",),
-    "labelgrove.ontology.geometry.scoring.treescorer": ("TreeScorer",),
+    "labelgrove.ontology.geometry.scoring.dense.densescorer": ("DenseScorer",),
+    "labelgrove.ontology.geometry.scoring.dense.euclideanscorer": ("EuclideanScorer",),
+    "labelgrove.ontology.geometry.scoring.rows.graphscorer": ("GraphScorer",),
+    "labelgrove.ontology.geometry.scoring.tree.hullscorer": ("HullScorer",),
+    "labelgrove.ontology.geometry.scoring.restricted.restrictedscorer": ("RestrictedTreeScorer",),
+    "labelgrove.ontology.geometry.scoring.tree.treescorer": ("TreeScorer",),
     "labelgrove.ontology.geometry.selections.selection": (
         "Selection",
         "select_classes",
         "select_next",
     ),
-    "labelgrove.ontology.geometry.spaces": (
+    "labelgrove.ontology.geometry.spaces.kinds": (
         "CompleteSpace",
         "GraphSpace",
         "MatrixSpace",
         "MetricSpace",
         "TreeSpace",
     ),
-    "labelgrove.ontology.geometry.spanning": ("spanning_tree",),
+    "labelgrove.ontology.geometry.spaces.spanning": ("spanning_tree",),
     "labelgrove.ontology.geometry.summaries.expand": (
         "expand",
         "predict_within",

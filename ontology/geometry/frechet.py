@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.geometry.arguments import listed
-from labelgrove.ontology.geometry.euclidean import EuclideanSpace
-from labelgrove.ontology.geometry.observed import observed_points
-from labelgrove.ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
-from labelgrove.ontology.geometry.scoring.euclideanscorer import EuclideanScorer
-from labelgrove.ontology.geometry.scoring.graphscorer import GraphScorer
-from labelgrove.ontology.geometry.scoring.hullscorer import HullScorer
-from labelgrove.ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-from labelgrove.ontology.geometry.scoring.treescorer import TreeScorer
-from labelgrove.ontology.geometry.spaces import GraphSpace, MatrixSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
+from labelgrove.ontology.geometry.scoring.dense.euclideanscorer import EuclideanScorer
+from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
+from labelgrove.ontology.geometry.scoring.tree.hullscorer import HullScorer
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
+from labelgrove.ontology.geometry.spaces.euclidean import EuclideanSpace
+from labelgrove.ontology.geometry.spaces.kinds import GraphSpace, MatrixSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.observed import observed_points
 from labelgrove.ontology.geometry.ties import FrechetResult, check_beta
 
 __all__ = ["Scorer", "frechet_mean", "frechet_mean_set", "frechet_variance", "make_scorer", "point_scorer"]
@@ -152,7 +152,7 @@ def frechet_mean(
     Examples
     --------
     >>> from labelgrove.ontology.labelgraph import LabelGraph
-    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
     >>> space = metric_space(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")]))
     >>> result = frechet_mean(space, ["oak", "elm"], [[1.0, 1.0], [1.0, 0.0]])
     >>> space.keys.take(result.index), result.value
@@ -184,7 +184,7 @@ def frechet_mean_set(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import CompleteSpace
     >>> frechet_mean_set(CompleteSpace(["a", "b", "c"]), ["a", "b"], [1.0, 1.0])
     ('a', 'b')
     """
@@ -218,7 +218,7 @@ def frechet_variance(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import CompleteSpace
     >>> frechet_variance(CompleteSpace(["a", "b", "c"]), ["a", "b"], [3.0, 1.0])
     array([1., 3., 4.])
     """

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry.arguments import nonnegative_number, whole_number
-from labelgrove.ontology.geometry.euclidean import EuclideanSpace
-from labelgrove.ontology.geometry.observed import allowed_points
-from labelgrove.ontology.geometry.rootedtree import RootedTree
-from labelgrove.ontology.geometry.scoring.densescorer import DenseScorer, RowsOnDemand
-from labelgrove.ontology.geometry.scoring.euclideanscorer import EuclideanScorer
-from labelgrove.ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
+from labelgrove.ontology.geometry.scoring.dense.euclideanscorer import EuclideanScorer
+from labelgrove.ontology.geometry.spaces.euclidean import EuclideanSpace
+from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.observed import allowed_points
 from labelgrove.ontology.geometry.ties import plain_sums, powers, tied
 
 __all__ = ["generator", "sample_observed", "uniform_centre"]

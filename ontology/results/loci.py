@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from labelgrove.ontology.errors import ArtifactError, InputError
 from labelgrove.ontology.geometry.loci.locus import Locus, PairWitnesses, hull_locus, locus_index
-from labelgrove.ontology.geometry.spaces import CompleteSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, TreeSpace
 from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.results.layout import Packed, ResultFile, pack_space

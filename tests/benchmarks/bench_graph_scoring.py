@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 from labelgrove.ontology.geometry import DenseScorer, metric_space
-from labelgrove.ontology.geometry.scoring.graphscorer import GraphScorer
+from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
 from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities
 from tests.benchmarks.graphs import describe, noun_graph
 from tests.benchmarks.measuring import one_thread, print_document, seconds

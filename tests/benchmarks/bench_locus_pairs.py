@@ -23,7 +23,7 @@ from labelgrove.ontology.geometry import TreeSpace, metric_space
 from labelgrove.ontology.geometry.loci.locus import locus_index
 from labelgrove.ontology.geometry.loci.pairs import hull_members, pairwise_locus
 from labelgrove.ontology.geometry.loci.published import pairwise_grid_locus
-from labelgrove.ontology.geometry.spaces import MatrixSpace
+from labelgrove.ontology.geometry.spaces.kinds import MatrixSpace
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.graphs import LSHTC_LABELS, describe, noun_graph, taxonomy_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds

@@ -17,7 +17,7 @@ import time
 import numpy as np
 
 from labelgrove.ontology.geometry import DenseScorer, TreeSpace, metric_space
-from labelgrove.ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities
 from tests.benchmarks.graphs import describe, noun_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds

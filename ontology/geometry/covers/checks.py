@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.loci.locus import locus_index
-from labelgrove.ontology.geometry.observed import observed_points
-from labelgrove.ontology.geometry.spaces import MetricSpace
+from labelgrove.ontology.geometry.spaces.kinds import MetricSpace
+from labelgrove.ontology.geometry.spaces.observed import observed_points
 from labelgrove.ontology.geometry.status import Status
 
 __all__ = [
@@ -88,7 +88,7 @@ def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> grid = metric_space(LabelGraph.grid((3, 3)))
     >>> is_locus_cover(grid, ["0,0", "2,2"]), is_locus_cover(grid, ["0,0", "1,1"])
@@ -104,7 +104,7 @@ def is_identifying_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> grid = metric_space(LabelGraph.grid((3, 3)))
     >>> is_identifying_cover(grid, ["0,0", "2,2"]), is_identifying_cover(grid, ["0,0", "0,2", "2,0", "2,2"])
@@ -120,7 +120,7 @@ def is_nontrivial(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import CompleteSpace
     >>> is_nontrivial(CompleteSpace(["a", "b", "c"]), ["a", "b", "c"])
     False
     """

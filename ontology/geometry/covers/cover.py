@@ -37,8 +37,8 @@ from labelgrove.ontology.geometry.covers.required import (
 from labelgrove.ontology.geometry.covers.search import search_cover, small_cover
 from labelgrove.ontology.geometry.loci.general import is_tolerant
 from labelgrove.ontology.geometry.loci.shortedges import hull_decides
-from labelgrove.ontology.geometry.observed import allowed_points
-from labelgrove.ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.observed import allowed_points
 
 __all__ = [
     "Cover",
@@ -91,7 +91,7 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> minimum_locus_cover(metric_space(LabelGraph.grid((4, 5, 6))))
     Cover(keys=('0,0,0', '3,4,5'), status='exact', lower_bound=2)

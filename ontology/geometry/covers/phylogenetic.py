@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.covers.checks import Cover, covers
 from labelgrove.ontology.geometry.covers.required import must_observe
-from labelgrove.ontology.geometry.observed import allowed_points
-from labelgrove.ontology.geometry.spaces import MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.kinds import MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.observed import allowed_points
 
 __all__ = ["entry_order", "phylogenetic_cover"]
 
@@ -55,7 +55,7 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> pairs = [("a1", "a"), ("a2", "a1"), ("b1", "b"), ("b2", "b1"), ("a", "r"), ("b", "r"), ("c", "r")]
     >>> phylogenetic_cover(metric_space(LabelGraph.from_edges(pairs), labels="leaves"))

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.loci.general import is_tolerant
 from labelgrove.ontology.geometry.loci.shortedges import hull_decides, least_difference
-from labelgrove.ontology.geometry.observed import allowed_points
-from labelgrove.ontology.geometry.spaces import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.paths.wholenumbers import is_short
+from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.observed import allowed_points
 from labelgrove.ontology.geometry.status import Status
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
-from labelgrove.ontology.geometry.wholenumbers import is_short
 
 __all__ = [
     "EXACT_LABELS",
@@ -89,7 +89,7 @@ def must_observe(space: MetricSpace) -> MustObserve:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> star = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("ash", "tree")])
     >>> must_observe(metric_space(star, labels="leaves"))

@@ -20,8 +20,8 @@ from labelgrove.ontology.errors import SpaceError
 from labelgrove.ontology.geometry.covers.checks import Cover
 from labelgrove.ontology.geometry.covers.required import EXACT_LABELS, Reaching, required_rows
 from labelgrove.ontology.geometry.loci.general import is_tolerant
-from labelgrove.ontology.geometry.observed import allowed_points
-from labelgrove.ontology.geometry.spaces import MatrixSpace, MetricSpace
+from labelgrove.ontology.geometry.spaces.kinds import MatrixSpace, MetricSpace
+from labelgrove.ontology.geometry.spaces.observed import allowed_points
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["search_cover", "small_cover"]
@@ -57,7 +57,7 @@ def small_cover(space: MetricSpace) -> Cover:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> square = metric_space(LabelGraph.grid((2, 2)))
     >>> small_cover(square)

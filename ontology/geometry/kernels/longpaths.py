@@ -1,7 +1,7 @@
 """Longest paths on trees in preorder: hops, what hangs off a hull in order of gain, and the tree knapsack.
 
-Vertices are positions in the preorder of `ontology.geometry.rootedtree`: ``parent[v] < v`` but for the root,
-which has itself, and the subtree of v is ``v, ..., end[v] - 1``. Every edge counts as one hop.
+Vertices are positions in the preorder of `ontology.geometry.paths.rootedtree`: ``parent[v] < v`` but for the
+root, which has itself, and the subtree of v is ``v, ..., end[v] - 1``. Every edge counts as one hop.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compiled search for the best rows of distances, from groups of rows to the rows themselves.
 
-`ontology.geometry.scoring.rowtree` explains the search. Each sample walks on its own, lowest bound first.
-Sums are taken in float32, sixteen columns side by side, and only filter.
+`ontology.geometry.scoring.rows.rowtree` explains the search. Each sample walks on its own, lowest bound
+first. Sums are taken in float32, sixteen columns side by side, and only filter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compiled scoring on trees: the search for finalists.
 
-`ontology.geometry.scoring.treesearch` explains the search and has it in numpy. Here each sample walks on its
-own, best bound first. Nothing is decided by what these loops compute: they find whose plain sums decide.
+`ontology.geometry.scoring.tree.treesearch` explains the search and has it in numpy. Here each sample walks on
+its own, best bound first. Nothing is decided by what these loops compute: they find whose plain sums decide.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Compiled scoring over all labels of a tree: one pass over each row of weights, then a descent.
 
-`ontology.geometry.scoring.treescorer` explains the algorithm. A row is read once, in preorder of the observed
-labels, eight at a time: blocks of 32 labels are added up side by side, and running sums over the blocks
-follow. What lies before a label is then a running sum and some labels of its block. Columns in another order
-are gathered first, a few rows at a time so that they stay near; a row ahead is fetched meanwhile.
+`ontology.geometry.scoring.tree.treescorer` explains the algorithm. A row is read once, in preorder of the
+observed labels, eight at a time: blocks of 32 labels are added up side by side, and running sums over the
+blocks follow. What lies before a label is then a running sum and some labels of its block. Columns in another
+order are gathered first, a few rows at a time so that they stay near; a row ahead is fetched meanwhile.
 
 Nothing is decided here but what no rounding could turn round: every other row is marked.
 """

@@ -8,12 +8,12 @@ is decided on the distinct rows of the matrix, in three steps:
    (`ontology.geometry.kernels.dominance`).
 2. Random weights name winners.
 3. For what is left, a linear program finds the weights that put the row as far below its rivals as can be
-   (`ontology.geometry.loci.marginprogram`).
+   (`ontology.geometry.loci.proofs.marginprogram`).
 
 Floating point only proposes. Every verdict of steps 2 and 3 is a proof in whole numbers
-(`ontology.geometry.loci.certificates`): rounded weights, or rounded multipliers of the program's dual; a
-row that only ties, or that rounding leaves open, is settled by exact arithmetic
-(`ontology.geometry.loci.exactgame`).
+(`ontology.geometry.loci.proofs.certificates`): rounded weights, or rounded multipliers of the program's dual;
+a row that only ties, or that rounding leaves open, is settled by exact arithmetic
+(`ontology.geometry.loci.proofs.exactgame`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.errors import InputError, MissingExtraError, SpaceError
 from labelgrove.ontology.geometry.arguments import given_array, index_array, whole_number
-from labelgrove.ontology.geometry.loci.certificates import Competition, rounded
-from labelgrove.ontology.geometry.loci.exactgame import decide, exact_product
-from labelgrove.ontology.geometry.loci.marginprogram import Margin, MarginProgram
-from labelgrove.ontology.geometry.spaces import MetricSpace
+from labelgrove.ontology.geometry.loci.proofs.certificates import Competition, rounded
+from labelgrove.ontology.geometry.loci.proofs.exactgame import decide, exact_product
+from labelgrove.ontology.geometry.loci.proofs.marginprogram import Margin, MarginProgram
+from labelgrove.ontology.geometry.paths.wholenumbers import is_short
+from labelgrove.ontology.geometry.spaces.kinds import MetricSpace
 from labelgrove.ontology.geometry.status import Status
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
-from labelgrove.ontology.geometry.wholenumbers import is_short
 
 __all__ = ["GeneralLocus", "SharedWitnesses", "general_locus", "is_tolerant", "measured_rows"]
 
@@ -141,7 +141,7 @@ def general_locus(
 
     Notes
     -----
-    Exact where the distances are short numbers (see `ontology.geometry.wholenumbers`: whole numbers,
+    Exact where the distances are short numbers (see `ontology.geometry.paths.wholenumbers`: whole numbers,
     quarters and the like). Anything else has been rounded on its way here: the distances are then read to the
     last bit, and sums tie by the tie rule of `ontology.geometry.ties`, so that the members are what scoring
     can answer with.

@@ -19,7 +19,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
 
 __all__ = ["HullWitnesses", "hull"]
 

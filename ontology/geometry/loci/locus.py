@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry.loci.hull import HullWitnesses, hull
-from labelgrove.ontology.geometry.observed import observed_points
-from labelgrove.ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.observed import observed_points
 from labelgrove.ontology.geometry.status import Status
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 

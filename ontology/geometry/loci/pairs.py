@@ -19,11 +19,11 @@ from labelgrove.ontology.errors import MissingExtraError, SpaceError
 from labelgrove.ontology.geometry.loci.general import is_tolerant
 from labelgrove.ontology.geometry.loci.locus import Locus, PairWitnesses, locus_index
 from labelgrove.ontology.geometry.loci.shortedges import hull_decides
-from labelgrove.ontology.geometry.observed import observed_points
-from labelgrove.ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.paths.wholenumbers import is_short, whole_numbers
+from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.observed import observed_points
 from labelgrove.ontology.geometry.status import Status
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
-from labelgrove.ontology.geometry.wholenumbers import is_short, whole_numbers
 
 __all__ = [
     "PairHulls",
@@ -74,7 +74,7 @@ def pairwise_locus(space: MetricSpace, observed: Iterable[str]) -> Locus:
     Four leaves on legs of length 2, 2, 2 and 1: the short one is best at equal weights on the long three, but
     not for any two of them.
 
-    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> legs = [("a", "x"), ("b", "y"), ("c", "z"), ("x", "o"), ("y", "o"), ("z", "o"), ("short", "o")]
     >>> spider = metric_space(LabelGraph.from_edges(legs), labels="leaves")
@@ -142,7 +142,7 @@ def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str,
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces import GraphSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import GraphSpace
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> ring = GraphSpace(LabelGraph.from_edges(["ab", "bc", "cd", "da"], directed=False))
     >>> geodesic_interval(ring, "a", "c")

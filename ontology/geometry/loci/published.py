@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry.arguments import nonnegative_number
 from labelgrove.ontology.geometry.loci.locus import Locus
-from labelgrove.ontology.geometry.observed import observed_points
-from labelgrove.ontology.geometry.spaces import MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.kinds import MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.observed import observed_points
 from labelgrove.ontology.geometry.status import Status
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.loci.general import GeneralLocus, general_locus, is_tolerant, measured_rows
 from labelgrove.ontology.geometry.loci.hull import hull
-from labelgrove.ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
 
 __all__ = ["nearest_at_hull", "restricted_tree_locus"]
 

@@ -2,9 +2,9 @@
 
 On a tree whose labels are all allowed the locus is the hull of the observed labels, each of it uniquely
 reachable (`ontology.geometry.loci.hull`). Where distances are not short numbers, sums tie within the relative
-t = `TIE_RELATIVE` (`ontology.geometry.wholenumbers.is_short`), and very short edges blur both. With R the
-largest distance between observed labels, W the sum of the weights and S that of the weighted distances from
-a vertex x of the hull:
+t = `TIE_RELATIVE` (`ontology.geometry.paths.wholenumbers.is_short`), and very short edges blur both. With R
+the largest distance between observed labels, W the sum of the weights and S that of the weighted distances
+from a vertex x of the hull:
 
 * A label outside the hull that hangs at x at height h has ``F(x) + 2 h S + h^2 W``, where ``F(x) <= R S``: it
   ties with x for no weights unless ``2 h <= t R``.
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.loci.general import general_locus, measured_rows
-from labelgrove.ontology.geometry.rootedtree import RootedTree
-from labelgrove.ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
+from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["Blurred", "blurred", "hull_decides", "least_difference"]

@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.loci.hull import hull
-from labelgrove.ontology.geometry.loci.marginprogram import MarginProgram
+from labelgrove.ontology.geometry.loci.proofs.marginprogram import MarginProgram
 from labelgrove.ontology.geometry.loci.restricted import nearest_at_hull
-from labelgrove.ontology.geometry.observed import allowed_points
-from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
 from labelgrove.ontology.geometry.selections.trees import hung_from
-from labelgrove.ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+from labelgrove.ontology.geometry.spaces.observed import allowed_points
 
 __all__ = ["AttachmentBounds", "HungTree"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.observed import allowed_points
-from labelgrove.ontology.geometry.spaces import CompleteSpace, MetricSpace
+from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MetricSpace
+from labelgrove.ontology.geometry.spaces.observed import allowed_points
 
 __all__ = ["DominanceBounds"]
 

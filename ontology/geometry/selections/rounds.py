@@ -20,7 +20,7 @@ from labelgrove.ontology.geometry.selections.growing import Found, GrowingLocus,
 from labelgrove.ontology.geometry.selections.growing_hull import GrowingHull
 from labelgrove.ontology.geometry.selections.growing_measured import DistinctLocus, MeasuredLocus
 from labelgrove.ontology.geometry.selections.request import SelectionRequest
-from labelgrove.ontology.geometry.spaces import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MetricSpace, TreeSpace
 
 __all__ = ["SelectionRun", "Standing"]
 
@@ -66,7 +66,7 @@ class SelectionRun:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
     >>> from labelgrove.ontology.geometry.selections.request import checked_request
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> grid = metric_space(LabelGraph.grid((3, 4)))

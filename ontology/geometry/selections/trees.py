@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.loci.hull import hull
-from labelgrove.ontology.geometry.rootedtree import RootedTree
-from labelgrove.ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
+from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
 
 __all__ = ["best_purchase", "greedy_order", "hung_from"]
 

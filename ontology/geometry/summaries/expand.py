@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
 from labelgrove.ontology.geometry.arguments import given_array, index_array, listed, refuse_other_than
 from labelgrove.ontology.geometry.frechet import make_scorer
-from labelgrove.ontology.geometry.spaces import MetricSpace
+from labelgrove.ontology.geometry.spaces.kinds import MetricSpace
 from labelgrove.ontology.geometry.summaries.summary import Summary
 from labelgrove.ontology.geometry.ties import FrechetResult, shaped_weights
 
@@ -185,7 +185,7 @@ def predict_within(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
     >>> from labelgrove.ontology.geometry.summaries.summary import summarize
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])

@@ -13,11 +13,11 @@ pytest.importorskip("networkx")
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import frechet_mean, metric_space
+from labelgrove.ontology.geometry.regions import exact_regions
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.randomgraphs import barabasi_albert, random_tree
 from labelgrove.plots import paper_families, prediction_regions, region_panels
 from labelgrove.plots.figure import shortened
-from labelgrove.plots.regions import exact_regions
 from tests.unit.frontdoor.figure_texts import problems
 
 SPIDER = LabelGraph.from_edges(

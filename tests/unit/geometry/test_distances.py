@@ -15,17 +15,11 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, SpaceError
-from labelgrove.ontology.geometry import (
-    CompleteSpace,
-    GraphSpace,
-    MatrixSpace,
-    TreeSpace,
-    metric_space,
-    rootedtree,
-)
-from labelgrove.ontology.geometry.distances import distance_blocks, eccentricities, pairwise_distances
+from labelgrove.ontology.geometry import CompleteSpace, GraphSpace, MatrixSpace, TreeSpace, metric_space
 from labelgrove.ontology.geometry.kernels import breadthfirst
 from labelgrove.ontology.geometry.kernels.adjacency import adjacency
+from labelgrove.ontology.geometry.paths import rootedtree
+from labelgrove.ontology.geometry.spaces.bulk import distance_blocks, eccentricities, pairwise_distances
 from labelgrove.ontology.labelgraph import LabelGraph
 
 
@@ -327,7 +321,7 @@ def test_numba_or_not_the_numbers_are_the_same() -> None:
     import hashlib
     import numpy as np
     from labelgrove.ontology.geometry import GraphSpace, metric_space
-    from labelgrove.ontology.geometry.distances import eccentricities, pairwise_distances
+    from labelgrove.ontology.geometry.spaces.bulk import eccentricities, pairwise_distances
     from labelgrove.ontology.labelgraph import LabelGraph
 
     rng = np.random.default_rng(0)

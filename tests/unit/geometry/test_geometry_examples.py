@@ -17,7 +17,7 @@ MODULES = [
             labelgrove.ontology.geometry.__path__, "labelgrove.ontology.geometry."
         )
     ),
-    "labelgrove.plots.regions",
+    "labelgrove.ontology.geometry.regions",
     "labelgrove.ontology.components",
     "labelgrove.ontology.randomgraphs",
 ]

@@ -21,10 +21,11 @@ from labelgrove.ontology.geometry import (
     make_scorer,
     metric_space,
 )
-from labelgrove.ontology.geometry.scoring import compiledrows, densescorer, graphscorer, rowclasses, rowtree
-from labelgrove.ontology.geometry.scoring.graphscorer import GraphScorer
-from labelgrove.ontology.geometry.scoring.rowclasses import Classes
-from labelgrove.ontology.geometry.scoring.rowtree import RowTree
+from labelgrove.ontology.geometry.scoring.dense import densescorer
+from labelgrove.ontology.geometry.scoring.rows import compiledrows, graphscorer, rowclasses, rowtree
+from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
+from labelgrove.ontology.geometry.scoring.rows.rowclasses import Classes
+from labelgrove.ontology.geometry.scoring.rows.rowtree import RowTree
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 
@@ -259,7 +260,7 @@ import sys
 sys.modules["numba"] = None
 import numpy as np
 from labelgrove.ontology.errors import MissingExtraError
-from labelgrove.ontology.geometry.scoring.graphscorer import GraphScorer
+from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
 distances = np.array([[0, 2], [1, 1], [1, 1], [2, 0]], dtype=np.uint8)
 print(GraphScorer(distances).score(np.ones((20_000, 2))).n_tied.sum())
 try:

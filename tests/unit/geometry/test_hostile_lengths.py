@@ -24,12 +24,12 @@ from labelgrove.ontology.geometry import (
     small_cover,
 )
 from labelgrove.ontology.geometry.covers import required
-from labelgrove.ontology.geometry.exactpaths import ExactPaths
-from labelgrove.ontology.geometry.exactsums import expansion, narrowed, parts_of, rounded
+from labelgrove.ontology.geometry.paths.exactpaths import ExactPaths
+from labelgrove.ontology.geometry.paths.exactsums import expansion, narrowed, parts_of, rounded
 from labelgrove.ontology.geometry.sampling import uniform_centre
-from labelgrove.ontology.geometry.scoring.densescorer import DenseScorer
-from labelgrove.ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-from labelgrove.ontology.geometry.scoring.treescorer import TreeScorer
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
+from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles

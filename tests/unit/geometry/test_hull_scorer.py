@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelgrove.ontology.geometry import DenseScorer, TreeSpace, make_scorer
-from labelgrove.ontology.geometry.scoring.hullscorer import HullScorer
+from labelgrove.ontology.geometry.scoring.tree.hullscorer import HullScorer
 from labelgrove.ontology.keys import Keys
 
 
@@ -69,7 +69,7 @@ def test_large_hulls_are_measured_on_demand(beta, monkeypatch):
     points = np.random.default_rng(2).permutation(300)[:20]
     weights = np.random.default_rng(3).random((10, 20))
     expected = HullScorer(space, points, beta=beta).score(weights)
-    monkeypatch.setattr("labelgrove.ontology.geometry.scoring.hullscorer._STORED_ENTRIES", 0)
+    monkeypatch.setattr("labelgrove.ontology.geometry.scoring.tree.hullscorer._STORED_ENTRIES", 0)
     found = HullScorer(space, points, beta=beta).score(weights)
     assert found.index.tolist() == expected.index.tolist()
     assert found.value.tobytes() == expected.value.tobytes()

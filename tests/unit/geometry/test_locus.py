@@ -22,7 +22,7 @@ from labelgrove.ontology.geometry.loci.pairs import (
     shares_of_pairs,
 )
 from labelgrove.ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
-from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.loci import exactgame, gameproposal, general
-from labelgrove.ontology.geometry.loci.exactgame import (
+from labelgrove.ontology.geometry.loci import general
+from labelgrove.ontology.geometry.loci.general import general_locus
+from labelgrove.ontology.geometry.loci.proofs import exactgame, gameproposal
+from labelgrove.ontology.geometry.loci.proofs.exactgame import (
     Settled,
     decide,
     exact_product,
@@ -19,10 +21,9 @@ from labelgrove.ontology.geometry.loci.exactgame import (
     solve_corner,
     solve_game,
 )
-from labelgrove.ontology.geometry.loci.gameproposal import balanced, propose
-from labelgrove.ontology.geometry.loci.general import general_locus
-from labelgrove.ontology.geometry.loci.linearsystem import LinearSystem
-from labelgrove.ontology.geometry.loci.longfloats import corner_of_game
+from labelgrove.ontology.geometry.loci.proofs.gameproposal import balanced, propose
+from labelgrove.ontology.geometry.loci.proofs.linearsystem import LinearSystem
+from labelgrove.ontology.geometry.loci.proofs.longfloats import corner_of_game
 from tests.hard_games import DISTANCES, GAMES, tied, whole
 from tests.oracles_locus import game, locus_by_tie_rule, locus_of_rows, squared
 

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace, TreeSpace, metric_space
-from labelgrove.ontology.geometry.loci.certificates import Competition
-from labelgrove.ontology.geometry.loci.exactgame import exact_product, settle, solve_game
 from labelgrove.ontology.geometry.loci.general import GeneralLocus, general_locus
-from labelgrove.ontology.geometry.loci.marginprogram import MarginProgram
+from labelgrove.ontology.geometry.loci.proofs.certificates import Competition
+from labelgrove.ontology.geometry.loci.proofs.exactgame import exact_product, settle, solve_game
+from labelgrove.ontology.geometry.loci.proofs.marginprogram import MarginProgram
 from labelgrove.ontology.geometry.loci.restricted import nearest_at_hull, restricted_tree_locus
-from labelgrove.ontology.geometry.wholenumbers import is_short, whole_numbers
+from labelgrove.ontology.geometry.paths.wholenumbers import is_short, whole_numbers
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.oracles_locus import Rows, game, locus_of_rows, means, squared

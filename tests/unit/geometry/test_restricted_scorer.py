@@ -22,16 +22,12 @@ from labelgrove.ontology.geometry import (
     TreeSpace,
     make_scorer,
 )
-from labelgrove.ontology.geometry.scoring import (
-    compiledsearch,
-    restrictedscorer,
-    treescorer,
-    treesearch,
-)
-from labelgrove.ontology.geometry.scoring.densescorer import RowsOnDemand
-from labelgrove.ontology.geometry.scoring.hullscorer import HullScorer
-from labelgrove.ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-from labelgrove.ontology.geometry.scoring.treescorer import TreeScorer
+from labelgrove.ontology.geometry.scoring.dense.densescorer import RowsOnDemand
+from labelgrove.ontology.geometry.scoring.restricted import compiledsearch, restrictedscorer
+from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.scoring.tree import treescorer, treesearch
+from labelgrove.ontology.geometry.scoring.tree.hullscorer import HullScorer
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.keys import Keys
 from tests import oracles
 
@@ -391,8 +387,8 @@ import sys
 sys.modules["numba"] = None
 import numpy as np
 from labelgrove.ontology.errors import MissingExtraError
-from labelgrove.ontology.geometry.scoring.restrictedscorer import RestrictedTreeScorer
-from labelgrove.ontology.geometry.spaces import TreeSpace
+from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.spaces.kinds.kinds import TreeSpace
 from labelgrove.ontology.keys import Keys
 space = TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0], allowed=[1, 2, 3])
 print(RestrictedTreeScorer(space, [1, 2]).score(np.ones((20_000, 2))).n_tied.sum())

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelgrove.ontology.geometry import rootedtree
-from labelgrove.ontology.geometry.rootedtree import RootedTree
+from labelgrove.ontology.geometry.paths import rootedtree
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
 
 FIELDS = ("parent", "length", "depth", "end")
 

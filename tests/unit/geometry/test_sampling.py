@@ -17,9 +17,9 @@ from labelgrove.ontology.geometry import (
     TreeSpace,
     metric_space,
 )
-from labelgrove.ontology.geometry.euclidean import EuclideanSpace
-from labelgrove.ontology.geometry.observed import allowed_points
 from labelgrove.ontology.geometry.sampling import sample_observed, uniform_centre
+from labelgrove.ontology.geometry.spaces.euclidean import EuclideanSpace
+from labelgrove.ontology.geometry.spaces.observed import allowed_points
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles

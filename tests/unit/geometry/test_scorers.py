@@ -7,8 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry import DenseScorer, FrechetResult, TreeScorer, TreeSpace
-from labelgrove.ontology.geometry.scoring import densescorer, treescorer
-from labelgrove.ontology.geometry.scoring.densescorer import RowsOnDemand
+from labelgrove.ontology.geometry.scoring.dense import densescorer
+from labelgrove.ontology.geometry.scoring.dense.densescorer import RowsOnDemand
+from labelgrove.ontology.geometry.scoring.tree import treescorer
 from labelgrove.ontology.geometry.ties import plain_sums, powers, tied
 from labelgrove.ontology.keys import Keys
 from tests.oracles import float_plain_sum

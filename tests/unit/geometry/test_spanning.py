@@ -10,9 +10,9 @@ import pytest
 
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
 from labelgrove.ontology.geometry import CompleteSpace, DenseScorer, MatrixSpace, TreeSpace, metric_space
-from labelgrove.ontology.geometry.compare import compare_spaces
-from labelgrove.ontology.geometry.euclidean import EuclideanSpace
-from labelgrove.ontology.geometry.spanning import spanning_tree
+from labelgrove.ontology.geometry.spaces.compare import compare_spaces
+from labelgrove.ontology.geometry.spaces.euclidean import EuclideanSpace
+from labelgrove.ontology.geometry.spaces.spanning import spanning_tree
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 

@@ -1,0 +1,133 @@
+"""Proofs, checked in whole numbers, that a label can be best, can be the only best one, or can never be.
+
+With squared distances S[z, i] and weights w, a label's sum is ``F(z) = sum_i w_i S[z, i]``. Four statements
+about a row y, each with a proof that is a short list of whole numbers:
+
+=============================  ==============================================================================
+y is best for some weights     weights with F(y) <= F(z) for every z
+y is the only best             weights with F(y) < F(z) for every other z
+y is best for no weights       multipliers u over other rows with ``sum_z u_z (S[y, i] - S[z, i]) > 0`` for
+                               every observed label i: under any weights, one of these rows is better
+y is never the only best       the same with >=: under any weights, one of these rows is as good
+=============================  ==============================================================================
+
+Where the proof comes from does not matter: floating point may propose what is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.loci.proofs.exactgame import exact_product
+from labelgrove.ontology.geometry.paths.wholenumbers import whole_numbers
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
+
+__all__ = ["Competition", "rounded"]
+
+_SCALES = (1 << 6, 1 << 12, 1 << 20, 1 << 30)
+
+
+def rounded(mixture: NDArray[np.float64], *, positive: bool) -> Iterator[NDArray[np.int64]]:
+    """Yield whole numbers in about the proportions of `mixture`, ever more exactly; all positive if asked."""
+    for scale in _SCALES:
+        fine = np.maximum(mixture, 0.0) * scale
+        yield (np.floor(fine) + 1.0 if positive else np.rint(fine)).astype(np.int64)
+
+
+class Competition:
+    """Labels that compete for the smallest sum, as rows of squared distances in whole numbers.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_rows, n_observed)
+        Finite, non-negative; distinct rows.
+    n_rivals : int
+        The first so many rows are those that every row is measured against; the rest can be best only where
+        they tie with one of them.
+    tolerant : bool
+        False: equal means equal. True: sums tie within `TIE_RELATIVE`, as everywhere a decision is taken on
+        rounded numbers (`ontology.geometry.ties`); y is best where ``F(y) <= F(z) (1 + TIE_RELATIVE)``, and
+        the only best where no z satisfies ``F(z) <= F(y) (1 + TIE_RELATIVE)``.
+
+    Attributes
+    ----------
+    squares : ndarray of shape (n_rows, n_observed), dtype=int64 or object
+        Squared distances, all in the same unit.
+    """
+
+    def __init__(self, distances: NDArray[Any], n_rivals: int, *, tolerant: bool) -> None:
+        whole = whole_numbers(distances)
+        whole = whole.astype(object) if tolerant else whole
+        self.squares = whole * whole
+        self.n_rivals = n_rivals
+        self._one = round(1 / TIE_RELATIVE) if tolerant else 1
+        self._more = self._one + 1 if tolerant else 1
+
+    @property
+    def tolerant(self) -> bool:
+        """Whether sums within `TIE_RELATIVE` are equal."""
+        return self._more > self._one
+
+    def is_best(self, row: int, weights: NDArray[Any]) -> bool:
+        """Return whether `weights` make `row` a best one."""
+        sums = exact_product(self.squares[: self.n_rivals], weights)
+        own = exact_product(self.squares[row : row + 1], weights)[0]
+        return _valid(weights) and bool((self._lenient(sums) >= self._strict(own)).all())
+
+    def is_only_best(self, row: int, weights: NDArray[Any]) -> bool:
+        """Return whether `weights` make `row`, a rival, the only best one among the rivals.
+
+        Weights that are nowhere zero then make it the only best one among all rows: what a rival is at most
+        everywhere and below somewhere cannot tie with it.
+        """
+        sums = exact_product(self.squares[: self.n_rivals], weights)
+        others = np.delete(sums, row)
+        return _valid(weights) and bool((self._strict(others) > self._lenient(sums[row])).all())
+
+    def is_beaten(
+        self, row: int, columns: NDArray[np.int64], rivals: NDArray[np.int64], multipliers: NDArray[Any]
+    ) -> bool:
+        """Return whether the mixture of `rivals` is below `row` on every one of `columns`.
+
+        Then no weights on these columns make `row` a best one.
+        """
+        mixed = exact_product(self.squares[np.ix_(rivals, columns)].T, multipliers)
+        own = self.squares[row, columns].astype(object) * sum(multipliers.tolist())
+        return _valid(multipliers) and bool((self._lenient(mixed) < self._strict(own)).all())
+
+    def is_matched(self, row: int, rivals: NDArray[np.int64], multipliers: NDArray[Any]) -> bool:
+        """Return whether the mixture of `rivals` is nowhere above `row`.
+
+        Then no weights make `row` the only best one, where it is not among the rivals mixed.
+        """
+        mixed = exact_product(self.squares[rivals].T, multipliers)
+        own = self.squares[row].astype(object) * sum(multipliers.tolist())
+        apart = row not in rivals[multipliers > 0]
+        return apart and _valid(multipliers) and bool((self._strict(mixed) <= self._lenient(own)).all())
+
+    def payoff(
+        self, row: int, columns: NDArray[np.int64], rivals: NDArray[np.int64], *, alone: bool = False
+    ) -> NDArray[Any]:
+        """Return by how much each rival is above `row` on each column, in the measure of the tie rule.
+
+        A mixture of columns that keeps this at zero or above makes `row` a best one; with `alone`, one that
+        keeps it above zero makes it the only best one.
+        """
+        theirs, own = self.squares[np.ix_(rivals, columns)], self.squares[row, columns]
+        if alone:
+            return np.asarray(self._strict(theirs) - self._lenient(own))
+        return np.asarray(self._lenient(theirs) - self._strict(own))
+
+    def _strict(self, sums: Any) -> Any:
+        return sums if self._one == 1 else sums * self._one
+
+    def _lenient(self, sums: Any) -> Any:
+        return sums if self._more == 1 else sums * self._more
+
+
+def _valid(mixture: NDArray[Any]) -> bool:
+    return bool((mixture >= 0).all() and (mixture > 0).any())

@@ -1,0 +1,329 @@
+"""Matrix games settled in whole numbers, for verdicts that floating point cannot give.
+
+Can some mixture of columns keep every row of a payoff matrix at zero or above? That is the sign of the value
+of a matrix game, and both answers have a proof: the mixture of columns, or a mixture of rows that leaves no
+column above zero. `settle` finds the sign with its proof by solving a small part of the game exactly and
+letting it grow by what refutes its answer. `decide` asks floating point first
+(`ontology.geometry.loci.proofs.gameproposal`): for mixtures that prove the sign as they are, and for the
+corner that decides where none do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.loci.proofs.gameproposal import Balanced, balanced, propose
+from labelgrove.ontology.geometry.loci.proofs.linearsystem import LinearSystem
+from labelgrove.ontology.geometry.loci.proofs.longfloats import corner_of_game
+
+__all__ = ["Settled", "decide", "exact_product", "settle", "solve_corner", "solve_game"]
+
+Answer = tuple[int, NDArray[Any], NDArray[Any]]
+
+_LARGEST = 1 << 62
+_ADDED_AT_ONCE = 4
+_FEW = 8
+_LENGTHS = (256, 1024, 4096)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The sign of the value of a matrix game, and what proves it.
+
+    Attributes
+    ----------
+    sign : {-1, 0, 1}
+        Of the largest value that a mixture of columns guarantees over all rows.
+    weights : ndarray of shape (n_columns,), dtype=object
+        Whole numbers, none negative. Where `sign` is 0 or 1, ``payoff @ weights`` is nowhere negative, and
+        for 1 everywhere positive.
+    multipliers : ndarray of shape (n_rows,), dtype=object
+        Likewise. Where `sign` is 0 or -1, ``multipliers @ payoff`` is nowhere positive, and for -1
+        everywhere negative.
+    """
+
+    sign: int
+    weights: NDArray[Any]
+    multipliers: NDArray[Any]
+
+
+def exact_product(matrix: NDArray[Any], vector: NDArray[Any]) -> NDArray[Any]:
+    """Return ``matrix @ vector`` in whole numbers of any size.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, m), dtype=int64 or object
+    vector : ndarray of shape (m,), dtype=int64 or object
+        Whole numbers.
+
+    Returns
+    -------
+    product : ndarray of shape (n,)
+        int64 where no intermediate sum can leave its range, object otherwise.
+
+    Examples
+    --------
+    >>> exact_product(np.array([[2**62, 2**62]]), np.array([2, 2]))
+    array([18446744073709551616], dtype=object)
+    """
+    carried = np.flatnonzero(vector)
+    part, factor = matrix[:, carried], vector[carried]
+    if matrix.dtype != object:
+        largest = max(abs(int(part.max(initial=0))), abs(int(part.min(initial=0))))
+        if largest * sum(map(abs, factor.tolist())) < _LARGEST:
+            return np.asarray(part @ factor.astype(np.int64))
+    product = np.zeros(len(matrix), dtype=object)
+    for column, weight in zip(part.T, factor.tolist(), strict=True):
+        product += column.astype(object) * weight
+    return product
+
+
+def solve_game(payoff: NDArray[Any]) -> Answer:
+    """Solve a matrix game exactly: columns maximise, rows minimise.
+
+    Parameters
+    ----------
+    payoff : ndarray of shape (n_rows, n_columns)
+        Whole numbers; at least one row and one column.
+
+    Returns
+    -------
+    sign : int
+        -1, 0 or 1: the sign of the value.
+    weights : ndarray of shape (n_columns,), dtype=object
+        A best mixture of columns, as whole numbers up to a common factor.
+    multipliers : ndarray of shape (n_rows,), dtype=object
+        A best mixture of rows.
+
+    Notes
+    -----
+    With payoffs shifted to be positive, the simplex method maximises ``sum(u)`` under ``payoff.T @ u <= 1``
+    from the feasible start u = 0. The table holds whole numbers over one common denominator, the last pivot,
+    by which every step divides without remainder. The entering row is the most promising one; after a step
+    that gains nothing it is the first (Bland), until one gains, so that the method ends.
+
+    Examples
+    --------
+    >>> solve_game(np.array([[3, -1], [-1, 1]]))
+    (1, array([1, 2], dtype=object), array([1, 2], dtype=object))
+    """
+    n_rows, n_columns = payoff.shape
+    shift = 1 - int(payoff.min())
+    # one table row for each column of the game, right-hand side last, objective last of all
+    table = np.empty((n_columns + 1, n_rows + 1), dtype=object)
+    table[:-1, :-1] = payoff.T.astype(object) + shift
+    table[:-1, -1] = 1
+    table[-1, :-1] = -1
+    table[-1, -1] = 0
+    basic = np.arange(n_rows, n_rows + n_columns)  # below n_rows: rows of the game, then the slacks
+    outside = np.arange(n_rows)
+    denominator, careful = 1, False
+    while True:
+        promising = np.flatnonzero(table[-1, :-1] < 0)
+        if not len(promising):
+            break
+        if careful:
+            enter = int(promising[np.argmin(outside[promising])])
+        else:
+            enter = int(promising[np.argmin(table[-1, promising])])
+        leave = _leaving(table, basic, enter)
+        careful = table[leave, -1] == 0
+        denominator = _pivot(table, leave, enter, denominator)
+        basic[leave], outside[enter] = outside[enter], basic[leave]
+    weights = np.zeros(n_columns, dtype=object)
+    multipliers = np.zeros(n_rows, dtype=object)
+    for variable, cost in zip(outside.tolist(), table[-1, :-1], strict=True):
+        if variable >= n_rows:
+            weights[variable - n_rows] = cost
+    for variable, amount in zip(basic.tolist(), table[:-1, -1], strict=True):
+        if variable < n_rows:
+            multipliers[variable] = amount
+    # the value is denominator / objective - shift
+    value = denominator - shift * int(table[-1, -1])
+    return (value > 0) - (value < 0), _reduced(weights), _reduced(multipliers)
+
+
+def _leaving(table: NDArray[Any], basic: NDArray[np.int64], enter: int) -> int:
+    best = -1
+    for r in range(len(table) - 1):
+        if table[r, enter] > 0:
+            if best < 0:
+                best = r
+                continue
+            ahead = table[r, -1] * table[best, enter] - table[best, -1] * table[r, enter]
+            if ahead < 0 or (ahead == 0 and basic[r] < basic[best]):
+                best = r
+    return best
+
+
+def _pivot(table: NDArray[Any], r: int, c: int, denominator: int) -> int:
+    pivot, row, column = table[r, c], table[r].copy(), table[:, c].copy()
+    table *= pivot
+    table -= np.multiply.outer(column, row)
+    table //= denominator
+    table[r], table[:, c] = row, -column
+    table[r, c] = denominator
+    return int(pivot)
+
+
+def _reduced(whole: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(whole // np.gcd.reduce(whole))
+
+
+def solve_corner(payoff: NDArray[Any]) -> Answer | None:
+    """Solve a matrix game of which best mixtures use every row and every column, or return None.
+
+    Takes and returns what `solve_game` does, at the cost of two systems of linear equations: with mixtures w
+    and u that use everything, ``payoff @ w`` and ``u @ payoff`` are the value everywhere.
+
+    Examples
+    --------
+    >>> solve_corner(np.array([[3, -1], [-1, 1]]))
+    (1, array([1, 2], dtype=object), array([1, 2], dtype=object))
+    >>> solve_corner(np.array([[3, 2], [-1, 1]])) is None
+    True
+    """
+    if payoff.shape[0] != payoff.shape[1]:
+        return None
+    shift = 1 - int(payoff.min())
+    system, ones = LinearSystem(payoff.astype(object) + shift), np.ones(len(payoff), dtype=object)
+    found, other = system.solve(ones), system.solve(ones, transposed=True)
+    if found is None or other is None or (found[0] < 0).any() or (other[0] < 0).any():
+        return None
+    value = found[1] - shift * int(found[0].sum())
+    return (value > 0) - (value < 0), _reduced(found[0]), _reduced(other[0])
+
+
+def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Settled:
+    """Find the sign of the value of a matrix game, with its proof, where floating point may help.
+
+    Parameters
+    ----------
+    payoff : ndarray of shape (n_rows, n_columns), dtype=int64 or object
+        Whole numbers.
+    rows, columns : ndarray of int64
+        Rows and columns that may decide already; none empty.
+
+    Raises
+    ------
+    MissingExtraError
+        If highspy is not installed.
+
+    Notes
+    -----
+    Four attempts, in this order: to solve the given part exactly, as long as it is small; to prove the sign
+    by mixtures that floating point proposes, each more exact than the last; to solve exactly the corner that
+    the proposals agree on; and `settle` from there, at corners that the simplex method names in ever longer
+    fractions. A sign other than 0 is nearly always proved by a proposal, in products of matrix and vector.
+
+    A corner of k rows and k columns with payoffs of b bits costs O(k^3 (b + log k)). As for every simplex
+    method, no bound on the number of steps is known but the number of corners; `docs/benchmarks.md` has the
+    slowest of many games made to be hard.
+
+    Examples
+    --------
+    >>> found = decide(np.array([[3, -1], [-1, 1]]), np.array([0]), np.array([0]))
+    >>> found.sign, found.weights.tolist()
+    (1, [1, 2])
+    """
+    while min(len(rows), len(columns)) <= _FEW:
+        answer = solve_game(payoff[np.ix_(rows, columns)])
+        found, more_rows, more_columns = _extended(payoff, rows, columns, answer)
+        if found is not None:
+            return found
+        rows, columns = np.append(rows, more_rows), np.append(columns, more_columns)
+    n_alike = 0
+    for proposal in propose(payoff):
+        if (exact_product(payoff, proposal.weights) > 0).all():
+            return Settled(1, _reduced(proposal.weights), proposal.multipliers)
+        if (exact_product(payoff.T, proposal.multipliers) < 0).all():
+            return Settled(-1, proposal.weights, _reduced(proposal.multipliers))
+        same = np.array_equal(rows, proposal.rows) and np.array_equal(columns, proposal.columns)
+        rows, columns, n_alike = proposal.rows, proposal.columns, n_alike + 1 if same else 0
+        if n_alike == 1:
+            found = _at_corner(payoff, proposal.game, rows, columns)
+            if found is not None:
+                return found
+    return settle(payoff, rows, columns, solve=_solve_long)
+
+
+def _at_corner(
+    payoff: NDArray[Any], game: Balanced, rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> Settled | None:
+    """Settle a game by the corner of its balanced form that uses these rows and columns, if it does."""
+    answer = solve_corner(game.exactly(payoff, rows, columns))
+    if answer is None:
+        return None
+    sign, weights, multipliers = answer
+    weights = _reduced(weights << game.column_shift[columns].astype(object))
+    multipliers = _reduced(multipliers << game.row_shift[rows].astype(object))
+    return _extended(payoff, rows, columns, (sign, weights, multipliers))[0]
+
+
+def _solve_long(payoff: NDArray[Any]) -> Answer:
+    """Solve what `solve_game` does, balanced, by corners found in ever longer fractions."""
+    game = balanced(payoff)
+    whole = game.exactly(payoff, np.arange(payoff.shape[0]), np.arange(payoff.shape[1]))
+    for n_bits in _LENGTHS:
+        corner = corner_of_game(whole, game.unit, n_bits)
+        found = corner and _at_corner(payoff, game, *corner)
+        if found is not None:
+            return found.sign, found.weights, found.multipliers
+    return solve_game(payoff)
+
+
+def settle(
+    payoff: NDArray[Any],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    *,
+    solve: Callable[[NDArray[Any]], Answer] = solve_game,
+) -> Settled:
+    """Find the sign of the value of a matrix game, with its proof, in whole numbers alone.
+
+    Parameters
+    ----------
+    payoff : ndarray of shape (n_rows, n_columns), dtype=int64 or object
+        Whole numbers.
+    rows, columns : ndarray of int64
+        Where to start: the rows and columns that an approximate solution mixes; none empty.
+    solve : callable, default=solve_game
+        What solves a part: it takes and returns what `solve_game` does.
+
+    Notes
+    -----
+    Each round solves the part exactly and adds the rows and columns that most refute its answer, so the part
+    grows until nothing refutes it: at worst to the whole game, typically by a few. It at most doubles.
+    """
+    while True:
+        answer = solve(payoff[np.ix_(rows, columns)])
+        found, more_rows, more_columns = _extended(payoff, rows, columns, answer)
+        if found is not None:
+            return found
+        rows, columns = np.append(rows, more_rows), np.append(columns, more_columns)
+
+
+def _extended(
+    payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64], answer: Answer
+) -> tuple[Settled | None, NDArray[np.int64], NDArray[np.int64]]:
+    """Extend the answer of a part to the whole game; return it, or the rows and columns that refute it."""
+    sign, some_weights, some_multipliers = answer
+    weights = np.zeros(payoff.shape[1], dtype=object)
+    weights[columns] = some_weights
+    multipliers = np.zeros(payoff.shape[0], dtype=object)
+    multipliers[rows] = some_multipliers
+    low = exact_product(payoff, weights) if sign >= 0 else np.ones(1, dtype=np.int64)
+    high = exact_product(payoff.T, multipliers) if sign <= 0 else -np.ones(1, dtype=np.int64)
+    more_rows = _smallest(low, np.flatnonzero(low < (1 if sign > 0 else 0)), len(rows))
+    more_columns = _smallest(-high, np.flatnonzero(high > (-1 if sign < 0 else 0)), len(columns))
+    settled = not len(more_rows) and not len(more_columns)
+    return Settled(sign, weights, multipliers) if settled else None, more_rows, more_columns
+
+
+def _smallest(values: NDArray[Any], among: NDArray[np.int64], n_had: int) -> NDArray[np.int64]:
+    return among[np.argsort(values[among], kind="stable")[: max(n_had, _ADDED_AT_ONCE)]]

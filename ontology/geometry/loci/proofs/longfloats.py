@@ -1,0 +1,72 @@
+"""The simplex method in fractions of as many bits as asked for.
+
+Where float64 names a wrong corner of a matrix game, longer fractions name the right one, at a fraction of the
+cost of whole numbers, which grow to the length of determinants. Like all that is rounded, the
+answer is only a proposal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["corner_of_game"]
+
+_STEPS = 20  # times rows and columns: where rounding makes the method go in circles, it ends
+
+
+def corner_of_game(
+    payoff: NDArray[Any], unit: int, n_bits: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return the rows and the columns that best mixtures of a matrix game are made of.
+
+    Parameters
+    ----------
+    payoff : ndarray of shape (n_rows, n_columns), dtype=object
+        Whole numbers above ``-2**unit``.
+    unit : int
+        Binary places of the payoff.
+    n_bits : int
+        Binary places to compute with; half of them are taken for noise.
+
+    Returns
+    -------
+    rows, columns : ndarray of int64
+        As many of each; None where the method does not end.
+
+    Examples
+    --------
+    >>> rows, columns = corner_of_game(np.array([[3, -1], [-1, 1], [5, 5]], dtype=object), 4, 64)
+    >>> rows.tolist(), columns.tolist()
+    ([0, 1], [0, 1])
+    """
+    n_rows, n_columns = payoff.shape
+    one, noise = 1 << n_bits, 1 << (n_bits // 2)
+    table = np.zeros((n_columns + 1, n_rows + 1), dtype=object)
+    # shifted to be positive, as in `ontology.geometry.loci.proofs.exactgame.solve_game`
+    table[:-1, :-1] = (payoff.T + (1 << unit)) * one >> unit
+    table[:-1, -1] = one
+    table[-1, :-1] = -one
+    basic, outside = np.arange(n_rows, n_rows + n_columns), np.arange(n_rows)
+    for _ in range(_STEPS * (n_rows + n_columns)):
+        enter = int(table[-1, :-1].argmin())
+        if table[-1, enter] >= -noise:
+            return np.sort(basic[basic < n_rows]), np.sort(outside[outside >= n_rows] - n_rows)
+        usable = np.flatnonzero(table[:-1, enter] > noise)
+        if not len(usable):
+            return None
+        ratios = np.maximum(table[usable, -1], 0) * one // table[usable, enter]
+        leave = int(usable[ratios.argmin()])
+        _exchange(table, leave, enter, n_bits)
+        basic[leave], outside[enter] = outside[enter], basic[leave]
+    return None
+
+
+def _exchange(table: NDArray[Any], r: int, c: int, n_bits: int) -> None:
+    pivot, column = table[r, c], table[:, c].copy()
+    row = (table[r] << n_bits) // pivot
+    table -= np.multiply.outer(column, row) >> n_bits
+    table[r], table[:, c] = row, -(column << n_bits) // pivot
+    table[r, c] = (1 << 2 * n_bits) // pivot

@@ -1,0 +1,128 @@
+"""MarginProgram: by how much can a label be best? The linear program behind the general locus, in HiGHS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.loci.proofs.linearsolver import TOLERANCE, new_solver
+
+__all__ = ["Margin", "MarginProgram"]
+
+_CLEAR = 1e-7
+_CUTS = 4
+
+
+@dataclass(frozen=True)
+class Margin:
+    """What floating point has to say about one row; a proposal, not a proof.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_observed,)
+        The weights, summing to one, under which the row is as far below its rivals as it gets.
+    rivals : ndarray of int64
+        Rivals that keep it from more.
+    multipliers : ndarray of float64, same shape
+        The mixture of them that proves it; empty where the program stopped early, at a clear success.
+    """
+
+    weights: NDArray[np.float64]
+    rivals: NDArray[np.int64]
+    multipliers: NDArray[np.float64]
+
+
+class MarginProgram:
+    """Maximise ``min_z F(z) - F(y)`` over weights on the simplex, for one row y after another.
+
+    The variables are the weights and a level s below every ``F(z)``. Only the objective ``s - F(y)`` knows
+    about y, so each solution starts from the one before. Rivals enter as constraints when a solution puts
+    them below s.
+
+    Parameters
+    ----------
+    rivals : ndarray of shape (n_rivals, n_observed), dtype=float64
+        Squared distances, scaled to be at most 1.
+    """
+
+    def __init__(self, rivals: NDArray[np.float64]) -> None:
+        highspy, self._solver = new_solver()
+        self._rivals = rivals
+        self._infinity = highspy.kHighsInf
+        self._optimal = highspy.HighsModelStatus.kOptimal
+        n_observed = rivals.shape[1]
+        self._columns = np.arange(n_observed + 1, dtype=np.int32)
+        for _ in range(n_observed):
+            self._solver.addVar(0.0, self._infinity)
+        self._solver.addVar(-self._infinity, self._infinity)
+        self._solver.addRow(1.0, 1.0, n_observed, self._columns[:-1], np.ones(n_observed))
+        self._solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
+        self._open = np.ones(n_observed, dtype=bool)
+        self._constraint = np.full(len(rivals), -1)  # where each rival stands among the constraints
+
+    def solve(self, own: NDArray[np.float64], face: NDArray[np.bool_], idle: NDArray[np.bool_]) -> Margin:
+        """Return the margin of a row.
+
+        Parameters
+        ----------
+        own : ndarray of shape (n_observed,)
+            The row, scaled like the rivals.
+        face : ndarray of shape (n_observed,), dtype=bool
+            Where weights may be positive.
+        idle : ndarray of shape (n_rivals,), dtype=bool
+            Rivals that do not count: the row itself and its equals. At least one must count.
+
+        Returns
+        -------
+        margin : Margin
+            Where HiGHS gives up, equal weights and the best rival under them.
+        """
+        self._open_columns(face)
+        self._solver.changeColsCost(len(self._columns), self._columns, np.append(-own, 1.0))
+        even = face / face.sum()
+        sums = self._rivals @ even
+        sums[idle] = np.inf
+        strongest = int(sums.argmin())
+        self._enter(strongest)
+        resting = [c for c in self._constraint[idle].tolist() if c >= 0]
+        for constraint in resting:
+            self._solver.changeRowBounds(constraint, -self._infinity, self._infinity)
+        try:
+            found = self._maximise(own, idle)
+        finally:
+            for constraint in resting:
+                self._solver.changeRowBounds(constraint, 0.0, self._infinity)
+        return found or Margin(even, np.array([strongest]), np.ones(1))
+
+    def _maximise(self, own: NDArray[np.float64], idle: NDArray[np.bool_]) -> Margin | None:
+        while True:
+            self._solver.run()
+            if self._solver.getModelStatus() != self._optimal:
+                return None
+            solution = self._solver.getSolution()
+            values = np.array(solution.col_value)
+            weights, level = np.maximum(values[:-1], 0.0), values[-1]
+            sums = self._rivals @ weights
+            sums[idle] = np.inf
+            margin = sums.min() - own @ weights
+            below = np.flatnonzero((sums < level - TOLERANCE) & (self._constraint < 0))
+            if margin > _CLEAR or level - own @ weights < -_CLEAR or not len(below):
+                entered = np.flatnonzero((self._constraint >= 0) & ~idle)
+                duals = np.abs(np.array(solution.row_dual))[self._constraint[entered]]
+                carried = duals > TOLERANCE
+                return Margin(weights, entered[carried], duals[carried])
+            for rival in below[np.argsort(sums[below])[:_CUTS]].tolist():
+                self._enter(rival)
+
+    def _enter(self, rival: int) -> None:
+        if self._constraint[rival] < 0:
+            self._constraint[rival] = self._solver.getNumRow()
+            coefficients = np.append(self._rivals[rival], -1.0)
+            self._solver.addRow(0.0, self._infinity, len(self._columns), self._columns, coefficients)
+
+    def _open_columns(self, face: NDArray[np.bool_]) -> None:
+        for column in np.flatnonzero(face != self._open).tolist():
+            self._solver.changeColBounds(column, 0.0, self._infinity if face[column] else 0.0)
+        self._open = face.copy()

@@ -1,0 +1,446 @@
+"""RootedTree: a tree in preorder, where a subtree is an interval and a meeting point a range minimum.
+
+With labels numbered in preorder, the lowest common ancestor of u < v is the smallest parent among
+u+1, ..., v: all of them lie below it, and the one on the way to v hangs on it directly. Distances, the
+diameter and the tree scorer rest on this one fact, and none of them depends on the depth of the tree.
+
+A tree is held for as long as a model server runs, so it is held in few bytes; whoever walks it asks for the
+arrays in full width, and keeps them while the walk lasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from labelgrove.ontology.canonical import length_fault
+from labelgrove.ontology.errors import SpaceError
+from labelgrove.ontology.geometry.paths.exactsums import are_exact, expansion, parts_of, rounded
+from labelgrove.ontology.geometry.paths.wholenumbers import is_short
+
+__all__ = ["RootedTree", "check_lengths", "exact_dtype", "kept"]
+
+_BLOCK_ENTRIES = 1 << 22
+_MOST_LEVELS = 1000
+
+Index = TypeVar("Index", int, NDArray[np.int64])
+
+
+def exact_dtype(lengths: NDArray[Any], largest: float) -> np.dtype[Any]:
+    """Return the smallest dtype that holds every distance up to `largest` made of `lengths`.
+
+    Whole numbers take uint8, uint16, float32 (to 2^24) or float64; anything else takes float64.
+    """
+    if (lengths == np.floor(lengths)).all():
+        if largest <= np.iinfo(np.uint8).max:
+            return np.dtype(np.uint8)
+        if largest <= np.iinfo(np.uint16).max:
+            return np.dtype(np.uint16)
+        if largest <= 1 << 24:
+            return np.dtype(np.float32)
+    return np.dtype(np.float64)
+
+
+def check_lengths(lengths: NDArray[Any]) -> None:
+    """Raise `SpaceError` unless edge lengths are within 1e-75..1e75, and add up to at most 1e78."""
+    fault = length_fault(lengths)
+    if fault is not None:
+        at, what = fault
+        raise SpaceError(
+            f"length: {what} at edge {at} of {len(lengths)}; an edge length is positive and finite, within "
+            "1e-75..1e75, and all of them add up to at most 1e78: choose another unit"
+        )
+
+
+def kept(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """Return what is held of an array that may be its caller's: itself if read-only, else a copy that is."""
+    if array.dtype == dtype and not array.flags.writeable:
+        return array
+    copy = array.astype(dtype)
+    copy.flags.writeable = False
+    return copy
+
+
+class RootedTree:
+    """A tree with positive edge lengths; its vertices are held in preorder, children by canonical index.
+
+    Parameters
+    ----------
+    parent : ndarray of shape (n,), dtype=int
+        Canonical index of each vertex's parent, -1 for the root.
+    length : ndarray of shape (n,), optional
+        Length of the edge to the parent (the root's entry is ignored); 1 by default.
+
+    Attributes
+    ----------
+    in_preorder : bool
+        Whether canonical indices are preorder positions, as those of a `LabelGraph` that is a tree are.
+    dtype : dtype
+        Smallest dtype that holds every distance exactly; float64 where lengths are not whole numbers.
+
+    Raises
+    ------
+    SpaceError
+        Unless there is exactly one root, every vertex hangs on it, and every length is within 1e-75..1e75.
+
+    Notes
+    -----
+    O(n) time; 2 ms for 100,000 vertices in preorder, 0.1 s in any other numbering. What is held, in bytes for
+    each vertex: 4 for the end of its subtree; two depths in `dtype`; 4 for the parent and 8 for the length,
+    where lengths are given, or none where these arrays are given read-only, as int32 and float64 and in
+    preorder; 8 for any other numbering. `parent`, `end`, `depth` and `length` are made from these when they
+    are asked for, O(n) each.
+
+    A distance is the exact sum of the lengths on the way, rounded once. Where floats do not hold the sums of
+    lengths (0.1 for one), depths are held in parts that they do hold (`ontology.geometry.paths.exactsums`),
+    as many as it takes: two of 8 bytes for decimals of like size, one more for every eleven or so decimal
+    places between the longest way and the shortest edge.
+    """
+
+    def __init__(self, parent: NDArray[Any], length: NDArray[Any] | None = None) -> None:
+        if parent.ndim != 1 or (parent.dtype.kind not in "iu" and parent.size):
+            raise SpaceError(
+                f"parent: {parent.dtype} of shape {parent.shape} given; give the index of each label's parent"
+            )
+        n = len(parent)
+        if n and not (int(parent.min()) >= -1 and int(parent.max()) < n):
+            outside = parent[(parent < -1) | (parent >= n)][0]
+            raise SpaceError(f"parent: {outside} points outside 0..{n - 1}; the root has -1")
+        given = parent.astype(np.int64)
+        roots = np.flatnonzero(given < 0)
+        if len(roots) != 1:
+            raise SpaceError(
+                f"parent: {len(roots)} roots among {n} labels; a tree has exactly one, marked -1"
+            )
+        ascending = np.arange(n)
+        found = _Preorder.of(given, ascending)
+        order = ascending if found else _preorder(given, int(roots[0]))
+        if len(order) != n:
+            lost = n - len(order)
+            raise SpaceError(f"parent: {lost} of {n} labels do not hang on the root; remove the cycle")
+        self.in_preorder = bool((order == ascending).all())
+        if not self.in_preorder:
+            self._order = order.astype(np.int32)
+            self._position = np.empty(n, dtype=np.int32)
+            self._position[order] = ascending
+            given = self._position[given[order]].astype(np.int64)
+            given[0] = -1
+        self._parent = kept(parent if self.in_preorder else given, np.int32)
+        given[0] = 0
+        self._length: NDArray[np.float64] | None = None
+        if length is not None:
+            if length.shape != (n,) or length.dtype.kind not in "iuf":
+                raise SpaceError(
+                    f"length: {length.dtype} of shape {length.shape} for {n} labels; give one number for each"
+                )
+            lengths = self._ordered(length).astype(np.float64, copy=False)
+            check_lengths(lengths[1:])
+            if lengths[0] != 0:
+                lengths = np.concatenate([np.zeros(1), lengths[1:]])
+            self._length = None if (lengths[1:] == 1.0).all() else kept(lengths, np.float64)
+        if found is None:
+            depth, end = _depths_and_ends(given, self.length)
+        else:
+            depth, end = found.depths(self._length), found.end
+        self._end = end.astype(np.int32)
+        lengths = np.ones(1) if self._length is None else self._length[1:]
+        deepest = float(depth.max())
+        self._depths, self._depth_above = depth[None], depth[:0]
+        if self._length is not None and not are_exact(lengths, 2 * deepest):
+            self.dtype = np.dtype(np.float64)
+            self._depths = _depths_in_parts(given, self._length, found)
+            return
+        self.dtype = exact_dtype(lengths, deepest)
+        if self.dtype != exact_dtype(lengths, 2 * deepest):  # else the diameter, in between, adds nothing
+            self.dtype = np.dtype(np.float64)
+            self._depth_above = depth[given]
+            self.dtype = exact_dtype(lengths, self.diameter())  # measured in float64
+        self._depths = depth.astype(self.dtype)[None]
+        self._depth_above = self._depths[0, given]
+
+    def _ordered(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values by canonical index as values by position."""
+        return values if self.in_preorder else values[self._order]
+
+    def positions(self, points: Index) -> Index:
+        """Return the preorder positions of canonical indices, an array of them or a single one."""
+        return points if self.in_preorder else _taken(self._position, points)
+
+    def points(self, positions: Index) -> Index:
+        """Return the canonical indices of preorder positions, an array of them or a single one."""
+        return positions if self.in_preorder else _taken(self._order, positions)
+
+    @property
+    def parent(self) -> NDArray[np.int64]:
+        """Position of each position's parent, shape (n,); the root, at position 0, has itself."""
+        parent = self._parent.astype(np.int64)
+        parent[0] = 0
+        return parent
+
+    @property
+    def end(self) -> NDArray[np.int64]:
+        """The position behind each subtree, shape (n,): that of v is ``v, ..., end[v] - 1``."""
+        return self._end.astype(np.int64)
+
+    @property
+    def depth(self) -> NDArray[np.float64]:
+        """The sum of lengths up to the root, shape (n,); `below` has differences that nothing is lost of."""
+        return rounded(self.depth_parts)
+
+    @property
+    def depth_parts(self) -> NDArray[np.float64]:
+        """The depths in parts, shape (n_parts, n), of which all sums and differences of two are exact."""
+        return self._depths.astype(np.float64)
+
+    @property
+    def length(self) -> NDArray[np.float64]:
+        """Length of the edge to the parent, shape (n,); 0 for the root."""
+        length = np.ones(len(self)) if self._length is None else self._length.copy()
+        length[0] = 0.0
+        return length
+
+    def by_point(self) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
+        """Return parent and length by canonical index, as the constructor takes them; read-only.
+
+        The root has parent -1 and length 0. Length is None where every edge is 1 long.
+        """
+        if self.in_preorder:
+            return self._parent, self._length
+        parent = np.append(self._order, np.int32(-1))[self._parent][self._position]
+        length = None if self._length is None else self._length[self._position]
+        return kept(parent, np.int32), None if length is None else kept(length, np.float64)
+
+    def depth_at(self, positions: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return ``depth[positions]`` without making the depths of all."""
+        return rounded(self._depths.take(positions, axis=1).astype(np.float64))
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts in which depths are held; 1 where `depth` is exact."""
+        return len(self._depths)
+
+    @cached_property
+    def is_short(self) -> bool:
+        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
+        return self.dtype != np.float64 or is_short(np.append(self.length[1:], 2 * self.depth.max()))
+
+    def below(self, top: Any, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the distance of `positions` from the vertices `top` that they are below (or are)."""
+        above = self._depths.take(top, axis=1).astype(np.float64).reshape(self.n_parts, -1)
+        return rounded(self._depths.take(positions, axis=1) - above)
+
+    def way(
+        self, first: NDArray[np.int64], second: NDArray[np.int64], meet: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the distances of pairs that meet at the positions `meet`, in parts; shape (n_parts, n)."""
+        depths, turn = self._depths, self._depths.take(meet, axis=1).astype(np.float64)
+        return np.asarray((depths.take(first, axis=1) - turn) + (depths.take(second, axis=1) - turn))
+
+    def __len__(self) -> int:
+        return len(self._parent)
+
+    def meeting(self, first: int, last: int) -> int:
+        """Return the meeting point of two positions, ``first <= last``."""
+        return first if first == last else max(0, int(self._parent[first + 1 : last + 1].min()))
+
+    def distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the distances between two lists of positions; shape (n_rows, n_cols), dtype `dtype`.
+
+        Notes
+        -----
+        O(n + n_rows * n_cols) time, in blocks whose working memory is a few megabytes. A distance is
+        ``(depth(row) - meet) + (depth(col) - meet)`` with `meet` the depth of the meeting point, all of it
+        exact but for one rounding at the end: so it is symmetric to the last bit. Large matrices of whole
+        numbers are made row by row from the parent's row where numba is installed; the numbers are the same.
+        """
+        out = np.empty((len(rows), len(cols)), dtype=self.dtype)
+        self.fill(rows, cols, out)
+        return out
+
+    def fill(self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any]) -> None:
+        """Write what `distances` returns into `out`, of that shape and dtype."""
+        sources, targets, view = (rows, cols, out) if len(rows) <= len(cols) else (cols, rows, out.T)
+        if out.size and not self._fill_by_parents(sources, targets, view):
+            self._fill_by_meetings(sources, targets, view)
+
+    def _fill_by_parents(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64], view: NDArray[Any]
+    ) -> bool:
+        """Write ``view`` (n_sources, n_targets) from rows of all vertices, where that pays; say whether."""
+        if self.dtype == np.float64 or view.size < _BLOCK_ENTRIES or len(targets) * 4 < len(self):
+            return False
+        try:
+            from labelgrove.ontology.geometry.kernels.treerows import fill_rows
+        except ImportError:
+            return False
+        tree = self.parent, self.end, self._depths[0], self.length.astype(self.dtype)
+        place = np.full(len(self), -1)
+        place[targets] = np.arange(len(targets))
+        if len(targets) == len(self) and place.min() >= 0 and view.T.flags.c_contiguous:
+            fill_rows(*tree, place, sources, view.T)
+            return True
+        step = max(1, _BLOCK_ENTRIES // len(self))
+        for start in range(0, len(sources), step):
+            some = sources[start : start + step]
+            block = np.empty((len(self), len(some)), dtype=self.dtype)
+            fill_rows(*tree, np.arange(len(self)), some, block)
+            view[start : start + step] = block[targets].T
+        return True
+
+    def _fill_by_meetings(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64], view: NDArray[Any]
+    ) -> None:
+        for of, turn in self._turns(sources, targets):
+            some = sources[of]
+            if self.n_parts == 1:
+                (depth,) = self._depths
+                beyond = depth[targets] - turn
+                np.subtract(depth[some][:, None], turn, out=turn)
+                view[of] = np.add(turn, beyond, out=turn)
+            else:
+                view[of] = rounded(self.way(some[:, None], targets[None], turn))
+
+    def _turns(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64]
+    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield where sources and targets meet, block by block of sources, each (n_block, n_targets).
+
+        That is a depth or, where a depth is several numbers, a position.
+        """
+        wanted = np.zeros(len(self), dtype=bool)
+        wanted[sources] = wanted[targets] = True
+        points = np.flatnonzero(wanted)
+        place = np.cumsum(wanted) - 1
+        target_at = place[targets]
+        if self.n_parts == 1:
+            own, above = self._depths[0, points], self._depth_above[points[0] : points[-1] + 1]
+        else:
+            own, above = points.astype(np.int32), np.maximum(self._parent[points[0] : points[-1] + 1], 0)
+        # where neighbours in `points` meet; between any two of them, the least on the way
+        gap = np.minimum.reduceat(above, points[:-1] + 1 - points[0]) if len(points) > 1 else above[:0]
+        step = max(1, _BLOCK_ENTRIES // (len(points) * self.n_parts))
+        for start in range(0, len(sources), step):
+            of = slice(start, start + step)
+            meet = np.empty((len(sources[of]), len(points)), dtype=own.dtype)
+            for row, at in zip(meet, place[sources[of]].tolist(), strict=True):
+                row[at] = own[at]
+                np.minimum.accumulate(gap[at:], out=row[at + 1 :])
+                np.minimum.accumulate(gap[:at][::-1], out=row[:at][::-1])
+            yield of, meet.take(target_at, axis=1)
+
+    def diameter(self, among: NDArray[np.int64] | None = None) -> float:
+        """Return the largest distance between two of the positions `among` (all by default).
+
+        Notes
+        -----
+        Two sweeps: the farthest from any vertex is an end of a longest path, also within a subset.
+        """
+        positions = np.arange(len(self)) if among is None else among
+        away = self.distances(positions, positions[:1])[:, 0]
+        ends = positions[away == away.max()]
+        if self.n_parts > 1 and len(ends) > 1:  # equal perhaps by rounding alone
+            ((_, turn),) = self._turns(positions[:1], ends)
+            terms = expansion(self.way(ends, np.broadcast_to(positions[:1], len(ends)), turn[0]))
+            ends = ends[np.lexsort(terms[::-1])[-1:]]
+        return float(self.distances(positions, ends[:1]).max())
+
+
+@dataclass(frozen=True)
+class _Preorder:
+    """What a few passes tell of a tree that is numbered in preorder.
+
+    Bundles hold trees in canonical order, which is one; a loop over vertices would take ten times as long.
+
+    Attributes
+    ----------
+    parent, level, end : ndarray of shape (n,)
+        Parent of each vertex, number of edges to the root, and the vertex behind its subtree.
+    members : list of ndarray
+        The vertices of each level but the root's, ascending.
+    """
+
+    parent: NDArray[np.int64]
+    level: NDArray[np.int32]
+    end: NDArray[np.int64]
+    members: list[NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, parent: NDArray[np.int64], ascending: NDArray[np.int64]) -> _Preorder | None:
+        """Return them; None for another numbering, and for trees so deep that the loop is the faster.
+
+        `ascending` is ``arange(n)``.
+        """
+        if (parent >= ascending).any():
+            return None
+        up = np.maximum(parent, 0)
+        level = np.ones(len(parent), dtype=np.int32)
+        level[0] = 0
+        while up.any():  # level counts the edges to `up`, twice as many in each round
+            level += level.take(up)
+            up = up.take(up)
+        deepest = int(level.max())
+        if deepest > _MOST_LEVELS:
+            return None
+        by_level = np.argsort(level.astype(np.uint8 if deepest < 256 else np.int16), kind="stable")
+        members = np.split(by_level, np.cumsum(np.bincount(level))[:-1])[1:]
+        end = np.ones(len(parent), dtype=np.int64)
+        for some in reversed(members):  # the number of vertices in each subtree
+            np.add.at(end, parent[some], end[some])
+        end += ascending
+        # each subtree within that of its parent: by their numbers of vertices, each is the interval it claims
+        return cls(parent, level, end, members) if (end[1:] <= end.take(parent[1:])).all() else None
+
+    def depths(self, length: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Return the sum of lengths up to the root, the same sums as one vertex at a time."""
+        depth = self.level.astype(np.float64)
+        if length is not None:
+            for some in self.members:
+                depth[some] = depth[self.parent[some]] + length[some]
+        return depth
+
+
+def _depths_and_ends(
+    parent: NDArray[np.int64], length: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the depth of each vertex and the one behind its subtree; parents stand before their children."""
+    n = len(parent)
+    depths, ends = [0.0] * n, list(range(1, n + 1))
+    parents, lengths = parent.tolist(), length.tolist()
+    for v in range(1, n):
+        depths[v] = depths[parents[v]] + lengths[v]
+    for v in range(n - 1, 0, -1):
+        ends[parents[v]] = max(ends[parents[v]], ends[v])
+    return np.array(depths), np.array(ends)
+
+
+def _depths_in_parts(
+    parent: NDArray[np.int64], length: NDArray[np.float64], found: _Preorder | None
+) -> NDArray[np.float64]:
+    """Return depths in parts; a distance sums up twice as many lengths as the tree has levels at most."""
+    if found is None:
+        height = int(_depths_and_ends(parent, np.ones(len(parent)))[0].max())
+        return np.array([_depths_and_ends(parent, part)[0] for part in parts_of(length, 2 * height)])
+    return np.array([found.depths(part) for part in parts_of(length, 2 * int(found.level.max()))])
+
+
+def _taken(table: NDArray[np.int32], at: Any) -> Any:
+    return int(table[at]) if isinstance(at, int) else table[at].astype(np.int64)
+
+
+def _preorder(parent: NDArray[np.int64], root: int) -> NDArray[np.int64]:
+    by_parent = np.argsort(parent, kind="stable")
+    begin = np.searchsorted(parent[by_parent], np.arange(len(parent) + 1)).tolist()
+    children: Sequence[int] = by_parent.tolist()
+    order: list[int] = []
+    stack = [root]
+    while stack:
+        v = stack.pop()
+        order.append(v)
+        if begin[v] < begin[v + 1]:
+            stack.extend(reversed(children[begin[v] : begin[v + 1]]))
+    return np.array(order, dtype=np.int64)

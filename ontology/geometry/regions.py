@@ -1,0 +1,145 @@
+"""Exact prediction regions of three observed labels: polygons on the simplex, by clipping with half-planes.
+
+Label y wins at the weights w where ``F_y(w) <= F_z(w)`` for every z, and F is linear in w: a convex polygon.
+Corners are kept as integer vectors proportional to their weights, so that no boundary rests on rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import gcd
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.paths.wholenumbers import whole_numbers
+
+__all__ = ["Region", "exact_regions"]
+
+_FITS_INT64 = 10**6
+"""Largest squared distance whose products with the corners of a region stay below 2^63."""
+
+_Corner = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where the labels of one row of distances win.
+
+    Attributes
+    ----------
+    labels : tuple of int
+        Rows with these same distances, ascending; they tie wherever they win, and the first is the answer.
+    corners : ndarray of shape (n_corners, 3), dtype=float64
+        Weights at the corners of the region, in order around it; each is rounded from the exact one. Two for
+        a line and one for a point, where the labels only tie with others.
+    area : Fraction
+        Share of the simplex, exact; 0 for lines and points.
+    """
+
+    labels: tuple[int, ...]
+    corners: NDArray[np.float64]
+    area: Fraction
+
+    @property
+    def centre(self) -> NDArray[np.float64]:
+        """Weights at the centre of mass of the region; shape (3,)."""
+        if len(self.corners) < 3:
+            return np.asarray(self.corners.mean(axis=0))
+        first, others = self.corners[0], self.corners[1:]
+        doubled = np.linalg.norm(np.cross(others[:-1] - first, others[1:] - first), axis=1)
+        thirds = (first + others[:-1] + others[1:]) / 3
+        return np.asarray(doubled @ thirds / doubled.sum())
+
+
+def exact_regions(distances: NDArray[Any]) -> list[Region]:
+    """Return the regions of all labels that win anywhere on the simplex, by the lowest of their labels.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_labels, 3)
+        Distances of the labels to the three observed ones, finite. Any of them is taken as the fraction that
+        it exactly is; squares are exact.
+
+    Raises
+    ------
+    InputError
+        For another shape, or distances that are not finite and non-negative.
+
+    Notes
+    -----
+    Clipping takes the most violated half-plane first: a few passes over the distinct rows for each of them.
+
+    Examples
+    --------
+    >>> star = np.array([[0, 2, 2], [2, 0, 2], [2, 2, 0], [1, 1, 1]])
+    >>> [(r.labels, str(r.area)) for r in exact_regions(star)]
+    [((0,), '1/16'), ((1,), '1/16'), ((2,), '1/16'), ((3,), '13/16')]
+    """
+    given = np.asarray(distances)
+    if given.ndim != 2 or given.shape[1] != 3:
+        raise InputError(f"distances: shape {given.shape}; give one row for each label, three columns")
+    if not (np.isfinite(given).all() and (given >= 0).all()):
+        bad = given[~(np.isfinite(given) & (given >= 0))][0]
+        raise InputError(f"distances: {bad} given; a distance is finite and not negative")
+    distinct, first, group = np.unique(given, axis=0, return_index=True, return_inverse=True)
+    group = group.ravel()  # NumPy 2.0.0 gives a column
+    squares = _exact_squares(distinct)
+    labels = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
+    found = []
+    for row in np.argsort(first).tolist():
+        corners = _clipped(squares, row)
+        if corners:
+            weights = [[Fraction(x, sum(corner)) for x in corner] for corner in corners]
+            area = _share(weights)
+            found.append(Region(tuple(labels[row].tolist()), np.array(weights, dtype=np.float64), area))
+    return found
+
+
+def _exact_squares(distances: NDArray[Any]) -> NDArray[Any]:
+    """Return integers proportional to the squares of `distances`: int64, or Python's where they are large."""
+    whole = whole_numbers(distances).astype(object)
+    squares = whole * whole
+    return np.asarray(squares, dtype=np.int64 if squares.max() <= _FITS_INT64 else object)
+
+
+def _clipped(squares: NDArray[Any], row: int) -> list[_Corner]:
+    """Return the corners of the polygon, line or point where `row` wins; none where it never does."""
+    excess = squares - squares[row]  # F_z - F_row at w is excess[z] @ w
+    corners: list[_Corner] = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    while corners:
+        value = excess @ np.array(corners, dtype=excess.dtype).T
+        worst = np.unravel_index(value.argmin(), value.shape)
+        if value[worst] >= 0:
+            break
+        corners = _cut(corners, value[worst[0]].tolist())
+    return corners
+
+
+def _cut(corners: list[_Corner], value: list[int]) -> list[_Corner]:
+    """Keep what lies where a linear function, known at the corners, is not negative."""
+    kept: list[_Corner] = []
+    for i, (corner, here) in enumerate(zip(corners, value, strict=True)):
+        if here >= 0:
+            kept.append(corner)
+        following = (i + 1) % len(corners)
+        there = value[following]
+        if (here < 0 < there) or (there < 0 < here):
+            ends = zip(corner, corners[following], strict=True)
+            a, b, c = (abs(there) * x + abs(here) * y for x, y in ends)
+            common = gcd(a, b, c)
+            kept.append((a // common, b // common, c // common))
+    return list(dict.fromkeys(kept))  # a line is met on its way there and back
+
+
+def _share(weights: list[list[Fraction]]) -> Fraction:
+    """Area of a polygon as a share of the simplex."""
+    total = Fraction(0)
+    (x0, y0, _), *others = weights
+    for (x1, y1, _), (x2, y2, _) in pairwise(others):
+        total += (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
+    return abs(total)

@@ -1,0 +1,1 @@
+"""Fréchet means from plain sums over all labels."""

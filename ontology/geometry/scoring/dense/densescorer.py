@@ -1,0 +1,324 @@
+"""DenseScorer: exact Fréchet means from rows of distances, on any space and with any exponent.
+
+A matrix product in float32 passes over blocks of rows and only filters: all terms are non-negative, so its
+rounding is a relative error with a proven bound, and every row that could be tied with the best within that
+bound becomes a finalist. Finalists are decided by the plain sum (see `ontology.geometry.ties`). Memory: a
+few blocks, never n_samples x n_labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelgrove.ontology.errors import SpaceError
+from labelgrove.ontology.geometry.scoring.ranking import (
+    Finalists,
+    check_choice,
+    check_one_row,
+    gathered,
+    in_halves,
+    ranked,
+)
+from labelgrove.ontology.geometry.spaces.kinds import MetricSpace
+from labelgrove.ontology.geometry.ties import (
+    TIE_RELATIVE,
+    FrechetResult,
+    check_beta,
+    check_weights,
+    largest_power,
+    plain_sums,
+    powers,
+    tied,
+)
+
+__all__ = ["DenseScorer", "RowsOnDemand"]
+
+_BLOCK_ENTRIES = 1 << 21
+_BATCH = 1024
+_MOST_PAIRS = 1 << 22
+_LARGEST_SINGLE = 1e30
+_DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
+_MOST_SINGLE = 1 << 20  # beyond it the error bound of a float32 sum is of no use
+
+
+class Rows(Protocol):
+    """What a `DenseScorer` reads: a matrix, or anything that can be sliced and indexed by rows like one."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n_labels, n_observed)."""
+        ...
+
+    def __getitem__(self, rows: slice | NDArray[np.int64], /) -> NDArray[Any]:
+        """Return rows of distances."""
+        ...
+
+
+class RowsOnDemand:
+    """The distances of a space to some of its points, measured when they are read.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        The space; its allowed labels are the rows.
+    points : ndarray of shape (n_observed,), dtype=int64
+        Point indices of the observed labels: the columns.
+    """
+
+    def __init__(self, space: MetricSpace, points: NDArray[np.int64]) -> None:
+        self._space, self._points = space, points
+        self.shape = (space.n_labels, len(points))
+
+    def __getitem__(self, rows: slice | NDArray[np.int64], /) -> NDArray[Any]:
+        """Measure the distances of `rows`."""
+        index = np.arange(*rows.indices(self.shape[0])) if isinstance(rows, slice) else rows
+        return self._space.distances(index, self._points)
+
+
+class DenseScorer:
+    """Scores every allowed label from its distances to the observed ones.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_labels, n_observed) or RowsOnDemand
+        Distances from each allowed label, in canonical order, to each observed label, in the order of the
+        columns of the weights.
+    beta : float, default=2
+        Exponent of the distances, positive.
+
+    Examples
+    --------
+    >>> DenseScorer(np.array([[0, 2], [1, 1], [2, 0]], dtype=np.uint8)).score([[1.0, 1.0]]).index
+    array([1])
+    """
+
+    def __init__(self, distances: Rows, *, beta: float = 2) -> None:
+        _refuse_unfit(distances)
+        self.beta = check_beta(beta)
+        self.n_labels, self.n_observed = distances.shape
+        self._distances = distances
+
+    def score(
+        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
+    ) -> FrechetResult:
+        """Return the best labels of each sample.
+
+        Parameters
+        ----------
+        weights : array_like of shape (n_samples, n_observed) or (n_observed,)
+            Non-negative; rows need not sum to one.
+        top : int, default=1
+            Number of labels to return, best first: each is the winner by the tie rule among those that the
+            ones before it leave.
+        candidates : ndarray of int64, optional
+            Indices of the labels that take part; all by default.
+
+        Raises
+        ------
+        WeightError
+            For weights that break a rule (see `check_weights`).
+        InputError
+            If `top` is not between 1 and the number of candidates, a candidate is not a label, or a power of
+            a distance is beyond 1e157.
+
+        Notes
+        -----
+        O(n_samples * n_observed * n_labels) time, at the speed of a float32 matrix product.
+        """
+        checked = check_weights(weights, self.n_observed)
+        rows = check_choice(top, candidates, self.n_labels)
+        batches = self.decided(checked, rows, top)
+        return gathered(len(checked), top, ((of, ranked(*finalists, top)) for of, finalists in batches))
+
+    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
+        """Return all labels tied with the best one, ascending; `weights` is one row."""
+        checked = check_weights(weights, self.n_observed)
+        check_one_row(len(checked))
+        ((_, (_, row, total)),) = self.decided(checked, None, 1)
+        return row[tied(total)]
+
+    def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
+        """Return the Fréchet variance of every label; shape (n_samples, n_labels), dtype=float64.
+
+        Raises
+        ------
+        WeightError, InputError
+            For weights that break a rule, and where a power of a distance is beyond 1e157.
+
+        Notes
+        -----
+        A float64 matrix product: equal to the plain sums for whole numbers below 2^53, and to
+        ``n_observed * 2**-53`` relative otherwise.
+        """
+        checked = check_weights(weights, self.n_observed)
+        out = np.empty((len(checked), self.n_labels))
+        step = max(1, _BLOCK_ENTRIES // max(self.n_observed, len(checked)))
+        for start in range(0, self.n_labels, step):
+            block = self._distances[start : start + step]
+            largest_power(block, self.beta)
+            np.matmul(checked, powers(block, self.beta).T, out=out[:, start : start + step])
+        return out
+
+    def decided(
+        self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
+    ) -> Iterator[tuple[slice, Finalists]]:
+        """Yield the finalists of one batch of samples after another; halves a batch with too many of them."""
+        sifted = in_halves(len(weights), _BATCH, lambda of: self.sifted(weights[of], rows, top))
+        return ((of, (*pairs, self.totals(weights[of], *pairs))) for of, pairs in sifted)
+
+    def sifted(
+        self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Return the (sample, row) pairs that may be among the `top` or tied, sorted; None: too many."""
+        sieve = _Sieve(weights, top)
+        n_rows = self.n_labels if rows is None else len(rows)
+        step = max(1, _BLOCK_ENTRIES // max(self.n_observed, len(weights)))
+        for start in range(0, n_rows, step):
+            stop = min(start + step, n_rows)
+            wanted = slice(start, stop) if rows is None else rows[start:stop]
+            sieve.add(np.arange(start, stop), self._distances[wanted], self.beta)
+            if sieve.overflows():
+                return None
+        sample, row = sieve.pairs()
+        return sample, row if rows is None else rows[row]
+
+    def totals(
+        self, weights: NDArray[np.float64], sample: NDArray[np.int64], row: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the plain sum of each (sample, row) pair; reads each row of distances once."""
+        total = np.empty(len(row))
+        by = np.argsort(row, kind="stable")
+        step = max(1, _BLOCK_ENTRIES // self.n_observed)
+        for start in range(0, len(by), step):
+            part = by[start : start + step]
+            distinct, which = np.unique(row[part], return_inverse=True)
+            block = self._distances[distinct]
+            largest_power(block, self.beta)
+            powered = powers(block, self.beta)
+            of_sample = weights.T.take(sample[part], axis=1)
+            total[part] = plain_sums(of_sample, powered.T, which)
+        return total
+
+
+def _refuse_unfit(distances: Any) -> None:
+    """Raise `SpaceError` unless `distances` are rows of distances; those of a space are sound."""
+    shape = getattr(distances, "shape", ())
+    if len(shape) != 2 or 0 in shape:
+        raise SpaceError(f"distances: shape {shape}; give (n_labels, n_observed), at least one of each")
+    if not isinstance(distances, np.ndarray):
+        return
+    if isinstance(distances, np.ma.MaskedArray) or distances.dtype not in _DTYPES:
+        raise SpaceError(
+            f"distances: {type(distances).__name__} of dtype {distances.dtype}; give an array of uint8, "
+            "uint16, float32 or float64"
+        )
+    if distances.dtype.kind == "f" and not (distances.min() >= 0 and distances.max() < np.inf):
+        raise SpaceError("distances: NaN, infinity or a negative number; distances are finite, not negative")
+
+
+class _Sieve:
+    """Keeps the (sample, row) pairs that a matrix product cannot rule out.
+
+    With u the rounding unit, a sum of n non-negative products in any order lies within a factor of
+    ``1 +- (n + 8) u`` of the true value, but for products too small for the format.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples, n_observed)
+        Checked weights.
+    top : int
+        Number of labels wanted for each sample.
+    """
+
+    def __init__(self, weights: NDArray[np.float64], top: int) -> None:
+        self._top = top
+        self._share = weights / weights.sum(axis=1, keepdims=True)
+        self._single_share = self._share.astype(np.float32)
+        # shares below the normal range slow every product down; `absolute` in `add` makes up for losing them
+        self._single_share[self._single_share < np.finfo(np.float32).tiny] = 0
+        # the tie rule itself, and what rounding may do to the two plain sums it compares
+        self._tolerance = 1 + TIE_RELATIVE + 8 * (weights.shape[1] + 8) * 2.0**-53
+        self._best = np.full((top, len(weights)), np.inf)  # upper bounds of the smallest values
+        self._pairs: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+        self._n_pairs = 0
+        # one block of powers and its product, used again for every block of the same size
+        self._powered = np.empty((0, weights.shape[1]), dtype=np.float32)
+        self._product = np.empty((0, len(weights)), dtype=np.float32)
+
+    def add(self, rows: NDArray[np.int64], distances: NDArray[Any], beta: float) -> None:
+        """Sift a block of rows, given their distances."""
+        n_observed = distances.shape[1]
+        largest = largest_power(distances, beta)
+        approximate: NDArray[Any]
+        if largest <= _LARGEST_SINGLE and n_observed <= _MOST_SINGLE:
+            approximate = self._single(distances, beta)
+            relative, absolute = (n_observed + 8) * 2.0**-24, n_observed * 2.0**-125 * (1 + largest)
+        else:
+            approximate = powers(distances, beta) @ self._share.T
+            relative, absolute = (n_observed + 8) * 2.0**-53, n_observed * 2.0**-1020 * (1 + largest)
+        relative *= 1.25  # the bound of the first order, made good for the higher ones
+        smallest = approximate if len(approximate) <= self._top else _smallest(approximate, self._top)
+        above = (smallest.astype(np.float64) + absolute) / (1 - relative)
+        self._best = _smallest(np.concatenate([self._best, above]), self._top)
+        limit = self.bound() * (1 + relative) + absolute
+        within = np.flatnonzero(approximate <= _rounded_down(limit, approximate.dtype))
+        at, sample = np.divmod(within, len(limit))
+        least = (approximate.reshape(-1)[within].astype(np.float64) - absolute) / (1 + relative)
+        self._pairs.append((sample, rows[at], least))
+        self._n_pairs += len(at)
+
+    def _single(self, distances: NDArray[Any], beta: float) -> NDArray[np.float32]:
+        """Return the values per unit of weight in float32, shape (n_rows, n_samples), until the next call."""
+        if len(self._powered) < len(distances):
+            self._powered = np.empty(distances.shape, dtype=np.float32)
+            self._product = np.empty((len(distances), len(self._share)), dtype=np.float32)
+        powered = self._powered[: len(distances)]
+        if beta == 2:  # squared in float32: two roundings more, of the eight that the bound has to spare
+            np.copyto(powered, distances, casting="same_kind")
+            np.multiply(powered, powered, out=powered)
+        else:
+            np.copyto(powered, powers(distances, beta), casting="same_kind")
+        return np.matmul(powered, self._single_share.T, out=self._product[: len(distances)])
+
+    def bound(self) -> NDArray[np.float64]:
+        """Return what the value of a finalist is at most, per unit of weight; shape (n_samples,)."""
+        bound: NDArray[np.float64] = self._best.max(axis=0) * self._tolerance
+        return bound
+
+    def overflows(self) -> bool:
+        """Return whether the pairs kept are too many to hold, and fewer samples would help."""
+        if self._n_pairs <= _MOST_PAIRS:
+            return False
+        self._shrink()
+        return self._n_pairs > _MOST_PAIRS // 2 and len(self._share) > 1
+
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return sample and row of each pair kept, sorted."""
+        self._shrink()
+        ((sample, row, _),) = self._pairs
+        by = np.lexsort((row, sample))
+        return sample[by], row[by]
+
+    def _shrink(self) -> None:
+        """Drop what better rows have ruled out since."""
+        sample, row, least = (np.concatenate(column) for column in zip(*self._pairs, strict=True))
+        kept = least <= self.bound()[sample]
+        self._pairs = [(sample[kept], row[kept], least[kept])]
+        self._n_pairs = int(kept.sum())
+
+
+def _rounded_down(limit: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return the largest numbers of `dtype` up to `limit`: what is compared with them need not be widened."""
+    nearest = limit.astype(dtype)
+    return np.where(nearest > limit, np.nextafter(nearest, dtype.type(0)), nearest)
+
+
+def _smallest(values: NDArray[Any], top: int) -> NDArray[Any]:
+    """Return the `top` smallest of each column, in any order."""
+    if top == 1:
+        return np.asarray(values.min(axis=0, keepdims=True))
+    return np.asarray(np.partition(values, top - 1, axis=0)[:top])

@@ -1,0 +1,1 @@
+"""Fréchet means on trees some of whose labels are allowed."""

@@ -1,0 +1,265 @@
+"""The search of `ontology.geometry.scoring.tree.treesearch`, compiled; importing this module loads numba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.kernels import scoring
+from labelgrove.ontology.geometry.kernels.plainsums import sums_of_groups
+from labelgrove.ontology.geometry.scoring.rows.compiledrows import sums_of_positions
+from labelgrove.ontology.geometry.scoring.tree.hanging import Hanging
+from labelgrove.ontology.geometry.scoring.tree.treesearch import MOST_PAIRS, Observed, Pairs, search_margin
+from labelgrove.ontology.geometry.ties import FrechetResult, refuse_bad_rows
+
+__all__ = ["CompiledBatch", "SearchDecision"]
+
+_SPARE_PAIRS = 1 << 13
+_BATCH_ENTRIES = 1 << 20
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What is made once of observed labels and what hangs around them.
+
+    Attributes
+    ----------
+    tables : Tables
+    depth, meet : ndarray of shape (n_groups,)
+        Depth in the tree of each group, and of the vertex where the way from it to the hull turns.
+    low, high : ndarray of shape (n_groups,), dtype=int32
+        Of the vertex on which it hangs.
+    column : ndarray of shape (n_observed,), dtype=uint32
+        Of each observed label in preorder.
+    """
+
+    tables: scoring.Tables
+    depth: NDArray[np.float64]
+    meet: NDArray[np.float64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    column: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, observed: Observed, hanging: Hanging) -> _Prepared:
+        """Return it, made on first use."""
+        known: _Prepared | None = hanging.prepared.get("compiled")
+        if known is None:
+            hull = observed.hull
+            on = np.repeat(np.arange(len(hull.vertex)), np.diff(hanging.begin))
+            known = hanging.prepared["compiled"] = cls(
+                _tables(observed, hanging),
+                observed.tree.depth_at(hanging.position),
+                observed.tree.depth_at(hanging.turn),
+                hull.low[on].astype(np.int32),
+                hull.high[on].astype(np.int32),
+                observed.by_preorder.astype(np.uint32),
+            )
+        return known
+
+
+class CompiledBatch:
+    """A `Batch` whose inner loops are compiled.
+
+    Parameters
+    ----------
+    observed : Observed
+    given : ndarray of shape (n_samples, n_observed)
+        Weights in any real dtype; float32 and float64 are read as they are.
+    first : int
+        The number of row 0 in messages.
+    """
+
+    def __init__(self, observed: Observed, given: NDArray[Any], first: int) -> None:
+        self._observed, self._given, self._first = observed, given, first
+        dtype = given.dtype if given.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        self._rows = np.ascontiguousarray(given, dtype=dtype)
+
+    def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
+        """Return what `find_finalists` of `treesearch` does.
+
+        Raises
+        ------
+        WeightError
+            For rows that break the rule of `check_weights`.
+        """
+        found, total = _searched(
+            self._rows, self._observed, _Prepared.of(self._observed, hanging).tables, top
+        )
+        if found is not None and not _fair(total):
+            refuse_bad_rows(self._given, total, self._first)
+        return found
+
+    def sums(
+        self, hanging: Hanging, sample: NDArray[np.int64], group: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the plain sum of each (sample, group) pair; measures each group's distances once."""
+        observed, total = self._observed, np.empty(len(group))
+        known, by = _Prepared.of(observed, hanging), np.argsort(group, kind="stable")
+        if observed.tree.n_parts > 1:
+            sums_of_positions(observed, self._rows, sample, hanging.position[group], by, total)
+            return total
+        sums_of_groups(
+            self._rows,
+            sample,
+            group,
+            by,
+            known.depth,
+            known.meet,
+            known.low,
+            known.high,
+            observed.label_depth,
+            observed.gap,
+            known.column,
+            total,
+        )
+        return total
+
+
+class SearchDecision:
+    """Takes decisions on rows as a model emits them.
+
+    Most rows have one finalist, a group of labels with the same distances: its first label answers, and no
+    distance is measured. Rows with several finalists are scored.
+
+    Parameters
+    ----------
+    observed : Observed
+    hanging : Hanging
+        All labels that may answer.
+    order : ndarray of shape (n_observed,), dtype=int64, or None
+        Column of the model for each observed label; None where they are in order.
+    score : callable
+        Scores rows whose columns are in order.
+    """
+
+    def __init__(
+        self,
+        observed: Observed,
+        hanging: Hanging,
+        order: NDArray[np.int64] | None,
+        score: Callable[[NDArray[Any]], FrechetResult],
+    ) -> None:
+        self._observed, self._order, self._score = observed, order, score
+        self._tables = _Prepared.of(observed, hanging).tables
+        if order is not None:
+            self._tables = self._tables._replace(order=order.astype(np.uint32)[self._tables.order])
+        self._label = hanging.label[hanging.first[:-1]].astype(np.int64)
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
+        """Return the label of each row that `RestrictedTreeScorer.score` returns; see `Decision`."""
+        index = np.empty(len(rows), dtype=np.int64)
+        step = max(1, _BATCH_ENTRIES // rows.shape[1])
+        for start in range(0, len(rows), step):
+            part = rows[start : start + step]
+            found, total = _searched(part, self._observed, self._tables, 1)
+            if found is None or not _fair(total):
+                return None
+            index[start : start + step] = self._decided(part, *found)
+        return index
+
+    def _decided(
+        self, rows: NDArray[Any], sample: NDArray[np.int64], group: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        if len(sample) == len(rows):  # each row has one at least
+            return self._label.take(group)
+        index = np.empty(len(rows), dtype=np.int64)
+        index[sample] = self._label.take(group)
+        several = np.flatnonzero(np.bincount(sample) > 1)
+        if len(several):
+            some = rows[several] if self._order is None else rows[several[:, None], self._order]
+            index[several] = self._score(some).index
+        return index
+
+
+def _searched(
+    rows: NDArray[Any], observed: Observed, tables: scoring.Tables, top: int
+) -> tuple[Pairs | None, NDArray[np.float64]]:
+    """Return the finalists of rows, None where they are too many to hold, and the total of each row."""
+    margin = search_margin(observed.hull, len(observed.at))
+    most, total = len(rows) + _SPARE_PAIRS, np.empty(len(rows))
+    while True:
+        sample, group = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+        found = scoring.find_finalists(
+            rows, tables, margin, margin * observed.skeleton.reach**2, top, total, sample, group
+        )
+        if found >= 0:
+            return (sample[:found], group[:found]), total
+        if len(rows) > 1 and most > MOST_PAIRS:
+            return None, total
+        most *= 8
+
+
+def _fair(total: NDArray[np.float64]) -> bool:
+    """Whether every row that has these totals was searched."""
+    return bool(total.min() >= scoring.SMALLEST_TOTAL and total.max() <= scoring.LARGEST_TOTAL)
+
+
+def _tables(observed: Observed, hanging: Hanging) -> scoring.Tables:
+    skeleton, hull = observed.skeleton, observed.hull
+    n_observed = len(observed.at)
+    length = n_observed // scoring.STRANDS + 1
+    place = np.arange(length * scoring.STRANDS)  # of each label in preorder, and of those it is padded with
+    place = place % length * scoring.STRANDS + place // length
+    order = np.zeros(len(place), dtype=np.uint32)
+    order[place[:n_observed]] = observed.by_preorder
+    label_depth = np.zeros(len(place))
+    label_depth[place[:n_observed]] = skeleton.label_depth
+    child, edge_to = skeleton.child, hull.child
+    return scoring.Tables(
+        order=order,
+        label_depth=label_depth,
+        end=int(place[n_observed]),
+        node=_records(
+            scoring.NODE,
+            depth=skeleton.depth,
+            begin=skeleton.begin[:-1],
+            end=skeleton.begin[1:],
+            chain_last=skeleton.chain_last,
+        ),
+        limb=_records(
+            scoring.LIMB,
+            length=skeleton.length[child],
+            low=place[skeleton.low[child]],
+            high=place[skeleton.high[child]],
+            node=child,
+            chain_first=skeleton.chain_first[child],
+            chain_last=skeleton.chain_last[child],
+        ),
+        chain_depth=hull.depth,
+        vertex=_records(
+            scoring.VERTEX,
+            depth=hull.depth,
+            length=hull.depth - hull.depth[hull.parent],
+            nearest=hanging.nearest,
+            above=hanging.above,
+            parent=hull.parent,
+            low=place[hull.low],
+            high=place[hull.high],
+            begin=hull.begin[:-1],
+            end=hull.begin[1:],
+            group=hanging.begin[:-1],
+            group_end=hanging.begin[1:],
+        ),
+        edge=_records(
+            scoring.EDGE,
+            length=hull.depth[edge_to] - hull.depth[hull.parent[edge_to]],
+            below=hanging.below[edge_to],
+            low=place[hull.low[edge_to]],
+            high=place[hull.high[edge_to]],
+            vertex=edge_to,
+        ),
+        height=hanging.height,
+        first=hanging.first,
+    )
+
+
+def _records(dtype: np.dtype[np.void], **columns: NDArray[Any]) -> NDArray[np.void]:
+    records = np.empty(len(next(iter(columns.values()))), dtype=dtype)
+    for name, column in columns.items():
+        records[name] = column
+    return records

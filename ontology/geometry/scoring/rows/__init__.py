@@ -1,0 +1,1 @@
+"""Fréchet means from rows of distances, most of which are never looked at."""

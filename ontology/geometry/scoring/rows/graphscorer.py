@@ -1,0 +1,169 @@
+"""GraphScorer: exact Fréchet means (beta = 2) from rows of distances, most of which are never looked at.
+
+On a graph with far more labels than observed ones, many rows are equal, and near ones can be ruled out
+together: a `RowTree` finds the few rows that may be best. They are decided by the plain sum, so that answers
+equal those of every other scorer to the last bit, ties and their number included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelgrove.ontology.geometry.scoring.compilation import Compilation
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
+from labelgrove.ontology.geometry.scoring.ranking import (
+    Finalists,
+    check_choice,
+    check_one_row,
+    gathered,
+    in_halves,
+    ranked_groups,
+    spans,
+)
+from labelgrove.ontology.geometry.scoring.rows.rowclasses import Classes
+from labelgrove.ontology.geometry.scoring.rows.rowtree import RowTree
+from labelgrove.ontology.geometry.ties import FrechetResult, refuse_bad_rows, shaped_weights, tied
+
+__all__ = ["GraphScorer"]
+
+_BATCH = 1024
+_WORTH_REDUCING = 256
+
+
+class GraphScorer:
+    """Scores the allowed labels of any space from their distances to the observed ones, equal rows once.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_labels, n_observed)
+        Distances from each allowed label, in canonical order, to each observed label, in the order of the
+        columns of the weights.
+    compiled : bool, optional
+        Whether to search with numba. By default with numba where it is installed, once the process has
+        loaded it or this scorer was asked for enough to make up for loading it. Answers are the same.
+
+    Notes
+    -----
+    The first few hundred rows of weights are scored as they come, by a `DenseScorer`; then the rows of
+    distances are grouped, once: a few passes over `distances`, and as much memory as the distinct rows take
+    and up to a third more. Without numba, several labels for a sample leave out equal rows alone; a choice of
+    candidates leaves out nothing.
+
+    Examples
+    --------
+    >>> GraphScorer(np.array([[0, 2], [1, 1], [2, 0]], dtype=np.uint8)).score([[1.0, 1.0]]).index
+    array([1])
+    """
+
+    def __init__(self, distances: NDArray[Any], *, compiled: bool | None = None) -> None:
+        self._distances = distances
+        self._dense = DenseScorer(distances)
+        self._compilation = Compilation(
+            "labelgrove.ontology.geometry.scoring.rows.compiledrows", compiled, self.n_observed
+        )
+        self._n_rows = 0
+
+    @property
+    def n_observed(self) -> int:
+        """Number of columns of the weights."""
+        return self._dense.n_observed
+
+    def score(
+        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
+    ) -> FrechetResult:
+        """Return the best labels of each sample.
+
+        Parameters
+        ----------
+        weights : array_like of shape (n_samples, n_observed) or (n_observed,)
+            Non-negative; rows need not sum to one.
+        top : int, default=1
+            Number of labels to return, best first: each is the winner by the tie rule among those that the
+            ones before it leave.
+        candidates : ndarray of int64, optional
+            Indices of the labels that take part; all by default.
+
+        Raises
+        ------
+        WeightError, InputError
+            As for `DenseScorer.score`.
+        """
+        given = shaped_weights(weights, self.n_observed)
+        self._n_rows += len(given)
+        if candidates is not None or self._n_rows < _WORTH_REDUCING:
+            return self._dense.score(given, top, candidates)
+        check_choice(top, None, len(self._distances))
+        first, label = self._classes.first, self._classes.label
+        batches = self._decided(given, top)
+        return gathered(
+            len(given), top, ((of, ranked_groups(first, label, finalists, top)) for of, finalists in batches)
+        )
+
+    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
+        """Return all labels tied with the best one, ascending; `weights` is one row."""
+        given = shaped_weights(weights, self.n_observed)
+        check_one_row(len(given))
+        self._n_rows += 1
+        if self._n_rows < _WORTH_REDUCING:
+            return self._dense.tied(given)
+        ((_, (_, row, total)),) = self._decided(given, 1)
+        among, first = row[tied(total)], self._classes.first
+        return np.sort(self._classes.label[spans(first[among], first[among + 1] - first[among])])
+
+    def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
+        """Return the Fréchet variance of every label; shape (n_samples, n_labels), dtype=float64."""
+        return self._dense.variance(weights)
+
+    def reduce(self) -> tuple[int, int, int]:
+        """Group the rows now; return the number of rows, of distinct ones and of groups of these."""
+        self._n_rows += _WORTH_REDUCING
+        tree = self._prepared[1]
+        return len(self._distances), len(self._classes.row), 0 if tree is None else tree.n_groups
+
+    @property
+    def _classes(self) -> Classes:
+        return self._prepared[0]
+
+    @cached_property
+    def _prepared(self) -> tuple[Classes, RowTree | None, DenseScorer]:
+        """Equal rows as classes, distinct rows in groups (None: out of float32's reach), and their scorer."""
+        classes = Classes.of(self._distances)
+        rows = self._distances[classes.row]
+        if not RowTree.fits(rows):
+            return classes, None, DenseScorer(rows)
+        tree = RowTree(rows)
+        return classes.taken(tree.order), tree, DenseScorer(tree.rows)
+
+    def _decided(self, given: NDArray[Any], top: int) -> Iterator[tuple[slice, Finalists]]:
+        """Yield the classes of one batch of samples after another that may be among the `top`, or tied."""
+        _, tree, distinct = self._prepared
+        compiled = None if tree is None else self._compilation.module(len(given))
+        wanted = min(top, distinct.n_labels)
+
+        def find(of: slice) -> Finalists | None:
+            rows = given[of]
+            if compiled is None or rows.dtype not in (np.float32, np.float64):
+                rows = rows.astype(np.float64)
+            rows = np.ascontiguousarray(rows)
+            with np.errstate(over="ignore", invalid="ignore"):
+                total = rows.sum(axis=1, dtype=np.float64)
+            refuse_bad_rows(rows, total, of.start)
+            pairs = None
+            if tree is not None and compiled is not None:
+                pairs = compiled.find(tree, tree.shares(rows, total), wanted)
+            elif tree is not None and wanted == 1:
+                pairs = tree.find(tree.shares(rows, total))
+            if pairs is None:
+                pairs = distinct.sifted(rows.astype(np.float64, copy=False), None, wanted)
+            if pairs is None:
+                return None
+            if compiled is None:
+                return (*pairs, distinct.totals(rows, *pairs))
+            return (*pairs, compiled.totals(tree, rows, *pairs))
+
+        return in_halves(len(given), _BATCH, find)

@@ -1,0 +1,1 @@
+"""Fréchet means on trees, without a matrix."""

@@ -1,0 +1,98 @@
+"""HullScorer: exact minimisers of any power of the distances on a tree, from rows of the hull alone.
+
+The hull of the observed labels is every vertex on a path between two of them. A vertex y outside it hangs on
+a vertex x of it at some height h, and is farther by h from every observed label. With R the largest distance
+between a vertex of the hull and an observed label, ``(d + h)^beta >= d^beta (1 + h / R)^beta`` for each of
+them, and so ``F(y) >= F(x) (1 + h / R)^beta``: y is worse, and no tie, unless edges are so short or beta so
+small that this factor is lost in rounding, or powers of them underflow. Then every label is scored, as it is
+where more than one label is asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than
+from labelgrove.ontology.geometry.loci.hull import hull
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
+from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, FrechetResult
+
+__all__ = ["HullScorer"]
+
+_STORED_ENTRIES = 1 << 24
+_SMALLEST_LOG = -230.0  # of a power: 1e-100, which times a weight of 1e-150 is still a normal number
+
+
+class HullScorer(DenseScorer):
+    """Scores a tree with every label allowed, whatever the exponent.
+
+    Parameters
+    ----------
+    space : TreeSpace
+        The tree; where some labels are not allowed, every allowed one is scored.
+    observed : array_like of shape (n_observed,), dtype=int
+        Point indices of the observed labels, in the order of the columns of the weights.
+    beta : float
+        Exponent of the distances, positive.
+
+    Notes
+    -----
+    One label for each sample: O(n_hull * n_observed) time for each. Several labels, candidates and variances:
+    the distances of all labels are measured again for each batch of about a thousand samples.
+
+    Examples
+    --------
+    >>> from labelgrove.ontology.keys import Keys
+    >>> line = TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3])
+    >>> HullScorer(line, [1, 3], beta=3).score([[1, 1], [9, 1]]).index
+    array([2, 1])
+    """
+
+    def __init__(self, space: TreeSpace, observed: ArrayLike, *, beta: float) -> None:
+        refuse_other_than(TreeSpace, "space", space, "make_scorer picks the scorer for any other")
+        points = index_array("observed", observed, space.n_points)
+        super().__init__(RowsOnDemand(space, points), beta=beta)
+        self._space, self._points = space, points
+
+    def score(
+        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
+    ) -> FrechetResult:
+        """Return the best labels of each sample; arguments and errors as for `DenseScorer.score`."""
+        if top != 1 or candidates is not None or self._inside is None:
+            return super().score(weights, top, candidates)
+        labels, scorer = self._inside
+        found = scorer.score(weights)
+        return FrechetResult(labels[found.index], found.value, found.n_tied)
+
+    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
+        """Return all labels tied with the best one, ascending; `weights` is one row."""
+        if self._inside is None:
+            return super().tied(weights)
+        labels, scorer = self._inside
+        return labels[scorer.tied(weights)]
+
+    @cached_property
+    def _inside(self) -> tuple[NDArray[np.int64], DenseScorer] | None:
+        """The labels of the hull and their scorer; None where others may be best or tied."""
+        if self._space.allowed is not None:
+            return None
+        tree = self._space.tree
+        positions = hull(tree, tree.positions(self._points))
+        if len(positions) == len(tree):
+            return None
+        # R is at most the diameter of the hull, twice the greatest depth below its first vertex
+        reach = 2 * float(tree.below(positions[0], positions).max())
+        shortest = float(tree.length[1:].min())
+        if self.beta * np.log(shortest) < _SMALLEST_LOG:
+            return None
+        factor = self.beta * np.log1p(shortest / 2 / reach) if reach else np.inf
+        if factor <= 4 * TIE_RELATIVE + 16 * (self.n_observed + 64) * 2.0**-53:
+            return None
+        labels = np.sort(tree.points(positions))
+        rows = RowsOnDemand(TreeSpace(self._space.points, tree, labels), self._points)
+        stored = len(labels) * self.n_observed <= _STORED_ENTRIES
+        return labels, DenseScorer(rows[slice(None)] if stored else rows, beta=self.beta)

@@ -1,0 +1,286 @@
+"""The skeleton of observed labels in a tree, and the descent over it to the Fréchet mean.
+
+`ontology.geometry.scoring.tree.treescorer` explains the algorithm; this module holds its two parts: running
+sums over the observed labels in preorder, and the reduced tree over which all samples descend together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
+
+__all__ = ["Factors", "RunningMoments", "Skeleton"]
+
+_BLOCK_BITS = 3
+_BLOCK = 1 << _BLOCK_BITS
+_WITHIN = np.arange(_BLOCK)[:, None]
+_BEFORE = (np.arange(_BLOCK) > _WITHIN).astype(np.float64)
+"""Column k: 1 for the first k labels of a block."""
+
+
+@dataclass(frozen=True)
+class Factors:
+    """What weights are multiplied by to give running weights and moments; depends on the labels alone.
+
+    Attributes
+    ----------
+    block : ndarray of shape (n_blocks, 2, _BLOCK)
+        One (weight) and depth (moment) of each label of a block, in preorder; the last block is padded.
+    depth : ndarray of shape (n_blocks * _BLOCK,)
+        Depth of each label.
+    """
+
+    block: NDArray[np.float64]
+    depth: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, depth: NDArray[np.float64]) -> Factors:
+        """Build the factors of labels at `depth`, in preorder."""
+        block = np.ones((len(depth) // _BLOCK + 1, 2, _BLOCK))
+        padded = np.zeros(len(block) * _BLOCK)
+        padded[: len(depth)] = depth
+        block[:, 1] = padded.reshape(-1, _BLOCK)
+        return cls(block, padded)
+
+
+class RunningMoments:
+    """Weight and first moment of the first k observed labels in preorder, for any k.
+
+    Two levels: running sums over blocks, and the few columns within a block added up when asked for. That
+    reads each weight once, where running sums over single columns would cost more than all the rest.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_observed, n_samples)
+        Weights, observed labels in preorder; not yet checked for NaN and infinity.
+    factors : Factors
+        Of the same labels.
+
+    Attributes
+    ----------
+    total : ndarray of shape (n_samples,), dtype=complex128
+        Weight (real) and moment (imaginary) of all labels.
+    """
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def __init__(self, columns: NDArray[np.float64], factors: Factors) -> None:
+        n_observed, n_samples = columns.shape
+        n_full, n_rest = divmod(n_observed, _BLOCK)
+        full = columns[: n_observed - n_rest].reshape(n_full, _BLOCK, n_samples)
+        sums = factors.block[:-1] @ full
+        blocks = np.zeros((n_samples, n_full + 1), dtype=np.complex128)
+        blocks.real[:, 1:] = sums[:, 0].T
+        blocks.imag[:, 1:] = sums[:, 1].T
+        np.add.accumulate(blocks, axis=1, out=blocks)
+        weight, moment = factors.block[-1, :, :n_rest] @ columns[n_observed - n_rest :]
+        self.total = blocks[:, -1] + weight + 1j * moment
+        self._blocks, self._n_blocks = blocks.reshape(-1), n_full + 1
+        self._columns, self._n_samples = columns.reshape(-1), n_samples
+        self._within = _WITHIN * n_samples
+        self._factors = factors
+
+    def before(self, position: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArray[np.complex128]:
+        """Return weight and moment of the labels before `position`, each for one sample."""
+        block = position >> _BLOCK_BITS
+        found: NDArray[np.complex128] = self._blocks.take(sample * self._n_blocks + block)
+        start = block << _BLOCK_BITS
+        first = start * self._n_samples + sample
+        weight = self._columns.take(first + self._within, mode="clip")  # past the last label: factor 0
+        weight *= _BEFORE.take(position - start, axis=1)
+        moment = self._factors.depth.take(start + _WITHIN)
+        moment *= weight
+        found.real += weight.sum(axis=0)
+        found.imag += moment.sum(axis=0)
+        return found
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """Observed labels and the vertices where their paths meet, as a tree of its own, in preorder.
+
+    Attributes
+    ----------
+    depth : ndarray of shape (n_nodes,)
+        Distance from the first node, the meeting point of all.
+    length : ndarray of shape (n_nodes,)
+        Distance from the parent node.
+    low, high : ndarray of shape (n_nodes,), dtype=int64
+        The observed labels below a node, itself included: an interval of their preorder.
+    begin, child : ndarray, dtype=int64
+        Children of node v: ``child[begin[v]:begin[v + 1]]``.
+    chain : ndarray of shape (n_hull,), dtype=int64
+        Every vertex on a path between observed labels, as a position in the tree, ascending.
+    chain_first, chain_last : ndarray of shape (n_nodes,), dtype=int64
+        The vertices from the parent node (exclusive) to the node itself stand there in `chain`.
+    chain_depth : ndarray of shape (n_hull,)
+        Distance from the first node.
+    label_depth : ndarray of shape (n_observed,)
+        Distance of each observed label from the first node, in preorder.
+    reach : float
+        No two vertices of the hull are farther apart.
+    """
+
+    depth: NDArray[np.float64]
+    length: NDArray[np.float64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    child: NDArray[np.int64]
+    chain: NDArray[np.int64]
+    chain_first: NDArray[np.int64]
+    chain_last: NDArray[np.int64]
+    chain_depth: NDArray[np.float64]
+    label_depth: NDArray[np.float64]
+    reach: float
+
+    @classmethod
+    def of(cls, tree: RootedTree, labels: NDArray[np.int64]) -> Skeleton:
+        """Build the skeleton of `labels`, ascending positions."""
+        nodes = np.unique(labels)
+        nodes = np.unique(np.concatenate([nodes, _meeting(tree, nodes)]))
+        parent = np.searchsorted(nodes, _meeting(tree, nodes))  # of every node but the first
+        n_nodes = len(nodes)
+        top, tree_end = int(nodes[0]), tree.end
+        length = np.zeros(n_nodes)
+        length[1:] = tree.below(nodes[parent], nodes[1:])
+        depth = tree.below(top, nodes)
+        by_parent = np.argsort(parent, kind="stable")
+
+        n_before = np.zeros(len(tree) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(labels, minlength=len(tree)), out=n_before[1:])
+        end = int(tree_end[top])
+        inside = n_before[tree_end[top:end]] > n_before[top:end]
+        chain = np.flatnonzero(inside) + top
+        chain_last = np.searchsorted(chain, nodes)
+        # what lies between a node and its parent node stands before it without a gap: the way down is the
+        # only one to observed labels, and its first vertex hangs on the parent node
+        is_node = np.zeros(len(tree), dtype=bool)
+        is_node[nodes] = True
+        hangs_on_node = is_node[tree.parent[chain]]
+        hangs_on_node[0] = True
+        starts = np.flatnonzero(hangs_on_node)
+        return cls(
+            depth=depth,
+            length=length,
+            low=n_before[nodes],
+            high=n_before[tree_end[nodes]],
+            begin=np.searchsorted(parent[by_parent], np.arange(n_nodes + 1)),
+            child=by_parent + 1,
+            chain=chain,
+            chain_first=starts[np.searchsorted(starts, chain_last, side="right") - 1],
+            chain_last=chain_last,
+            chain_depth=tree.below(top, chain),
+            label_depth=tree.below(top, labels),
+            reach=2 * float(depth.max()),
+        )
+
+    def descend(
+        self, running: RunningMoments
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the best vertex of each sample, the next best on its edge, and by how much F / W differs.
+
+        Returns
+        -------
+        place, other : ndarray of shape (n_samples,), dtype=int64
+            Places in `chain`; `other` repeats `place` where the descent ended at a node.
+        gain : ndarray of shape (n_samples,)
+            How much larger F / W is at `other`; infinite where the descent ended at a node.
+        moment : ndarray of shape (n_samples,)
+            First moment about that vertex, the weighted sum of distances from it.
+        """
+        total = running.total.real.copy()
+        moment = running.total.imag.copy()  # about the node reached
+        n_samples = len(total)
+        node = np.zeros(n_samples, dtype=np.int64)
+        edge = np.full(n_samples, -1, dtype=np.int64)  # the edge above this node holds the lowest point
+        offset = np.zeros(n_samples)  # of the lowest point from the upper end of that edge
+        growth = np.zeros(n_samples)  # of the moment on the way down that edge
+        start, end = (
+            np.zeros(n_samples, dtype=np.complex128),
+            running.total,
+        )  # what lies before and to its end
+        active = np.arange(n_samples) if len(self.child) else np.zeros(0, dtype=np.int64)
+        while len(active):
+            v, weight = node[active], total[active]
+            c, start = self._pulling_child(running, active, v, start, end)
+            end = running.before(self.high[c], active)
+            below = end - start
+            pull = below.imag - self.depth[v] * below.real
+            t = (2 * pull - moment[active]) / weight
+            onwards = t >= self.length[c]
+            within = (t > 0) & ~onwards
+            edge[active[within]] = c[within]
+            offset[active[within]] = t[within]
+            growth[active[within]] = (weight - 2 * below.real)[within]
+            moment[active] += np.where(onwards, self.length[c] * (weight - 2 * below.real), 0.0)
+            node[active[onwards]] = c[onwards]
+            onwards &= self.begin[c] < self.begin[c + 1]
+            active, start, end = active[onwards], start[onwards], end[onwards]
+
+        place = self.chain_last[node]
+        other, gain = place.copy(), np.full(n_samples, np.inf)
+        held = np.flatnonzero(edge >= 0)
+        if len(held):
+            place[held], other[held], gain[held] = self._on_edge(edge[held], offset[held], node[held])
+        moment += growth * (self.chain_depth[place] - self.depth[node])
+        return place, other, gain, moment
+
+    def _pulling_child(
+        self,
+        running: RunningMoments,
+        sample: NDArray[np.int64],
+        v: NDArray[np.int64],
+        start: NDArray[np.complex128],
+        end: NDArray[np.complex128],
+    ) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
+        """Return the child that holds the half-moment of what lies below each node, and what lies before it.
+
+        Observed labels at the node itself stand first and have no moment about it.
+        """
+        z = self.depth[v]
+        half = 0.5 * ((end - start).imag - z * (end - start).real)
+        first, last = self.begin[v], self.begin[v + 1] - 1
+        while len(wide := np.flatnonzero(first < last)):
+            middle = (first[wide] + last[wide] + 1) >> 1
+            before = running.before(self.low[self.child[middle]], sample[wide]) - start[wide]
+            beyond = before.imag - z[wide] * before.real > half[wide]
+            last[wide] = np.where(beyond, middle - 1, last[wide])
+            first[wide] = np.where(beyond, first[wide], middle)
+        c = self.child[first]
+        return c, running.before(self.low[c], sample)
+
+    def _on_edge(
+        self, edge: NDArray[np.int64], offset: NDArray[np.float64], upper: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the vertex of each edge nearest to the lowest point, the one beyond it, and their gap.
+
+        Vertices are places in `chain`.
+        """
+        wanted = self.depth[upper] + offset
+        low, high = self.chain_first[edge], self.chain_last[edge]
+        while (low < high).any():  # the first vertex of the chain at or below the lowest point
+            middle = (low + high) >> 1
+            deep = self.chain_depth[middle] >= wanted
+            high = np.where(deep, middle, high)
+            low = np.where(deep, low, np.minimum(middle + 1, high))
+        start = low == self.chain_first[edge]
+        above = np.where(start, self.chain_last[upper], low - 1)
+        to_above = wanted - self.chain_depth[above]
+        to_below = self.chain_depth[low] - wanted
+        down = to_below < to_above
+        gain = np.abs(to_below * to_below - to_above * to_above)
+        vertex, other = np.where(down, low, above), np.where(down, above, low)
+        return vertex, other, gain
+
+
+def _meeting(tree: RootedTree, ascending: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the lowest common ancestor of each position and the next one."""
+    if len(ascending) < 2:
+        return ascending[:0]
+    first, last = int(ascending[0]), int(ascending[-1])
+    lowest: NDArray[np.int64] = np.minimum.reduceat(tree.parent[first : last + 1], ascending[:-1] + 1 - first)
+    return lowest

@@ -1,0 +1,90 @@
+"""Some rows on their way to a decision over all labels of a tree: what the search finds, and plain sums."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.scoring.tree.skeleton import RunningMoments
+from labelgrove.ontology.geometry.scoring.tree.treesearch import Observed
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, plain_sums, powers, refuse_bad_rows
+
+__all__ = ["Lowest", "NumpyTreeBatch", "TreeBatch", "tie_slack"]
+
+Lowest = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
+"""Best place of each row, its rival that may be tied (-1: none), and whether there may be more of them.
+
+Places count the vertices of ``Skeleton.chain``. A row is crowded where a neighbour of the best vertex or of
+its rival is so near that rounding cannot tell them apart.
+"""
+
+
+class TreeBatch(Protocol):
+    """Rows of weights."""
+
+    def lowest(self) -> Lowest | None:
+        """Return what the search found; None where it leaves the rows to another."""
+        ...
+
+    def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Return the plain sum of each of `sample` (by default all of them, in order) at its place."""
+        ...
+
+
+def tie_slack(observed: Observed) -> float:
+    """Return by how much F / W may differ between vertices that are tied, as far as running sums can tell.
+
+    Moments carry an error of n rounding units of W times the reach, F one of W times its square, and so does
+    a tie.
+    """
+    return (2 * TIE_RELATIVE + 32 * (len(observed.at) + 8) * 2.0**-53) * observed.skeleton.reach**2
+
+
+class NumpyTreeBatch:
+    """A `TreeBatch` in numpy alone.
+
+    Parameters
+    ----------
+    observed : Observed
+    nearest : ndarray of shape (n_chain,)
+        Length of the shortest edge at each vertex of the chain.
+    given : ndarray of shape (n_samples, n_observed)
+        Weights in any real dtype.
+    first : int
+        The number of row 0 in messages.
+
+    Raises
+    ------
+    WeightError
+        For rows that break the rule of `check_weights`.
+    """
+
+    def __init__(
+        self, observed: Observed, nearest: NDArray[np.float64], given: NDArray[Any], first: int
+    ) -> None:
+        self._observed, self._nearest = observed, nearest
+        self._columns = given.T.astype(np.float64, order="C")
+        moved = observed.columns_moved
+        self._running = RunningMoments(
+            self._columns[observed.by_preorder] if moved else self._columns, observed.factors
+        )
+        refuse_bad_rows(given, self._running.total.real, first)
+
+    def lowest(self) -> Lowest:
+        """Return what the search found."""
+        place, other, gain, _ = self._observed.skeleton.descend(self._running)
+        slack = tie_slack(self._observed)
+        rival = np.where(gain <= slack, other, -1)
+        near = self._nearest[place]
+        near = np.minimum(near, np.where(rival >= 0, self._nearest[rival], near))
+        return place, rival, near * near <= slack
+
+    def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Return the plain sum of each of `sample` at its place."""
+        observed = self._observed
+        distinct, which = np.unique(place, return_inverse=True)
+        powered = powers(observed.tree.distances(observed.at, observed.skeleton.chain[distinct]), 2)
+        columns = self._columns if sample is None else self._columns[:, sample]
+        return plain_sums(columns, powered, which)

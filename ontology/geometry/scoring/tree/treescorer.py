@@ -1,0 +1,251 @@
+"""TreeScorer: exact Fréchet means (beta = 2, every label allowed) on a tree, without a distance matrix.
+
+Write F for the Fréchet variance, W for a sample's total weight and S for its first moment about a vertex v,
+the weighted sum of distances to the observed labels. Let B be the part of S that lies below a child c. Then
+moving t from v towards c changes F by ``2t(S - 2B) + W t^2``, as long as no observed label and no branching
+is passed: on such a stretch F is a parabola with its lowest point ``(2B - S) / W`` beyond v. Hence:
+
+* only observed labels and the vertices where their paths meet matter: the *skeleton*, at most
+  ``2 * n_observed - 1`` nodes;
+* in preorder, what lies below a node is an interval, so W and B of a child are differences of running sums;
+* only the child that holds the half-moment can pull the mean towards it; bisection finds it;
+* the descent stops at a node or within one skeleton edge, and the best vertex is then the node, or the vertex
+  of that edge nearest to the lowest point.
+
+Rounding can leave two candidates, or more where edges are extremely short; both are noticed against a proven
+bound, and decided by the plain sum (see `ontology.geometry.ties`).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than
+from labelgrove.ontology.geometry.scoring.compilation import Compilation, Decision
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
+from labelgrove.ontology.geometry.scoring.ranking import check_choice, check_one_row
+from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.scoring.tree.treebatch import Lowest, NumpyTreeBatch, TreeBatch, tie_slack
+from labelgrove.ontology.geometry.scoring.tree.treesearch import Observed
+from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+from labelgrove.ontology.geometry.ties import (
+    TIE_RELATIVE,
+    FrechetResult,
+    plain_sums,
+    powers,
+    shaped_weights,
+    tied,
+)
+
+__all__ = ["TreeScorer"]
+
+_BATCH_ENTRIES = 1 << 20
+
+
+class TreeScorer:
+    """Scores every label of a tree in O(n_observed) for each sample.
+
+    Parameters
+    ----------
+    space : TreeSpace
+        A tree with every label allowed.
+    observed : array_like of shape (n_observed,), dtype=int
+        Point indices of the observed labels, in the order of the columns of the weights. One that stands
+        twice counts twice.
+    compiled : bool, optional
+        Whether to search with numba. By default with numba where it is installed, once the process has
+        loaded it or this scorer was asked often enough to make up for loading it. Answers are the same.
+
+    Notes
+    -----
+    Preparation is O(n_points + n_observed log n_observed) time and O(n_points) memory, numpy alone.
+
+    Examples
+    --------
+    >>> from labelgrove.ontology.keys import Keys
+    >>> line = TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3])
+    >>> TreeScorer(line, [0, 4]).score([[1, 1], [3, 1], [1, 3]]).index
+    array([2, 1, 3])
+    """
+
+    def __init__(self, space: TreeSpace, observed: ArrayLike, *, compiled: bool | None = None) -> None:
+        refuse_other_than(TreeSpace, "space", space, "make_scorer picks the scorer for any other")
+        if space.allowed is not None:
+            raise InputError("space: some labels are not allowed; make_scorer picks the scorer for that")
+        self._space = space
+        self._points = index_array("observed", observed, space.n_points)
+        if not len(self._points):
+            raise InputError("observed: empty; name at least one observed label")
+        self._observed = Observed.of(space.tree, space.tree.positions(self._points))
+        self._label = space.tree.points(self._observed.skeleton.chain)
+        self._search: Any = None
+        self._compilation = Compilation(
+            "labelgrove.ontology.geometry.scoring.tree.treecompiled", compiled, self.n_observed
+        )
+
+    @property
+    def n_observed(self) -> int:
+        """Number of columns of the weights."""
+        return len(self._points)
+
+    def score(
+        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
+    ) -> FrechetResult:
+        """Return the best labels of each sample.
+
+        Parameters
+        ----------
+        weights : array_like of shape (n_samples, n_observed) or (n_observed,)
+            Non-negative; rows need not sum to one.
+        top : int, default=1
+            Number of labels, best first; more than one is answered by a `RestrictedTreeScorer`.
+        candidates : ndarray of int64, optional
+            Labels that take part; a restriction is answered by a `RestrictedTreeScorer`.
+
+        Raises
+        ------
+        WeightError, InputError
+            As for `DenseScorer.score`.
+        """
+        check_choice(top, None, self._space.n_labels)
+        if top != 1 or candidates is not None:
+            return self._restricted.score(weights, top, candidates)
+        given = shaped_weights(weights, self.n_observed)
+        result = FrechetResult(
+            np.empty(len(given), dtype=np.int64),
+            np.empty(len(given)),
+            np.ones(len(given), dtype=np.int64),
+        )
+        step = max(1, _BATCH_ENTRIES // self.n_observed)
+        for start in range(0, len(given), step):
+            of = slice(start, start + step)
+            self._score_batch(given, of, result)
+        return result
+
+    def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
+        """Return what takes the decisions of `score` on rows as they are; None where nothing is compiled yet.
+
+        Parameters
+        ----------
+        order : ndarray of shape (n_observed,), dtype=int64, optional
+            Column of those rows for each observed label; the same as for `score` by default.
+
+        Returns
+        -------
+        decision : callable, or None
+            See `ontology.geometry.scoring.tree.treecompiled.TreeDecision`.
+        """
+        module = self._compilation.module(0)
+        if module is None:
+            return None
+        search = module.CompiledTree(self._observed, self._nearest, order)
+        decision: Decision = module.TreeDecision(search, self._label, order, self.score)
+        return decision
+
+    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
+        """Return all labels tied with the best one, ascending; `weights` is one row."""
+        given = shaped_weights(weights, self.n_observed)
+        check_one_row(len(given))
+        batch, (place, rival, crowded) = self._searched(given, 0)
+        if crowded[0]:
+            found, total = self._neighbourhood(given[0], int(place[0]))
+            return np.sort(self._space.tree.points(found[tied(total)]))
+        found = np.concatenate([place, rival[rival >= 0]])
+        total = batch.sums(found, np.zeros(len(found), dtype=np.int64))
+        return np.sort(self._label[found[tied(total)]])
+
+    def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
+        """Return the Fréchet variance of every label, from distance rows made on the fly."""
+        return DenseScorer(RowsOnDemand(self._space, self._points)).variance(weights)
+
+    @cached_property
+    def _restricted(self) -> RestrictedTreeScorer:
+        return RestrictedTreeScorer(self._space, self._points)
+
+    def _score_batch(self, given: NDArray[Any], of: slice, result: FrechetResult) -> None:
+        batch, (place, rival, crowded) = self._searched(given[of], of.start)
+        value = batch.sums(place)
+        index, n_tied = self._label[place], np.ones(len(place), dtype=np.int64)
+        pair = np.flatnonzero(rival >= 0)
+        if len(pair):
+            other, label = batch.sums(rival[pair], pair), self._label[rival[pair]]
+            limit = np.minimum(value[pair], other) * (1 + TIE_RELATIVE)
+            both = (value[pair] <= limit) & (other <= limit)
+            first = np.where(both, label < index[pair], other < value[pair])
+            n_tied[pair] += both
+            index[pair[first]], value[pair[first]] = label[first], other[first]
+        for s in np.flatnonzero(crowded).tolist():
+            found, total = self._neighbourhood(given[of.start + s], int(place[s]))
+            among = tied(total)
+            label = self._space.tree.points(found[among])
+            best = np.argmin(label)
+            index[s], value[s], n_tied[s] = label[best], total[among[best]], len(among)
+        result.index[of], result.value[of], result.n_tied[of] = index, value, n_tied
+
+    def _searched(self, given: NDArray[Any], first: int) -> tuple[TreeBatch, Lowest]:
+        """Return rows with their lowest vertices; `first` is the number of row 0."""
+        module = self._compilation.module(len(given))
+        if module is not None:
+            if self._search is None:
+                self._search = module.CompiledTree(self._observed, self._nearest)
+            batch: TreeBatch = module.CompiledTreeBatch(self._observed, self._search, given)
+            found = batch.lowest()
+            if found is not None:
+                return batch, found
+        plain = NumpyTreeBatch(self._observed, self._nearest, given, first)
+        return plain, plain.lowest()
+
+    @cached_property
+    def _nearest(self) -> NDArray[np.float64]:
+        """Length of the shortest edge at each vertex of the chain, or less where none is too short."""
+        chain, parent = self._observed.skeleton.chain, self._space.tree.parent
+        length = self._space.tree.length
+        length[0] = np.inf
+        least = float(length.min())
+        if least * least > tie_slack(self._observed):
+            return np.full(len(chain), least)
+        nearest = length.copy()
+        np.minimum.at(nearest, parent[1:], length[1:])
+        return nearest[chain]
+
+    def _neighbourhood(self, row: NDArray[Any], place: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return vertices among which all tied ones are, as positions in the tree, and their plain sums.
+
+        F is convex along paths, so the vertices below any level hang together: walk from one over neighbours
+        for as long as they are within the tolerance of the best seen.
+        """
+        column = row.astype(np.float64)[:, None]
+        tree, at = self._space.tree, self._observed.at
+        step = max(1, _BATCH_ENTRIES // self.n_observed)
+
+        def sums(vertices: NDArray[np.int64]) -> NDArray[np.float64]:
+            parts = [vertices[i : i + step] for i in range(0, len(vertices), step)]
+            found = [plain_sums(column, powers(tree.distances(at, v), 2), np.arange(len(v))) for v in parts]
+            return np.concatenate([np.zeros(0), *found])
+
+        slack = (1 + TIE_RELATIVE) * (1 + 8 * (self.n_observed + 8) * 2.0**-53)
+        found = frontier = self._observed.skeleton.chain[[place]]
+        total = sums(found)
+        while len(frontier):
+            around = np.setdiff1d(self._neighbours(frontier), found)
+            more = sums(around)
+            found, total = np.concatenate([found, around]), np.concatenate([total, more])
+            frontier = around[more <= total.min() * slack]
+        return found, total
+
+    def _neighbours(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+        parent, begin, children = self._links
+        below = [children[begin[v] : begin[v + 1]] for v in vertices.tolist()]
+        return np.concatenate([parent[vertices], *below])
+
+    @cached_property
+    def _links(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Parents, and children one after the other: made where edges are so short that labels crowd."""
+        parent = self._space.tree.parent
+        by_parent = np.argsort(parent[1:], kind="stable") + 1
+        return parent, np.searchsorted(parent[by_parent], np.arange(len(parent) + 1)), by_parent
