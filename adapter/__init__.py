@@ -9,14 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labelgrove.adapter.binding import bind, find_labels, make_binding
-    from labelgrove.adapter.bindingfile import Binding
-    from labelgrove.adapter.bundle import Bundle, build_bundle
-    from labelgrove.adapter.candidates import Subtree
+    from labelgrove.adapter.answers.candidates import Subtree
+    from labelgrove.adapter.bundles.bundle import Bundle, build_bundle
+    from labelgrove.adapter.columns.binding import bind, find_labels, make_binding
+    from labelgrove.adapter.columns.bindingfile import Binding
     from labelgrove.adapter.evaluation import Evaluation, evaluate
-    from labelgrove.adapter.outputs import SparseOutputs
+    from labelgrove.adapter.loading.source import open_bundle
+    from labelgrove.adapter.outputs.weights import SparseOutputs
     from labelgrove.adapter.scorer import Adapter, Ranking
-    from labelgrove.adapter.source import open_bundle
 
 __all__ = [
     "Adapter",
@@ -36,18 +36,18 @@ __all__ = [
 
 _HOMES = {
     "Adapter": "labelgrove.adapter.scorer",
-    "Binding": "labelgrove.adapter.bindingfile",
-    "Bundle": "labelgrove.adapter.bundle",
+    "Binding": "labelgrove.adapter.columns.bindingfile",
+    "Bundle": "labelgrove.adapter.bundles.bundle",
     "Evaluation": "labelgrove.adapter.evaluation",
     "Ranking": "labelgrove.adapter.scorer",
-    "SparseOutputs": "labelgrove.adapter.outputs",
-    "Subtree": "labelgrove.adapter.candidates",
-    "bind": "labelgrove.adapter.binding",
-    "build_bundle": "labelgrove.adapter.bundle",
+    "SparseOutputs": "labelgrove.adapter.outputs.weights",
+    "Subtree": "labelgrove.adapter.answers.candidates",
+    "bind": "labelgrove.adapter.columns.binding",
+    "build_bundle": "labelgrove.adapter.bundles.bundle",
     "evaluate": "labelgrove.adapter.evaluation",
-    "find_labels": "labelgrove.adapter.binding",
-    "make_binding": "labelgrove.adapter.binding",
-    "open_bundle": "labelgrove.adapter.source",
+    "find_labels": "labelgrove.adapter.columns.binding",
+    "make_binding": "labelgrove.adapter.columns.binding",
+    "open_bundle": "labelgrove.adapter.loading.source",
 }
 
 

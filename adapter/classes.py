@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.binding import find_labels
-from labelgrove.adapter.bindingfile import By
-from labelgrove.adapter.bundle import Bundle, build_bundle
-from labelgrove.adapter.labelnames import (
+from labelgrove.adapter.bundles.bundle import Bundle, build_bundle
+from labelgrove.adapter.columns.binding import find_labels
+from labelgrove.adapter.columns.bindingfile import By
+from labelgrove.adapter.columns.labelnames import (
     Describe,
     Elsewhere,
     describe_graph,
     describe_observed,
     describe_unobserved,
 )
-from labelgrove.adapter.outputs import OutputKind
+from labelgrove.adapter.loading.source import open_bundle
+from labelgrove.adapter.outputs.weights import OutputKind
 from labelgrove.adapter.scorer import Adapter
-from labelgrove.adapter.source import open_bundle
 from labelgrove.ontology.errors import (
     BindingError,
     BundleError,

@@ -11,13 +11,13 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.batches import one_set
-from labelgrove.adapter.binding import By, Columns
-from labelgrove.adapter.bundle import Bundle
-from labelgrove.adapter.candidates import OneSet
-from labelgrove.adapter.outputs import OutputKind, OutputReader, OutputRows, Outputs
-from labelgrove.adapter.pretrained import read_folder, write_folder
-from labelgrove.adapter.source import BundleSource, Located
+from labelgrove.adapter.answers.batches import one_set
+from labelgrove.adapter.answers.candidates import OneSet
+from labelgrove.adapter.bundles.bundle import Bundle
+from labelgrove.adapter.bundles.pretrained import read_folder, write_folder
+from labelgrove.adapter.columns.binding import By, Columns
+from labelgrove.adapter.loading.source import BundleSource, Located
+from labelgrove.adapter.outputs.weights import OutputKind, OutputReader, OutputRows, Outputs
 from labelgrove.adapter.state import State
 from labelgrove.ontology.errors import BundleError, InputError
 from labelgrove.ontology.geometry import FrechetResult, MetricSpace, metric_space
@@ -237,7 +237,8 @@ class Holder:
         self._pin = self.bundle.ontology_digest if pin is True else pin or ""
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
-        """Write bundle, columns and settings as a folder, for `from_pretrained`; see `adapter.pretrained`.
+        """Write bundle, columns and settings as a folder, for `from_pretrained`
+        (`adapter.bundles.pretrained`).
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """export_onnx: the adapter's decision as an ONNX graph, alone or appended to a model.
 
-The graph is `adapter.tables.decide` written down: the functions run once on values that note every operation
-instead of carrying it out. Only operators of the standard domain occur, from opset 18 on.
+The graph is `adapter.engines.tables.decide` written down: the functions run once on values that note every
+operation instead of carrying it out. Only operators of the standard domain occur, from opset 18 on.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.adapter.engines.tables import converted, decide, fair_samples, table_of, weights_of
 from labelgrove.adapter.scorer import Adapter
-from labelgrove.adapter.tables import converted, decide, fair_samples, table_of, weights_of
 from labelgrove.ontology.errors import BindingError, InputError, MissingExtraError, first_few
 
 try:
@@ -74,7 +74,7 @@ def decision_model(
         one of them: its columns are read before they become maps.
     dtype : {"float64", "float32"}, default="float64"
         In which sums are taken. With float64 the labels are those of `Adapter`; with float32 they are within
-        the band that `adapter.arrays` states.
+        the band that `adapter.engines.arrays` states.
     input_dtype : {"float64", "float32", "float16"}, optional
         Of the input, where the graph stands alone: that of the model which is to feed it. By default `dtype`.
 
@@ -329,7 +329,7 @@ class _Value:
 
 
 class _Namespace:
-    """The part of the array API that `adapter.tables` uses."""
+    """The part of the array API that `adapter.engines.tables` uses."""
 
     int32 = np.dtype(np.int32)
     finfo = staticmethod(np.finfo)

@@ -10,17 +10,17 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.answers import BackedOff, Ranking
-from labelgrove.adapter.backoff import back_off
-from labelgrove.adapter.batches import best, one_set, ranked, room_for_variances, variances
-from labelgrove.adapter.binding import By, Columns
-from labelgrove.adapter.bundle import build_bundle
-from labelgrove.adapter.candidates import Candidates, OneSet
-from labelgrove.adapter.explanation import Explanation, explain
+from labelgrove.adapter.answers.backoff import back_off
+from labelgrove.adapter.answers.batches import best, one_set, ranked, room_for_variances, variances
+from labelgrove.adapter.answers.candidates import Candidates, OneSet
+from labelgrove.adapter.answers.explanation import Explanation, explain
+from labelgrove.adapter.answers.labelsets import label_sets
+from labelgrove.adapter.answers.records import BackedOff, Ranking
+from labelgrove.adapter.bundles.bundle import build_bundle
+from labelgrove.adapter.columns.binding import By, Columns
 from labelgrove.adapter.holder import Holder, refuse_other_version
-from labelgrove.adapter.labelsets import label_sets
-from labelgrove.adapter.outputs import OutputKind, Outputs
-from labelgrove.adapter.source import BundleSource, Stale, Verify
+from labelgrove.adapter.loading.source import BundleSource, Stale, Verify
+from labelgrove.adapter.outputs.weights import OutputKind, Outputs
 from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry.arguments import nonnegative_number
 from labelgrove.ontology.labelgraph import LabelGraph

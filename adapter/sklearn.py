@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from labelgrove.adapter.calibration.temperatures import CAVEAT
 from labelgrove.adapter.classes import ClassAnswers, ClassBinding, Source, measuring_space, opened_source
 from labelgrove.adapter.distancescore import expected_sq_distance, mean_over_samples
-from labelgrove.adapter.outputs import OutputKind, OutputReader, named_order
+from labelgrove.adapter.outputs.weights import OutputKind, OutputReader, named_order
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, MissingExtraError, WeightError
 from labelgrove.ontology.geometry import MetricSpace

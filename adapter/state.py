@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.binding import By, Columns, bind
-from labelgrove.adapter.bindingfile import Binding
-from labelgrove.adapter.bundle import Bundle
-from labelgrove.adapter.candidates import Chosen, LeastRecentlyUsed, chosen_labels
-from labelgrove.adapter.labelnames import describe_observed, describe_unobserved
+from labelgrove.adapter.answers.candidates import Chosen, LeastRecentlyUsed, chosen_labels
+from labelgrove.adapter.bundles.bundle import Bundle
+from labelgrove.adapter.columns.binding import By, Columns, bind
+from labelgrove.adapter.columns.bindingfile import Binding
+from labelgrove.adapter.columns.labelnames import describe_observed, describe_unobserved
 from labelgrove.ontology.errors import InputError, SpaceError
 from labelgrove.ontology.geometry import (
     DenseScorer,

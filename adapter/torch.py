@@ -13,10 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from labelgrove.adapter.arrays import predict_rows
-from labelgrove.adapter.bundle import Bundle
+from labelgrove.adapter.bundles.bundle import Bundle
+from labelgrove.adapter.engines.arrays import predict_rows
+from labelgrove.adapter.engines.tables import (
+    DenseTable,
+    Table,
+    arrays_of,
+    blocks,
+    converted,
+    table_of,
+    weights_of,
+)
 from labelgrove.adapter.scorer import Adapter
-from labelgrove.adapter.tables import DenseTable, Table, arrays_of, blocks, converted, table_of, weights_of
 from labelgrove.ontology.errors import BundleError, InputError, MissingExtraError, WeightError
 
 try:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from labelgrove.adapter.archives import FAULTS, npy_header, refuse_bomb
-from labelgrove.adapter.outputs import SparseOutputs, by_rows
+from labelgrove.adapter.outputs.archives import FAULTS, npy_header, refuse_bomb
+from labelgrove.adapter.outputs.weights import SparseOutputs, by_rows
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError
 from labelgrove.ontology.store.safetensors_file import read_safetensors

@@ -7,8 +7,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from labelgrove.adapter.outputfiles import OutputFile, is_number
-from labelgrove.adapter.truthfile import read_truth
+from labelgrove.adapter.outputs.outputfiles import OutputFile, is_number
+from labelgrove.adapter.outputs.truthfile import read_truth
 
 __all__ = ["is_number", "read_outputs", "read_truth"]
 
@@ -19,7 +19,7 @@ def read_outputs(path: Path) -> tuple[NDArray[Any], list[str] | None]:
     Parameters
     ----------
     path : Path
-        As `adapter.outputfiles.OutputFile` reads it.
+        As `adapter.outputs.outputfiles.OutputFile` reads it.
 
     Returns
     -------

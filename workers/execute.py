@@ -16,7 +16,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, ParamSpec
 
-from labelgrove.adapter.cache import through_cache
+from labelgrove.adapter.loading.cache import through_cache
 from labelgrove.ontology.errors import (
     DEPLOYMENT_FAULTS,
     ArtifactError,

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from labelgrove.adapter.cache import through_cache
+from labelgrove.adapter.loading.cache import through_cache
 from labelgrove.ontology.errors import (
     DEPLOYMENT_FAULTS,
     GroveError,

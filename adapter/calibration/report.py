@@ -19,7 +19,7 @@ from labelgrove.adapter.calibration.tradeoff import (
 from labelgrove.adapter.evaluation.calibrationerror import BINS, Reliability
 from labelgrove.adapter.evaluation.text import Span, Table, shown
 from labelgrove.adapter.evaluation.verdict import applied
-from labelgrove.adapter.rowblocks import OutputStream
+from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.geometry import MetricSpace
 

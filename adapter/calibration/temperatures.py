@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.evaluation.calibrationerror import BINS, BinScheme, Reliability, WidthBins, check_bins
 from labelgrove.adapter.evaluation.truths import (
     LabelDistances,
@@ -19,8 +19,8 @@ from labelgrove.adapter.evaluation.truths import (
     wrong_length,
 )
 from labelgrove.adapter.evaluation.verdict import softmax
-from labelgrove.adapter.outputs import OutputKind
-from labelgrove.adapter.rowblocks import BlockSource, OutputStream, logits_of, opened, row_blocks
+from labelgrove.adapter.outputs.rowblocks import BlockSource, OutputStream, logits_of, opened, row_blocks
+from labelgrove.adapter.outputs.weights import OutputKind
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, UnknownLabelError
 from labelgrove.ontology.geometry import CompleteSpace, MetricSpace

@@ -12,7 +12,7 @@ from labelgrove.adapter.calibration.temperatures import CAVEAT, LabelledOutputs,
 from labelgrove.adapter.evaluation.calibrationerror import BINS, BinScheme, Reliability
 from labelgrove.adapter.evaluation.text import Table
 from labelgrove.adapter.evaluation.verdict import softmax
-from labelgrove.adapter.rowblocks import OutputStream
+from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace

@@ -27,7 +27,7 @@ from labelgrove.adapter.evaluation.truths import (
     wrong_length,
 )
 from labelgrove.adapter.evaluation.verdict import judged, no_better_than_chance
-from labelgrove.adapter.rowblocks import KindSeen, OutputStream, logits_of, opened, row_blocks
+from labelgrove.adapter.outputs.rowblocks import KindSeen, OutputStream, logits_of, opened, row_blocks
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, SpaceError, counted
 from labelgrove.ontology.geometry import MetricSpace, TreeSpace

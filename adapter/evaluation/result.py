@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from labelgrove.adapter.bundlechecks import UNIT
+from labelgrove.adapter.bundles.bundlechecks import UNIT
 from labelgrove.adapter.evaluation.bootstrap import Interval
 from labelgrove.adapter.evaluation.calibrationerror import Reliability
 from labelgrove.adapter.evaluation.measures import Scores

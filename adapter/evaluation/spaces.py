@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.evaluation.evaluating import evaluate
 from labelgrove.adapter.evaluation.result import Evaluation
 from labelgrove.adapter.evaluation.text import Table
-from labelgrove.adapter.outputs import OutputKind
-from labelgrove.adapter.rowblocks import OutputStream
+from labelgrove.adapter.outputs.rowblocks import OutputStream
+from labelgrove.adapter.outputs.weights import OutputKind
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace

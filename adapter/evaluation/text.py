@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from labelgrove.adapter.bundlechecks import UNIT
+from labelgrove.adapter.bundles.bundlechecks import UNIT
 from labelgrove.adapter.evaluation.measures import Scores
 from labelgrove.adapter.evaluation.result import Evaluation
 from labelgrove.adapter.evaluation.verdict import applied

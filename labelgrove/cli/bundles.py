@@ -138,7 +138,7 @@ def _digest_of(workspace: Workspace, ontology: str, name: str) -> str | None:
 
 def _instead(workspace: Workspace, replaced: str | None) -> str:
     """Say which bundle a name meant before; how many labels it observes, where its file is at hand."""
-    from labelgrove.adapter.source import open_bundle
+    from labelgrove.adapter.loading.source import open_bundle
     from labelgrove.ontology.errors import GroveError, counted
 
     if replaced is None:
@@ -182,7 +182,7 @@ def list_(workspace: Workspace, ontology: str | None, as_json: bool) -> None:
 @json_option
 def inspect(uri: str, as_json: bool) -> None:
     """Show what the bundle at URI holds: a path, a URL, a 64-hex digest or ``ontology/name[@DIGEST]``."""
-    from labelgrove.adapter.source import open_bundle
+    from labelgrove.adapter.loading.source import open_bundle
 
     found = open_bundle(uri)
     document = found.inspect() | {"observed": list(found.observed_keys)}

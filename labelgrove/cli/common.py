@@ -253,7 +253,7 @@ def read_keys(source: str) -> list[str]:
 @contextmanager
 def with_hint_on_lines(given: object) -> Iterator[None]:
     """Let an error of the block on labels that are unknown say what is the matter with a file of labels."""
-    from labelgrove.adapter.labelnames import header_hint
+    from labelgrove.adapter.columns.labelnames import header_hint
     from labelgrove.ontology.errors import BindingError
 
     try:

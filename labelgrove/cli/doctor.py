@@ -271,7 +271,7 @@ def _graph(workspace: Workspace, ready: Sequence[Version] | None) -> str:
 
 
 def _cache(settings: Settings) -> str:
-    from labelgrove.adapter.cache import check_cache
+    from labelgrove.adapter.loading.cache import check_cache
 
     return check_cache(settings)
 

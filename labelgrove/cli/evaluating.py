@@ -108,8 +108,8 @@ def evaluate(
     memory.
     """
     from labelgrove.adapter import evaluate as measure
-    from labelgrove.adapter.rowblocks import opened
-    from labelgrove.adapter.truthfile import read_truth_keys
+    from labelgrove.adapter.outputs.rowblocks import opened
+    from labelgrove.adapter.outputs.truthfile import read_truth_keys
 
     _checked(reports)
     if with_calibration and not reports:
@@ -188,8 +188,8 @@ def calibrate(
     other exponents of the distances.
     """
     from labelgrove.adapter.calibration.report import calibrate as fitted
-    from labelgrove.adapter.rowblocks import opened
-    from labelgrove.adapter.truthfile import read_truth_keys
+    from labelgrove.adapter.outputs.rowblocks import opened
+    from labelgrove.adapter.outputs.truthfile import read_truth_keys
 
     _checked(reports)
     adapter, file = load_model(bundle, outputs, **model)

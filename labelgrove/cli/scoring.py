@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from labelgrove.adapter import Adapter, Binding, Bundle, SparseOutputs, Subtree
-    from labelgrove.adapter.outputfiles import OutputFile
+    from labelgrove.adapter.outputs.outputfiles import OutputFile
 
 __all__ = ["load_model", "model_options", "score"]
 
@@ -122,7 +122,7 @@ def load_model(
     Never by position unless asked to.
     """
     from labelgrove.adapter import Adapter, open_bundle
-    from labelgrove.adapter.outputfiles import OutputFile
+    from labelgrove.adapter.outputs.outputfiles import OutputFile
     from labelgrove.ontology.errors import InputError
     from labelgrove.sparsefiles import read_sparse
 
@@ -176,7 +176,7 @@ def _check_agreement(
     import numpy as np
 
     from labelgrove.adapter import bind
-    from labelgrove.adapter.labelnames import key_and_name
+    from labelgrove.adapter.columns.labelnames import key_and_name
     from labelgrove.ontology.errors import BindingError
 
     keys, names = bundle.observed_keys, bundle.observed_names
@@ -312,8 +312,8 @@ def _answers(
     adapter: Adapter, values: Any, top: int, among: Any, progress: Progress
 ) -> Iterator[tuple[int | float | str | None, ...]]:
     """Yield a line for each answer; of a file only a block of rows is held at a time."""
-    from labelgrove.adapter.outputfiles import OutputFile
-    from labelgrove.adapter.rowblocks import KindSeen, row_blocks
+    from labelgrove.adapter.outputs.outputfiles import OutputFile
+    from labelgrove.adapter.outputs.rowblocks import KindSeen, row_blocks
 
     names, seen = adapter.names, KindSeen(adapter.outputs)
     dense = isinstance(values, OutputFile)
@@ -334,7 +334,7 @@ def _answers(
 
 
 def _one_row(adapter: Adapter, outputs: Path, values: Any, row: int) -> Any:
-    from labelgrove.adapter.outputfiles import OutputFile
+    from labelgrove.adapter.outputs.outputfiles import OutputFile
     from labelgrove.ontology.errors import InputError
     from labelgrove.sparsefiles import rows_of
 

@@ -144,7 +144,7 @@ class StoredSpace:
 def finder(workspace: Workspace, ontology: str, graph: LabelGraph, by: Any) -> Find:
     """Return what finds the keys of labels that are given by key or name, as `by` says."""
     from labelgrove.adapter import find_labels
-    from labelgrove.adapter.labelnames import describe_graph
+    from labelgrove.adapter.columns.labelnames import describe_graph
 
     definitions = functools.cache(lambda: workspace.definitions(ontology, graph.digest))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from labelgrove.adapter.bundlechecks import UNIT
+from labelgrove.adapter.bundles.bundlechecks import UNIT
 from labelgrove.adapter.calibration.report import CalibrationReport, bin_table
 from labelgrove.adapter.evaluation.result import Evaluation, RuleResult
 from labelgrove.adapter.evaluation.text import (

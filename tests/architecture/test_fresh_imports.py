@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.artifacts import open_store
 

@@ -12,7 +12,7 @@ ROOMS = ("labelgrove", "workers", "adapter", "ontology")
 HOMES = {
     "neo4j": {"ontology/graph/neo4j.py"},
     "ladybug": {"ontology/graph/embedded/store.py"},
-    "redis": {"adapter/cache.py", "workers/broker_check.py"},
+    "redis": {"adapter/loading/cache.py", "workers/broker_check.py"},
     "celery": {
         "workers/app.py",
         "workers/children.py",
@@ -66,14 +66,14 @@ GEOMETRY_MAY_IMPORT = (
     "labelgrove.ontology.labelgraph",
 )
 WORKERS_MAY_IMPORT_OF_ADAPTER = (
-    "labelgrove.adapter.bundle",
-    "labelgrove.adapter.cache",
+    "labelgrove.adapter.bundles.bundle",
+    "labelgrove.adapter.loading.cache",
     "labelgrove.adapter.evaluation",
-    "labelgrove.adapter.offline",
-    "labelgrove.adapter.outputfiles",
+    "labelgrove.adapter.loading.offline",
+    "labelgrove.adapter.outputs.outputfiles",
     "labelgrove.adapter.scorer",
-    "labelgrove.adapter.source",
-    "labelgrove.adapter.truthfile",
+    "labelgrove.adapter.loading.source",
+    "labelgrove.adapter.outputs.truthfile",
 )
 
 

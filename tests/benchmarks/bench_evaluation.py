@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter import Adapter, build_bundle, evaluate
-from labelgrove.adapter.outputfiles import OutputFile
+from labelgrove.adapter.outputs.outputfiles import OutputFile
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.graphs import category_graph, describe, noun_tree

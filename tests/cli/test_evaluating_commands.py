@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 from click.testing import CliRunner
 
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.cli import grove
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph

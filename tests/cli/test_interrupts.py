@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.cli.common import resumable
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.cli import pausing
@@ -270,7 +270,7 @@ main()
 def test_no_secret_of_the_command_is_repeated(garden):
     np.save("p.npy", np.eye(2))
     said = stopped_at(
-        "labelgrove.adapter.source:open_bundle",
+        "labelgrove.adapter.loading.source:open_bundle",
         *("score", f"redis://:canary@127.0.0.1:9/0/{'0' * 64}", "p.npy", "--columns", "oak,elm"),
     )
     assert "begin again with: grove score" in said

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.ontology.labelgraph import LabelGraph
 
 GROVE = f"{shlex.quote(sys.executable)} -m labelgrove"

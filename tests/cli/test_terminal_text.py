@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.cli.common import say
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.cli.terminal import sent_to_terminal

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, Bundle, build_bundle
-from labelgrove.adapter.arrays import ArrayAdapter
+from labelgrove.adapter.engines.arrays import ArrayAdapter
 from labelgrove.adapter.scorer import Adapter as ScoringAdapter
 from labelgrove.ontology.errors import WeightError
 from labelgrove.ontology.geometry import CompleteSpace, TreeScorer, TreeSpace

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from labelgrove.adapter.cache import _redis_at, through_cache
+from labelgrove.adapter.loading.cache import _redis_at, through_cache
 from labelgrove.cli.following import result_of
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import ArtifactError, ServiceError

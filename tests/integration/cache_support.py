@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path, PurePosixPath
 
-from labelgrove.adapter.cache import through_cache
+from labelgrove.adapter.loading.cache import through_cache
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.store.artifacts import LocalStore
 from tests.services import wait_until

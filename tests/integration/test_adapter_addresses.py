@@ -3,9 +3,10 @@
 import fsspec
 import pytest
 
-from labelgrove.adapter import Adapter, cache, open_bundle
-from labelgrove.adapter.bundle import build_bundle
-from labelgrove.adapter.cache import RedisCache
+from labelgrove.adapter import Adapter, open_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
+from labelgrove.adapter.loading import cache
+from labelgrove.adapter.loading.cache import RedisCache
 from labelgrove.ontology.errors import ArtifactError, NotFoundError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import write_safetensors

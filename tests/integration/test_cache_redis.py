@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from labelgrove.adapter import Adapter, cache
-from labelgrove.adapter.bundle import build_bundle
-from labelgrove.adapter.cache import check_cache, through_cache
+from labelgrove.adapter import Adapter
+from labelgrove.adapter.bundles.bundle import build_bundle
+from labelgrove.adapter.loading import cache
+from labelgrove.adapter.loading.cache import check_cache, through_cache
 from labelgrove.cli import grove
 from labelgrove.ontology.errors import SettingsError
 from labelgrove.ontology.labelgraph import LabelGraph

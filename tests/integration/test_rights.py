@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from labelgrove.adapter.cache import through_cache
+from labelgrove.adapter.loading.cache import through_cache
 from labelgrove.cli import grove
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.store.artifacts import open_store

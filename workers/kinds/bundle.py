@@ -51,7 +51,7 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> Product:
-    from labelgrove.adapter.bundle import build_bundle
+    from labelgrove.adapter.bundles.bundle import build_bundle
 
     graph = read_graph(work)
     work.check()
@@ -87,7 +87,7 @@ def _publish(workspace: Workspace, publication: Publication) -> None:
 
 
 def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
-    from labelgrove.adapter.bundle import Bundle
+    from labelgrove.adapter.bundles.bundle import Bundle
 
     graph = open_graph(artifacts, publication.parameters)
     found = Bundle.from_arrays(*artifacts.open_arrays(publication.sha256), name=publication.sha256)
@@ -119,7 +119,7 @@ BUNDLE = JobKind(
     show=_show,
     estimate=_estimate,
 )
-"""What an adapter needs to score one label space: `adapter.bundle.build_bundle` as a job.
+"""What an adapter needs to score one label space: `adapter.bundles.bundle.build_bundle` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`, ``observed``, an artifact with a JSON
 list of keys, and ``form``, left out of the request where it is ``auto``. A publication's target is

@@ -185,7 +185,7 @@ def _as_bundle(
     workspace: Workspace, asked: Mapping[str, Any], name: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the request with the version and the space of a bundle, and its observed labels."""
-    from labelgrove.adapter.bundle import Bundle
+    from labelgrove.adapter.bundles.bundle import Bundle
 
     both = [parameter for parameter in ("metric", "labels") if parameter in asked]
     if both:
@@ -231,7 +231,7 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> bytes:
-    from labelgrove.adapter.bundle import build_bundle
+    from labelgrove.adapter.bundles.bundle import build_bundle
     from labelgrove.adapter.evaluation import evaluate
     from labelgrove.adapter.scorer import Adapter
     from labelgrove.ontology.geometry import TreeSpace, metric_space

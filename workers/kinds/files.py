@@ -21,7 +21,7 @@ from labelgrove.ontology.errors import InputError
 from labelgrove.workers.plan import canonical_json
 
 if TYPE_CHECKING:
-    from labelgrove.adapter.outputfiles import OutputFile
+    from labelgrove.adapter.outputs.outputfiles import OutputFile
     from labelgrove.ontology.store.artifacts import ArtifactStore
 
 __all__ = ["OUTPUTS_FORMAT", "StoredOutputs", "local_file", "put_outputs", "put_truth", "stored_outputs"]
@@ -58,12 +58,12 @@ def local_file(location: str) -> Iterator[Path]:
     Raises
     ------
     NotFoundError, InputError, ServiceError, MissingExtraError
-        As `adapter.offline.fetched_file`.
+        As `adapter.loading.offline.fetched_file`.
     """
     if "://" not in location:
         yield Path(location).expanduser()
         return
-    from labelgrove.adapter.offline import fetched_file
+    from labelgrove.adapter.loading.offline import fetched_file
 
     with TemporaryDirectory(prefix="labelgrove-") as folder:
         copy = Path(folder, PurePosixPath(urlsplit(location).path).name or "file")
@@ -80,8 +80,8 @@ def put_outputs(
     ----------
     artifacts : ArtifactStore
     location : str
-        Path or URL of what `adapter.outputfiles.OutputFile` reads, a few rows at a time. They take as much
-        room again among the temporary files.
+        Path or URL of what `adapter.outputs.outputfiles.OutputFile` reads, a few rows at a time. They take as
+        much room again among the temporary files.
     array : str, optional
         Which array of a file with several.
     id_column : str, optional
@@ -92,7 +92,7 @@ def put_outputs(
     NotFoundError, InputError, ServiceError, MissingExtraError
         As `local_file` and `OutputFile`.
     """
-    from labelgrove.adapter.outputfiles import OutputFile
+    from labelgrove.adapter.outputs.outputfiles import OutputFile
 
     with local_file(location) as path:
         file = OutputFile(path, array=array, id_column=id_column)
@@ -123,9 +123,9 @@ def stored_outputs(artifacts: ArtifactStore, digest: str) -> tuple[StoredOutputs
 def put_truth(artifacts: ArtifactStore, location: str) -> tuple[str, int]:
     """Publish the label keys of a truth file in the order of its rows; return their artifact and number.
 
-    Raises as `local_file` and `adapter.truthfile.read_truth`.
+    Raises as `local_file` and `adapter.outputs.truthfile.read_truth`.
     """
-    from labelgrove.adapter.truthfile import read_truth
+    from labelgrove.adapter.outputs.truthfile import read_truth
 
     with local_file(location) as path:
         keys = read_truth(path)

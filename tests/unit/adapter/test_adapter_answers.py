@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelgrove.adapter import Adapter, Subtree
-from labelgrove.adapter import batches as batches_module
 from labelgrove.adapter import scorer as scorer_module
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.answers import batches as batches_module
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.ontology.errors import InputError, SpaceError, WeightError
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph

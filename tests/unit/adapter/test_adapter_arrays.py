@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, build_bundle
-from labelgrove.adapter import arrays as module
-from labelgrove.adapter.arrays import ArrayAdapter
-from labelgrove.adapter.tables import TreeTable, decide, table_of
+from labelgrove.adapter.engines import arrays as module
+from labelgrove.adapter.engines.arrays import ArrayAdapter
+from labelgrove.adapter.engines.tables import TreeTable, decide, table_of
 from labelgrove.ontology.errors import InputError, MissingExtraError, WeightError
 from labelgrove.ontology.geometry import CompleteSpace
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -39,7 +39,7 @@ def test_batches_do_not_change_the_answer(kind, monkeypatch):
     expected = adapter.predict_indices(rows)
     monkeypatch.setattr(module, "_ROW_ENTRIES", 40 * 4 * 300)
     monkeypatch.setattr(module, "_PAIR_ENTRIES", 500)
-    monkeypatch.setattr("labelgrove.adapter.tables._BLOCK_ENTRIES", 333)
+    monkeypatch.setattr("labelgrove.adapter.engines.tables._BLOCK_ENTRIES", 333)
     found = ArrayAdapter(adapter).predict_indices(strict.asarray(rows))
     assert np.asarray(found).tolist() == expected.tolist()
 

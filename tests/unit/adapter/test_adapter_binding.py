@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelgrove.adapter import Adapter, build_bundle
-from labelgrove.adapter.binding import bind, find_labels, make_binding
 from labelgrove.adapter.classes import ClassBinding
+from labelgrove.adapter.columns.binding import bind, find_labels, make_binding
+from labelgrove.adapter.columns.labelnames import describe_labels
 from labelgrove.adapter.evaluation import evaluate
-from labelgrove.adapter.labelnames import describe_labels
 from labelgrove.ontology.errors import BindingError, InputError, MissingExtraError, UnknownLabelError
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.keys import Keys

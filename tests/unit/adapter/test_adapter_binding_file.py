@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, Binding, bind, make_binding
-from labelgrove.adapter.bindingfile import BINDING_FORMAT
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
+from labelgrove.adapter.columns.bindingfile import BINDING_FORMAT
 from labelgrove.ontology.errors import BindingError, NotFoundError, ServiceError
 from labelgrove.ontology.labelgraph import LabelGraph
 

@@ -5,8 +5,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from labelgrove.adapter.bundle import Bundle, build_bundle
-from labelgrove.adapter.bundlechecks import FORMAT
+from labelgrove.adapter.bundles.bundle import Bundle, build_bundle
+from labelgrove.adapter.bundles.bundlechecks import FORMAT
 from labelgrove.ontology.errors import (
     ArtifactError,
     BundleError,

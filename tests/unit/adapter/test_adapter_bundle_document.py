@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from labelgrove.adapter.bundle import Bundle, build_bundle
-from labelgrove.adapter.bundlechecks import FORMAT, UNIT
+from labelgrove.adapter.bundles.bundle import Bundle, build_bundle
+from labelgrove.adapter.bundles.bundlechecks import FORMAT, UNIT
 from labelgrove.ontology.labelgraph import LabelGraph
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "bundle-format.md"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, Bundle
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.ontology.errors import InputError, SpaceError
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph

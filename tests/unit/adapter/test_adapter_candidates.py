@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelgrove.adapter import Adapter, Subtree
-from labelgrove.adapter import batches as batches_module
 from labelgrove.adapter import state as state_module
-from labelgrove.adapter.bundle import build_bundle
-from labelgrove.adapter.candidates import LeastRecentlyUsed
+from labelgrove.adapter.answers import batches as batches_module
+from labelgrove.adapter.answers.candidates import LeastRecentlyUsed
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
 from labelgrove.ontology.geometry import locus, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph

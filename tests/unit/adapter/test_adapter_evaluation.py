@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelgrove.adapter import Adapter, evaluate, pairdistances, rowblocks
-from labelgrove.adapter import outputs as outputs_module
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter import Adapter, evaluate
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.calibration import fit_temperature
-from labelgrove.adapter.evaluation import RULES
+from labelgrove.adapter.evaluation import RULES, pairdistances
 from labelgrove.adapter.evaluation import baselines as baselines_module
+from labelgrove.adapter.outputs import rowblocks
+from labelgrove.adapter.outputs import weights as outputs_module
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
 from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph

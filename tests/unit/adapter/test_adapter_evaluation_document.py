@@ -3,9 +3,9 @@
 import doctest
 from pathlib import Path
 
-from labelgrove.adapter import rowblocks
 from labelgrove.adapter.evaluation import RULES, bootstrap, calibrationerror, evaluating, trial, verdict
-from labelgrove.adapter.outputfiles import FORMATS
+from labelgrove.adapter.outputs import rowblocks
+from labelgrove.adapter.outputs.outputfiles import FORMATS
 from labelgrove.report.evaluation import _TONES
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "evaluation.md"

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import beta
 
 from labelgrove.adapter import Adapter, evaluate
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.evaluation import bootstrap as bootstrap_module
 from labelgrove.adapter.evaluation import extremes as extremes_module
 from labelgrove.adapter.evaluation.bootstrap import Interval, PairedBootstrap

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, SparseOutputs, evaluate
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.evaluation import bootstrap as bootstrap_module
 from labelgrove.adapter.evaluation.bootstrap import PairedBootstrap
 from labelgrove.adapter.evaluation.verdict import Verdict
@@ -48,7 +48,7 @@ def test_pieces_of_any_size_give_the_very_same_report(graph):
 
 
 def test_blocks_of_another_size_change_rounding_at_most(monkeypatch):
-    from labelgrove.adapter import rowblocks
+    from labelgrove.adapter.outputs import rowblocks
 
     observed, P, truth = case(WEIGHTED)
     whole = evaluate(metric_space(WEIGHTED), P, truth, observed=observed)

@@ -11,7 +11,7 @@ from labelgrove.adapter.calibration.tradeoff import beta_table, trade_off
 from labelgrove.adapter.evaluation.calibrationerror import Reliability, expected_calibration_error
 from labelgrove.adapter.evaluation.spaces import compare_spaces
 from labelgrove.adapter.evaluation.verdict import no_better_than_chance
-from labelgrove.adapter.outputfiles import OutputFile
+from labelgrove.adapter.outputs.outputfiles import OutputFile
 from labelgrove.ontology.errors import (
     BindingError,
     GroveError,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, Subtree, build_bundle
-from labelgrove.adapter.bundle import Bundle
+from labelgrove.adapter.bundles.bundle import Bundle
 from labelgrove.adapter.evaluation import evaluate
 from labelgrove.ontology.errors import BundleError, SpaceError
 from labelgrove.ontology.geometry import TreeSpace, metric_space

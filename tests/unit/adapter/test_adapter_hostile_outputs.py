@@ -12,8 +12,8 @@ import pytest
 import scipy.sparse
 
 from labelgrove.adapter import Adapter, evaluate
-from labelgrove.adapter.outputfiles import OutputFile, load_npy
-from labelgrove.adapter.truthfile import read_truth
+from labelgrove.adapter.outputs.outputfiles import OutputFile, load_npy
+from labelgrove.adapter.outputs.truthfile import read_truth
 from labelgrove.cli.common import read_keys
 from labelgrove.experiments.sources.files import read_features
 from labelgrove.ontology.errors import ArtifactError, InputError, NotFoundError, WeightError

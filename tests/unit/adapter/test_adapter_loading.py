@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, Bundle, open_bundle
-from labelgrove.adapter.bundle import build_bundle
-from labelgrove.adapter.stamps import Stamps
+from labelgrove.adapter.bundles.bundle import build_bundle
+from labelgrove.adapter.loading.stamps import Stamps
 from labelgrove.ontology.errors import (
     ArtifactError,
     BundleError,

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from labelgrove.adapter import bindingfile, cache, pretrained, source, stamps
+from labelgrove.adapter.bundles import pretrained
+from labelgrove.adapter.columns import bindingfile
+from labelgrove.adapter.loading import cache, source, stamps
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "adapter-loading.md"
 

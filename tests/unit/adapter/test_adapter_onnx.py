@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from labelgrove.adapter import Adapter, build_bundle
-from labelgrove.adapter.arrays import ArrayAdapter
+from labelgrove.adapter.engines.arrays import ArrayAdapter
 from labelgrove.adapter.onnx import OPSET, decision_model, export_onnx
 from labelgrove.ontology.errors import BindingError, InputError
 from labelgrove.ontology.labelgraph import LabelGraph

@@ -12,7 +12,7 @@ import pytest
 
 from labelgrove.adapter import Adapter, evaluate
 from labelgrove.adapter.calibration import fit_temperature
-from labelgrove.adapter.outputfiles import FORMATS, OutputFile
+from labelgrove.adapter.outputs.outputfiles import FORMATS, OutputFile
 from labelgrove.ontology.errors import GroveError, InputError, NotFoundError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import write_safetensors

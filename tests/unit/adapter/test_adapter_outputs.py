@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelgrove.adapter import Adapter, SparseOutputs, evaluate
-from labelgrove.adapter import outputs as outputs_module
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
+from labelgrove.adapter.outputs import weights as outputs_module
 from labelgrove.ontology.errors import BindingError, InputError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.sparsefiles import read_scipy

@@ -69,7 +69,7 @@ def test_arrays_of_any_layout_are_answered_as_lists_are(dtype: Any, labels: str,
 
 def test_many_rows_are_converted_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     adapter, rows = made(), outputs()
-    monkeypatch.setattr("labelgrove.adapter.batches._CONVERTED_AT_ONCE", 2 * N_OBSERVED)
+    monkeypatch.setattr("labelgrove.adapter.answers.batches._CONVERTED_AT_ONCE", 2 * N_OBSERVED)
     assert adapter.predict(np.asfortranarray(rows)) == adapter.predict(rows)
     rows[20, 7] = np.nan
     with pytest.raises(WeightError, match=r"P: 1 rows hold NaN or infinity \(rows 20\)"):
@@ -128,6 +128,6 @@ def test_candidates_named_by_a_rule_are_decided_on_and_lists_of_keys_are_ranked(
         assert adapter.predict(rows, candidates=candidates) == [keys[0] for keys in ranked.keys]
         with pytest.raises(WeightError, match=r"P: 1 rows hold a negative value \(rows 2\)"):
             adapter.predict(np.where(np.arange(21)[:, None] == 2, -rows, rows), candidates=candidates)
-    monkeypatch.setattr("labelgrove.adapter.batches.ranked", None)  # not for these
+    monkeypatch.setattr("labelgrove.adapter.answers.batches.ranked", None)  # not for these
     for candidates in ("leaves", subtree):
         assert len(adapter.predict(rows, candidates=candidates)) == len(rows)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter
-from labelgrove.adapter.bundle import build_bundle
-from labelgrove.adapter.pretrained import BUNDLE_FILE, CONFIG_FILE, PRETRAINED_FORMAT
+from labelgrove.adapter.bundles.bundle import build_bundle
+from labelgrove.adapter.bundles.pretrained import BUNDLE_FILE, CONFIG_FILE, PRETRAINED_FORMAT
 from labelgrove.ontology.errors import ArtifactError, BundleError, InputError, NotFoundError, ServiceError
 from labelgrove.ontology.labelgraph import LabelGraph
 

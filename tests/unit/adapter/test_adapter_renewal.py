@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, SparseOutputs
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.evaluation import evaluate
 from labelgrove.ontology.errors import ArtifactError, BindingError, InputError, NotFoundError
 from labelgrove.ontology.labelgraph import LabelGraph

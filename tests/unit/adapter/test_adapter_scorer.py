@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelgrove.adapter import Adapter
-from labelgrove.adapter import outputs as outputs_module
 from labelgrove.adapter import scorer as scorer_module
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
+from labelgrove.adapter.outputs import weights as outputs_module
 from labelgrove.ontology.errors import BindingError, InputError, UnknownLabelError, WeightError
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph

@@ -3,7 +3,9 @@
 import doctest
 from pathlib import Path
 
-from labelgrove.adapter import batches, outputs, scorer, state
+from labelgrove.adapter import scorer, state
+from labelgrove.adapter.answers import batches
+from labelgrove.adapter.outputs import weights as outputs
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "scoring.md"
 

@@ -93,7 +93,7 @@ def test_distances_by_definition():
 
 
 def test_distances_are_measured_a_few_truths_at_a_time(monkeypatch):
-    from labelgrove.adapter import pairdistances
+    from labelgrove.adapter.evaluation import pairdistances
 
     space = metric_space(GRID)
     _, _, truth = drawn(GRID)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from labelgrove.adapter import Adapter, open_bundle
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.ontology.errors import ArtifactError, BundleError, InputError, NotFoundError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.artifacts import open_store

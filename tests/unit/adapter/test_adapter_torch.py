@@ -186,7 +186,7 @@ def test_rows_are_widened_a_batch_at_a_time(outputs, monkeypatch):
     x = torch.tensor(votes(len(head.observed)), dtype=torch.float32)
     expected = head.decide(x)
     widened, weights = [], FrechetHead._weights
-    monkeypatch.setattr("labelgrove.adapter.arrays._ROW_ENTRIES", 50 * len(head.keys))
+    monkeypatch.setattr("labelgrove.adapter.engines.arrays._ROW_ENTRIES", 50 * len(head.keys))
     monkeypatch.setattr(
         FrechetHead, "_weights", lambda *given: widened.append(len(given[1])) or weights(*given)
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, Binding
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.ontology.errors import ArtifactError, BindingError, BundleError, InputError, NotFoundError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.artifacts import open_store

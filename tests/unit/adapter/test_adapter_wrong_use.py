@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 from labelgrove.adapter import Adapter, Binding, SparseOutputs, Subtree, make_binding
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.ontology.errors import (
     ArtifactError,
     BindingError,

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from labelgrove.adapter import cache, open_bundle
-from labelgrove.adapter.bundle import build_bundle
-from labelgrove.adapter.cache import check_cache, through_cache
+from labelgrove.adapter import open_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
+from labelgrove.adapter.loading import cache
+from labelgrove.adapter.loading.cache import check_cache, through_cache
 from labelgrove.ontology.errors import (
     ArtifactError,
     InputError,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, evaluate
-from labelgrove.adapter.bundle import build_bundle
+from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.evaluation.text import shown
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import CompleteSpace, metric_space

@@ -17,7 +17,7 @@ import neo4j
 import numpy as np
 import pytest
 
-from labelgrove.adapter.bundle import Bundle
+from labelgrove.adapter.bundles.bundle import Bundle
 from labelgrove.cli.common import with_workspace
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import MigrationError, SettingsError

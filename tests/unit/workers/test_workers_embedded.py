@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from labelgrove.adapter.bundle import Bundle
+from labelgrove.adapter.bundles.bundle import Bundle
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
 from labelgrove.ontology.sql.database import writing

@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.candidates import Candidates, Chosen, OneSet, Subtree, read_candidates, read_set
-from labelgrove.adapter.outputs import OutputReader, OutputRows, Outputs
+from labelgrove.adapter.answers.candidates import (
+    Candidates,
+    Chosen,
+    OneSet,
+    Subtree,
+    read_candidates,
+    read_set,
+)
+from labelgrove.adapter.outputs.weights import OutputReader, OutputRows, Outputs
 from labelgrove.adapter.state import CandidateSet, State
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import FrechetResult

@@ -1,10 +1,10 @@
 """Artifacts read through nearer copies: a folder of this machine, then Redis, then the artifact store.
 
 Each copy is compared with its sha256 when it comes in, and whenever it is read through here;
-`adapter.source` takes a bundle whose file has not changed since it was checked as it is (`adapter.stamps`).
-A copy that is missing, damaged or out of reach is a miss: the next place is asked, and what came from there
-takes its place. Of the store's own errors none is hidden; of a cache's troubles none is an error, only a
-warning in the log, one per place and process.
+`adapter.loading.source` takes a bundle whose file has not changed since it was checked as it is
+(`adapter.loading.stamps`). A copy that is missing, damaged or out of reach is a miss: the next place is
+asked, and what came from there takes its place. Of the store's own errors none is hidden; of a cache's
+troubles none is an error, only a warning in the log, one per place and process.
 
 A store that is a folder is read in place unless ``GROVE_CACHE_URL`` is set; any other store has the folder
 ``$GROVE_HOME/cache`` in front of it. Redis holds ``grove:zstd:<sha256>``: the length as eight bytes, little
@@ -25,8 +25,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from labelgrove.adapter.offline import FetchedStore, seen_names
-from labelgrove.adapter.stamps import mark_used, settle
+from labelgrove.adapter.loading.offline import FetchedStore, seen_names
+from labelgrove.adapter.loading.stamps import mark_used, settle
 from labelgrove.ontology.errors import (
     ArtifactError,
     GroveError,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.bindingfile import Binding, By
-from labelgrove.adapter.labelnames import (
+from labelgrove.adapter.columns.bindingfile import Binding, By
+from labelgrove.adapter.columns.labelnames import (
     Describe,
     Elsewhere,
     LabelNames,
@@ -22,7 +22,7 @@ from labelgrove.adapter.labelnames import (
 from labelgrove.ontology.errors import BindingError, counted, first_few
 
 if TYPE_CHECKING:
-    from labelgrove.adapter.bundle import Bundle
+    from labelgrove.adapter.bundles.bundle import Bundle
 
 __all__ = [
     "By",
@@ -124,10 +124,10 @@ def find_labels(
         ``"position"`` ties column i to label i and needs as many columns as labels.
     describe : callable, optional
         Says more about the label of an index, to tell labels of one name apart in an error: see
-        `adapter.labelnames.describe_labels`.
+        `adapter.columns.labelnames.describe_labels`.
     elsewhere : callable, optional
         Says in an error what a text means that means none of these labels: see
-        `adapter.labelnames.describe_unobserved`.
+        `adapter.columns.labelnames.describe_unobserved`.
     what : str, default="column"
         What an error calls each of `columns`, where they are no columns.
 

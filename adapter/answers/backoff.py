@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.answers import BackedOff
+from labelgrove.adapter.answers.records import BackedOff
 from labelgrove.adapter.state import CandidateSet, State
 from labelgrove.ontology.geometry.arguments import nonnegative_number
 from labelgrove.ontology.geometry.paths.rootedtree import RootedTree

@@ -11,8 +11,8 @@ from typing import Generic, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.bundle import Bundle
-from labelgrove.adapter.labelnames import LabelNames
+from labelgrove.adapter.bundles.bundle import Bundle
+from labelgrove.adapter.columns.labelnames import LabelNames
 from labelgrove.ontology.errors import InputError, UnknownLabelError, counted, first_few
 from labelgrove.ontology.geometry import TreeSpace
 from labelgrove.ontology.keys import Keys

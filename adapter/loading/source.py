@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
-from labelgrove.adapter.bundle import Bundle
-from labelgrove.adapter.cache import CachedStore, redis_entry, through_cache
-from labelgrove.adapter.offline import FetchedStore, OfflineStore, fetched_file
-from labelgrove.adapter.stamps import Stamps, mark_used
+from labelgrove.adapter.bundles.bundle import Bundle
+from labelgrove.adapter.loading.cache import CachedStore, redis_entry, through_cache
+from labelgrove.adapter.loading.offline import FetchedStore, OfflineStore, fetched_file
+from labelgrove.adapter.loading.stamps import Stamps, mark_used
 from labelgrove.ontology.errors import (
     ArtifactError,
     BundleError,
@@ -270,7 +270,7 @@ def open_bundle(
 ) -> Bundle:
     """Open a bundle, its bytes checked, memory-mapped where it lies on this machine.
 
-    What is not on this machine is fetched once and kept: see `adapter.cache`.
+    What is not on this machine is fetched once and kept: see `adapter.loading.cache`.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.bundlechecks import FORMAT, NO_HIERARCHY, UNIT, BundleChecker
+from labelgrove.adapter.bundles.bundlechecks import FORMAT, NO_HIERARCHY, UNIT, BundleChecker
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.ontology.errors import (
     ArtifactError,

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from labelgrove.adapter.scorer import MAX_VALUES, Adapter
-from labelgrove.adapter.tables import (
+from labelgrove.adapter.engines.tables import (
     Table,
     blocks,
     converted,
@@ -27,6 +26,7 @@ from labelgrove.adapter.tables import (
     table_of,
     weights_of,
 )
+from labelgrove.adapter.scorer import MAX_VALUES, Adapter
 from labelgrove.ontology.errors import InputError, MissingExtraError, WeightError
 
 __all__ = ["ArrayAdapter", "predict_rows"]

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.outputs import (
+from labelgrove.adapter.outputs.weights import (
     IF_LOGITS,
     IF_LOGITS_OR_LOGS,
     LARGEST_LOG,
@@ -34,7 +34,7 @@ _ODD = 1e-2  # how far from 1 the sum of a row of probabilities may be without a
 
 @runtime_checkable
 class BlockSource(Protocol):
-    """Outputs that are read a few rows at a time, as often as asked: an `adapter.outputfiles.OutputFile`."""
+    """Outputs that are read a few rows at a time, as often as asked, such as an `OutputFile`."""
 
     @property
     def n_rows(self) -> int | None:

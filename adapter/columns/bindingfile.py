@@ -39,7 +39,7 @@ _LARGEST = 64 * 2**20  # bytes; a million columns
 
 @dataclass(frozen=True)
 class Binding:
-    """Columns of a model with the keys of the labels they stand for; see `adapter.binding.make_binding`.
+    """Columns of a model with the keys of the labels they stand for; made by `make_binding`.
 
     It is given where columns are (``Adapter.load(uri, Binding.load(path))``) and then binds by key: what a
     name means is not asked again. It fits every bundle with these observed labels.

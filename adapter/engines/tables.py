@@ -1,8 +1,8 @@
 """The decision as plain arrays and a few array operations, for engines that run none of our kernels.
 
-What `adapter.arrays`, `adapter.torch` and `adapter.onnx` share: the constants of an adapter (`TreeTable`,
-`DenseTable`) and the arithmetic over them, written once against the Python array API standard, without loops
-over samples or labels and without a shape that depends on values, but for the finalists.
+What `adapter.engines.arrays`, `adapter.torch` and `adapter.onnx` share: the constants of an adapter
+(`TreeTable`, `DenseTable`) and the arithmetic over them, written once against the Python array API standard,
+without loops over samples or labels and without a shape that depends on values, but for the finalists.
 
 **Trees.** Let v be a node of the skeleton (observed labels, and vertices where ways between them meet), D
 its depth below the first node, m0 and m1 weight and moment of the observed labels below it: differences of
@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.outputs import LARGEST_LOG, OutputKind
+from labelgrove.adapter.outputs.weights import LARGEST_LOG, OutputKind
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import TreeSpace

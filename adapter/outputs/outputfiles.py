@@ -25,7 +25,7 @@ from typing import Any, Literal, TextIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.archives import FAULTS, npy_header, refuse_long_header
+from labelgrove.adapter.outputs.archives import FAULTS, npy_header, refuse_long_header
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.ontology.errors import (
     ArtifactError,

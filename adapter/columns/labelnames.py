@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from labelgrove.adapter.bindingfile import By
+from labelgrove.adapter.columns.bindingfile import By
 from labelgrove.ontology.errors import BindingError, InputError, counted
 
 if TYPE_CHECKING:
-    from labelgrove.adapter.bundle import Bundle
+    from labelgrove.adapter.bundles.bundle import Bundle
     from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = [

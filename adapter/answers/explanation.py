@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.backoff import common_ancestors
+from labelgrove.adapter.answers.backoff import common_ancestors
 from labelgrove.adapter.state import CandidateSet, State
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE, largest_power, plain_sums, powers
 

@@ -8,8 +8,8 @@ from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labelgrove.adapter.bindingfile import By
-from labelgrove.adapter.labelnames import (
+from labelgrove.adapter.columns.bindingfile import By
+from labelgrove.adapter.columns.labelnames import (
     CLASS_INDICES,
     LabelNames,
     describe_points,
@@ -17,12 +17,12 @@ from labelgrove.adapter.labelnames import (
     listed_faults,
     look_like_numbers,
 )
-from labelgrove.adapter.outputfiles import load_npy
+from labelgrove.adapter.outputs.outputfiles import load_npy
 from labelgrove.adapter.plainfile import decoded, open_plain
 from labelgrove.ontology.errors import BindingError, InputError, NotFoundError, UnknownLabelError, counted
 
 if TYPE_CHECKING:
-    from labelgrove.adapter.bundle import Bundle
+    from labelgrove.adapter.bundles.bundle import Bundle
 
 __all__ = ["read_truth", "read_truth_keys"]
 

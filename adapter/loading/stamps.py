@@ -20,7 +20,7 @@ from labelgrove.ontology.store.wholefile import PRIVATE, make_folder, write_whol
 __all__ = ["Stamps", "mark_used", "settle"]
 
 _RULES = 1
-"""Raised whenever `adapter.bundlechecks` refuses what it let through: older stamps then say nothing."""
+"""Raised whenever `bundlechecks` refuses what it let through: older stamps then say nothing."""
 
 _SETTLED_NS = 100_000_000
 """A file changed later than so long before it is looked at gets no stamp: within one tick of the clock of the

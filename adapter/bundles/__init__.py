@@ -1,0 +1,1 @@
+"""What a model server loads, and whether it is sound."""

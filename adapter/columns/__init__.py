@@ -1,0 +1,1 @@
+"""Which label each column of a model stands for."""

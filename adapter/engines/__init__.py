@@ -1,0 +1,1 @@
+"""The decision for frameworks that run none of our kernels."""
