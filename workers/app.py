@@ -28,17 +28,22 @@ from kombu.entity import Queue
 from labelgrove.ontology.errors import GroveError, ServiceError, SettingsError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.broker_check import KEY_PREFIX, check_deployment, for_celery, put_aside
-from labelgrove.workers.events import EventsWithoutRetry, Gathering
+from labelgrove.workers.celery_transport.broker_check import (
+    KEY_PREFIX,
+    check_deployment,
+    for_celery,
+    put_aside,
+)
+from labelgrove.workers.celery_transport.events import EventsWithoutRetry, Gathering
+from labelgrove.workers.celery_transport.tasks import UnitTask, sender
+from labelgrove.workers.celery_transport.transport import TASK
 from labelgrove.workers.kinds import DEFAULT_QUEUE, queue_names
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.logs import configure_logging
-from labelgrove.workers.metrics import Metrics
-from labelgrove.workers.pool import Pool
-from labelgrove.workers.presence import Presence
-from labelgrove.workers.sweeper import WINDOW_PER_SLOT, Sweeper, dispatch, sweep
-from labelgrove.workers.tasks import UnitTask, sender
-from labelgrove.workers.transport import TASK
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.running.logs import configure_logging
+from labelgrove.workers.running.metrics import Metrics
+from labelgrove.workers.running.pool import Pool
+from labelgrove.workers.running.presence import Presence
+from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT, Sweeper, dispatch, sweep
 
 __all__ = ["make_app", "run_worker", "send_due"]
 
@@ -78,7 +83,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
     )
     hard_limit_s = settings.unit_time_limit_s + _TO_GIVE_BACK_S
     app.conf.update(
-        broker_transport="labelgrove.workers.transport:Transport",
+        broker_transport="labelgrove.workers.celery_transport.transport:Transport",
         task_serializer="json",
         result_serializer="json",
         accept_content=["json"],
@@ -95,7 +100,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         # Without a limit of the transport's: it counts a message whose acknowledgement met a dead broker as
         # taken for ever, and a worker stops asking for messages once as many as it has slots were lost so.
         worker_prefetch_multiplier=0,
-        worker_pool="labelgrove.workers.children:TaskPool",
+        worker_pool="labelgrove.workers.celery_transport.children:TaskPool",
         worker_max_tasks_per_child=200,
         worker_max_memory_per_child=2_000_000,  # KiB, looked at after each unit
         worker_soft_shutdown_timeout=20,
@@ -132,7 +137,8 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
     Raises
     ------
     SettingsError, ServiceError
-        If the deployment is not fit for Celery workers; see `workers.broker_check.check_deployment`.
+        If the deployment is not fit for Celery workers; see
+        `workers.celery_transport.broker_check.check_deployment`.
     MigrationError
         If the database has no schema of this version.
     KeyboardInterrupt
@@ -206,7 +212,7 @@ class _Preflight(bootsteps.Step):  # type: ignore[misc]
 
 
 class _Logging(Logging):  # type: ignore[misc]
-    """Configures the log of a worker as `workers.logs` does, whoever starts it."""
+    """Configures the log of a worker as `workers.running.logs` does, whoever starts it."""
 
     def setup_logging_subsystem(
         self, loglevel: Any = None, logfile: Any = None, hostname: Any = None, **_: Any

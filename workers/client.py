@@ -21,12 +21,12 @@ from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds import Estimate, find_kind
 from labelgrove.workers.kinds.inputs import read_keys
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.plan import PlannedJob, job_parameters
-from labelgrove.workers.pool import Pool
-from labelgrove.workers.request import complete_for_ontology, kind_named, plan_request, record_lost
-from labelgrove.workers.states import Job, State, Unit
-from labelgrove.workers.targets import check_named, complete_target
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import Job, State, Unit
+from labelgrove.workers.requests.plan import PlannedJob, job_parameters
+from labelgrove.workers.requests.request import complete_for_ontology, kind_named, plan_request, record_lost
+from labelgrove.workers.requests.targets import check_named, complete_target
+from labelgrove.workers.running.pool import Pool
 
 if TYPE_CHECKING:
     from labelgrove.ontology.readers import ReadResult
@@ -77,7 +77,7 @@ def submit(
         Name of a job kind.
     parameters : mapping
         What the kind asks for, decimals as strings; the names in it are resolved now, as
-        `workers.request.plan_request` says.
+        `workers.requests.request.plan_request` says.
     target : mapping, optional
         The name to point at the result, as the kind understands it; its ``ontology`` is the one that the
         request names, unless it is given.

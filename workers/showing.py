@@ -1,8 +1,8 @@
 """Results of done jobs in the graph: put there, kept there while they are new, brought back when lost.
 
-The graph follows the ledger. A row of the ledger asks for each result to be shown (`workers.graphrows`) and
-stays until that is done, so a crash or a graph that is away only delays it. Everything here may be repeated,
-and by any number of processes at once.
+The graph follows the ledger. A row of the ledger asks for each result to be shown
+(`workers.ledger.graphrows`) and stays until that is done, so a crash or a graph that is away only delays it.
+Everything here may be repeated, and by any number of processes at once.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from labelgrove.ontology.errors import (
     TransientError,
 )
 from labelgrove.ontology.graph.errors import GraphDamagedError
-from labelgrove.workers.graphrows import GraphRows, newest_first
 from labelgrove.workers.kinds import find_kind
-from labelgrove.workers.plan import canonical_json
-from labelgrove.workers.states import GRAPH, Publication
+from labelgrove.workers.ledger.graphrows import GraphRows, newest_first
+from labelgrove.workers.ledger.states import GRAPH, Publication
+from labelgrove.workers.requests.plan import canonical_json
 
 if TYPE_CHECKING:
     from labelgrove.ontology.graph.results import GraphResult
     from labelgrove.ontology.settings import Settings
     from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.ledger import Ledger
+    from labelgrove.workers.ledger.ledger import Ledger
 
 __all__ = ["bring_back", "publish_results", "reshow", "reshow_once", "show_result"]
 
@@ -180,7 +180,7 @@ def reshow_once(workspace: Workspace, ledger: Ledger) -> None:
 
 def bring_back(workspace: Workspace) -> None:
     """Call `reshow` for a workspace whose graph was just repaired; a graph without results can be queried."""
-    from labelgrove.workers.ledger import Ledger
+    from labelgrove.workers.ledger.ledger import Ledger
 
     try:
         reshow(workspace, Ledger(workspace.engine))
@@ -216,7 +216,7 @@ def _is_shown(publication: Publication) -> bool:
 
 
 def _refuse_name(publication: Publication) -> None:
-    """End a wish that came past `workers.targets`: nothing would ever fulfil it."""
+    """End a wish that came past `workers.requests.targets`: nothing would ever fulfil it."""
     target = dict(publication.target)
     raise InputError(f"{publication.kind} names no result; ask for the job without {target}")
 

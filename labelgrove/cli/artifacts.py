@@ -27,7 +27,7 @@ def artifacts() -> None:
 def list_(workspace: Workspace, unreferenced: bool, limit: int, as_json: bool) -> None:
     """List artifacts, in no particular order."""
     from labelgrove.ontology.errors import NotFoundError
-    from labelgrove.workers.references import references
+    from labelgrove.workers.upkeep.references import references
 
     known, store = references(workspace), workspace.artifacts
     described: list[dict[str, object]] = []
@@ -51,7 +51,7 @@ def list_(workspace: Workspace, unreferenced: bool, limit: int, as_json: bool) -
 def size(workspace: Workspace, as_json: bool) -> None:
     """Say how many artifacts there are and how large they are, and how much of it nothing refers to."""
     from labelgrove.ontology.errors import NotFoundError
-    from labelgrove.workers.references import references
+    from labelgrove.workers.upkeep.references import references
 
     known, store = references(workspace), workspace.artifacts
     found = {"artifacts": 0, "bytes": 0, "unreferenced_artifacts": 0, "unreferenced_bytes": 0}
@@ -76,7 +76,7 @@ def collect(workspace: Workspace, dry_run: bool, as_json: bool) -> None:
     Workers do so by themselves every ten minutes. A finished job is forgotten after GROVE_KEEP_JOBS_DAYS (30)
     days, unless a bundle or a schedule needs it; its artifacts go a day after it.
     """
-    from labelgrove.workers import retention
+    from labelgrove.workers.upkeep import retention
 
     keep_s = workspace.settings.keep_jobs_days * retention.DAY_S
     jobs = retention.forget_jobs(workspace.engine, keep_s=keep_s, dry_run=dry_run)

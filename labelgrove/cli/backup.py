@@ -27,7 +27,7 @@ def backup(workspace: Workspace, folder: Path, as_json: bool) -> None:
     backup stays valid until the new one is complete. The graph and the index files are not in it: they are
     made from what is.
     """
-    from labelgrove.workers.backup import backup as write_backup
+    from labelgrove.workers.upkeep.backup import backup as write_backup
 
     progress = Progress("backup")
     kept = f"{folder} holds what it held before, and copies that the next run uses; go on with: {typed()}"
@@ -56,7 +56,7 @@ def restore(folder: Path, as_json: bool) -> None:
     each other's backups. The graph is made again when a command next opens it.
     """
     from labelgrove.ontology.settings import Settings
-    from labelgrove.workers.restore import restore as bring_back
+    from labelgrove.workers.upkeep.restore import restore as bring_back
 
     progress = Progress("restore")
     kept = f"the database is empty still, or holds every row already; go on with: {typed()}"

@@ -229,7 +229,7 @@ def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
 
 
 def _database(workspace: Workspace) -> str:
-    import labelgrove.workers.tables  # noqa: F401 - the tables of the ledger are tried too
+    import labelgrove.workers.ledger.tables  # noqa: F401 - the tables of the ledger are tried too
     from labelgrove.ontology.sql.database import describe, find_damage, try_writing
 
     names = workspace.catalog.names()  # connects, so that what follows is the way there and back alone
@@ -279,7 +279,7 @@ def _cache(settings: Settings) -> str:
 def _workers(settings: Settings) -> str:
     if settings.broker_url is None:
         return "no broker: jobs run in the process that waits for them"
-    from labelgrove.workers.broker_check import check_deployment
+    from labelgrove.workers.celery_transport.broker_check import check_deployment
 
     broker = check_deployment(settings)
     detail = f"broker answers and never evicts a message, Redis {broker.version}"
@@ -293,8 +293,8 @@ def _workers(settings: Settings) -> str:
 
 def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> str:
     """Count the workers that are alive; none is a matter of those who leave their jobs to them."""
-    from labelgrove.workers.presence import living
-    from labelgrove.workers.schedule import Timetable
+    from labelgrove.workers.running.presence import living
+    from labelgrove.workers.schedules.schedule import Timetable
 
     if "database" not in reached:
         return Note("the database cannot tell")
@@ -315,7 +315,7 @@ def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> s
 def _clocks(workspace: Workspace, reached: Collection[str]) -> str:
     """Compare the clocks of what was reached with that of this host."""
     from labelgrove.ontology.sql.database import describe
-    from labelgrove.workers.broker_check import check_broker
+    from labelgrove.workers.celery_transport.broker_check import check_broker
 
     settings = workspace.settings
     ask: dict[str, Callable[[], float]] = {}

@@ -10,7 +10,7 @@ from labelgrove.cli.common import Progress, note, resumable
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.states import Job
+    from labelgrove.workers.ledger.states import Job
 
 __all__ = ["check_waitable", "follow", "result_of"]
 
@@ -20,7 +20,7 @@ _PATIENCE_S = 10.0
 
 def check_waitable(workspace: Workspace) -> None:
     """End here where there is a broker and it is away: a job would only wait, and the user with it."""
-    from labelgrove.workers.broker_check import check_broker
+    from labelgrove.workers.celery_transport.broker_check import check_broker
 
     if workspace.settings.broker_url is not None:
         check_broker(workspace.settings.broker_url)
@@ -29,7 +29,7 @@ def check_waitable(workspace: Workspace) -> None:
 def follow(workspace: Workspace, job: Job, progress: Progress) -> Job:
     """Wait until `job` is finished and return it; off a terminal a line on stderr tells each change."""
     from labelgrove.workers.client import wait
-    from labelgrove.workers.states import State
+    from labelgrove.workers.ledger.states import State
 
     said, began, warned = "", time.monotonic(), False
     delays: set[str] = set()

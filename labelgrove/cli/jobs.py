@@ -27,8 +27,8 @@ from labelgrove.ontology.errors import sized
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.kinds import Estimate
-    from labelgrove.workers.schedule import Schedule
-    from labelgrove.workers.states import Job
+    from labelgrove.workers.ledger.states import Job
+    from labelgrove.workers.schedules.schedule import Schedule
 
 __all__ = ["jobs"]
 
@@ -127,8 +127,8 @@ def list_(
     """List jobs, the newest first."""
     from labelgrove.ontology.errors import InputError
     from labelgrove.workers import client
-    from labelgrove.workers.refresh import stale_jobs
-    from labelgrove.workers.states import State
+    from labelgrove.workers.ledger.states import State
+    from labelgrove.workers.schedules.refresh import stale_jobs
 
     wanted = None if state is None else State(state)
     if stale and wanted not in (None, State.DONE):
@@ -193,7 +193,7 @@ def watch(workspace: Workspace, job: str, as_json: bool) -> None:
 def cancel(workspace: Workspace, job: str, as_json: bool) -> None:
     """Cancel a job, for everyone who asked for it; units that another job wants go on."""
     from labelgrove.workers import client
-    from labelgrove.workers.states import State
+    from labelgrove.workers.ledger.states import State
 
     cancelled = client.cancel(workspace, job)
     running = cancelled.units.get(State.RUNNING, 0)
@@ -280,7 +280,7 @@ def add(
     An ontology's name means the version that is current then. Of due times missed while nothing ran, the
     latest one fires.
     """
-    from labelgrove.workers.schedule import Timetable, add_schedule
+    from labelgrove.workers.schedules.schedule import Timetable, add_schedule
 
     asked, named = read_parameters(kind, parameters), read_pairs("--target", target) or None
     add_schedule(workspace, name, cron, kind, asked, target=named)
@@ -294,7 +294,7 @@ def add(
 @with_workspace
 def list_schedules(workspace: Workspace, as_json: bool) -> None:
     """List schedules with their next due time and what became of the last."""
-    from labelgrove.workers.schedule import Timetable
+    from labelgrove.workers.schedules.schedule import Timetable
 
     described = [_described_schedule(found) for found in Timetable(workspace.engine).schedules()]
     columns = ("name", "cron", "kind", "parameters", "next_at", "last_due_at", "last_job", "last_error")
@@ -306,7 +306,7 @@ def list_schedules(workspace: Workspace, as_json: bool) -> None:
 @with_workspace
 def remove(workspace: Workspace, name: str) -> None:
     """Forget a schedule; the jobs it asked for stay."""
-    from labelgrove.workers.schedule import Timetable
+    from labelgrove.workers.schedules.schedule import Timetable
 
     Timetable(workspace.engine).remove(name)
     note(f"schedule {name} is removed; its jobs stay")
@@ -318,7 +318,7 @@ def remove(workspace: Workspace, name: str) -> None:
 def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: bool) -> None:
     from labelgrove.ontology.errors import InputError
     from labelgrove.workers import client
-    from labelgrove.workers.request import complete_request
+    from labelgrove.workers.requests.request import complete_request
 
     found = client.estimate(workspace, kind, complete_request(workspace, kind, asked))
     if found is None:
@@ -416,7 +416,7 @@ def _listed(workspace: Workspace, found: Sequence[Job], described: Sequence[dict
 def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
     """Return the ontology of a job: of several with the same content those of its targets, or all."""
     from labelgrove.ontology.sql.database import reading
-    from labelgrove.workers.records import read_targets
+    from labelgrove.workers.ledger.records import read_targets
 
     if len(names) > 1:
         with reading(workspace.engine) as connection:
@@ -426,7 +426,7 @@ def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
 
 
 def _described(workspace: Workspace, found: Sequence[Job]) -> list[dict[str, Any]]:
-    from labelgrove.workers.refresh import is_stale
+    from labelgrove.workers.schedules.refresh import is_stale
 
     currents = workspace.catalog.currents().values()
     return [

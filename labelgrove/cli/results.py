@@ -26,7 +26,7 @@ from labelgrove.cli.spaces import write_rows
 if TYPE_CHECKING:
     from labelgrove.ontology.labelgraph import LabelGraph
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.states import Job
+    from labelgrove.workers.ledger.states import Job
 
 __all__ = ["result"]
 
@@ -63,7 +63,7 @@ def result(workspace: Workspace, job: str, out: Path | None, safe: bool, as_json
     """
     from labelgrove.ontology.errors import ConflictError
     from labelgrove.workers import client
-    from labelgrove.workers.states import State
+    from labelgrove.workers.ledger.states import State
 
     check_safe(safe, out is not None and out.suffix == ".csv", "name a .csv file with --out")
     found = client.status(workspace, job)

@@ -32,7 +32,7 @@ from labelgrove.quickstart.predicted import Predicted
 from labelgrove.quickstart.result import RULE_NAMES, Answer, Part, QuickstartResult
 from labelgrove.quickstart.wordnet import EXTRACT
 from labelgrove.workers.client import build_bundle_job
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 
 __all__ = ["run"]
 

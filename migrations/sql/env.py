@@ -8,7 +8,7 @@ from alembic import context
 
 from labelgrove.ontology.sql import catalog  # noqa: F401 - registers its tables
 from labelgrove.ontology.sql.database import metadata
-from labelgrove.workers import ledger  # noqa: F401 - registers its tables
+from labelgrove.workers.ledger import ledger  # noqa: F401 - registers its tables
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 with context.begin_transaction():

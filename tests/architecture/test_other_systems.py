@@ -63,7 +63,11 @@ HOMES = {
     "fcntl": {"ontology/store/posix.py"},
     "resource": {"labelgrove/cli/doctor.py", "ontology/graph/userqueries/sandbox.py"},
     "os.O_DIRECTORY": {"ontology/store/wholefile.py"},
-    "os.register_at_fork": {"ontology/graph/embedded/store.py", "workers/app.py", "workers/metrics.py"},
+    "os.register_at_fork": {
+        "ontology/graph/embedded/store.py",
+        "workers/app.py",
+        "workers/running/metrics.py",
+    },
     "signal.SIGALRM": {"ontology/graph/userqueries/sandbox.py"},
     "signal.SIGXCPU": {"ontology/graph/userqueries/sandbox.py"},
     "signal.SIGXFSZ": {"ontology/graph/userqueries/sandbox.py"},

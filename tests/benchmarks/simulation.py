@@ -14,11 +14,11 @@ import numpy as np
 import sqlalchemy as sa
 
 from labelgrove.workers.kinds import JobKind, Product, Step, Work
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.plan import PlannedJob, plan_job
-from labelgrove.workers.states import State
-from labelgrove.workers.sweeper import WINDOW_PER_SLOT
-from labelgrove.workers.tables import unit_table
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.ledger.tables import unit_table
+from labelgrove.workers.requests.plan import PlannedJob, plan_job
+from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT
 
 __all__ = ["NOTHING", "Clock", "Window", "plan_nothing"]
 

@@ -12,8 +12,8 @@ from labelgrove.cli import grove
 from labelgrove.ontology.sql.database import create_engine, upgrade
 from labelgrove.ontology.store.artifacts import open_store
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.presence import Presence
-from labelgrove.workers.schedule import add_schedule
+from labelgrove.workers.running.presence import Presence
+from labelgrove.workers.schedules.schedule import add_schedule
 from tests.integration.workers_support import PARTS, registered
 
 
@@ -139,8 +139,8 @@ def test_a_worker_not_heard_of_for_a_minute_does_not_count(findings):
     import sqlalchemy as sa
 
     from labelgrove.ontology.sql.database import writing
-    from labelgrove.workers.presence import LIVING_S, living
-    from labelgrove.workers.tables import worker_table
+    from labelgrove.workers.ledger.tables import worker_table
+    from labelgrove.workers.running.presence import LIVING_S, living
 
     with Workspace.open() as workspace:
         Presence(slots=1).tell(workspace.engine)
@@ -180,7 +180,7 @@ def test_a_password_that_is_wrong_is_called_wrong(findings, postgres_url, redis_
 @pytest.mark.services
 def test_a_brokers_password_that_is_wrong_is_called_wrong(findings, redis_url):
     from labelgrove.ontology.errors import ServiceError
-    from labelgrove.workers.broker_check import check_broker
+    from labelgrove.workers.celery_transport.broker_check import check_broker
 
     for url in (with_wrong_password(redis_url), re.sub(r"//.*@", "//", redis_url)):
         with pytest.raises(ServiceError, match="password is wrong; GROVE_BROKER_URL holds both"):

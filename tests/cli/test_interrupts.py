@@ -105,7 +105,13 @@ def test_who_waits_for_a_job_leaves_its_unit(command, call):
 
 def test_a_build_stays_as_a_job_that_is_gone_on_with(garden):
     said = stopped_at(
-        "labelgrove.workers.pool:execute_unit", "bundle", "build", "garden", "mine", "--observed", "oak,elm"
+        "labelgrove.workers.running.pool:execute_unit",
+        "bundle",
+        "build",
+        "garden",
+        "mine",
+        "--observed",
+        "oak,elm",
     )
     (job,) = json.loads(garden("jobs", "list", "--json").stdout)
     assert said.splitlines()[-1] == (
@@ -118,7 +124,9 @@ def test_a_build_stays_as_a_job_that_is_gone_on_with(garden):
 def test_a_refresh_goes_on_with_itself(garden):
     garden("jobs", "submit", "cover", "--param", "ontology=garden")
     Path("garden.csv").write_text(EDGES + "moss,peat\n")
-    said = stopped_at("labelgrove.workers.pool:execute_unit", "ingest", "garden", "garden.csv", "--refresh")
+    said = stopped_at(
+        "labelgrove.workers.running.pool:execute_unit", "ingest", "garden", "garden.csv", "--refresh"
+    )
     assert said.splitlines()[-1] == "stopped; the jobs stay; go on with: grove jobs refresh garden"
     (again,) = json.loads(garden("jobs", "refresh", "garden", "--json").stdout)
     assert again["state"] == "done"
@@ -150,12 +158,12 @@ def test_a_backup_and_a_restore_go_on_with_themselves(garden, tmp_path, monkeypa
     garden("backup", "kept")
     manifest = Path("kept/backup.json").read_bytes()
     garden("bundle", "build", "garden", "mine", "--observed", "oak,elm")
-    said = stopped_at("labelgrove.workers.backup:_write_manifest", "backup", "kept")
+    said = stopped_at("labelgrove.workers.upkeep.backup:_write_manifest", "backup", "kept")
     assert said.endswith("copies that the next run uses; go on with: grove backup kept\n")
     assert Path("kept/backup.json").read_bytes() == manifest
     assert json.loads(garden("backup", "kept", "--json").stdout)["n_copied"] == 0
     monkeypatch.setenv("GROVE_HOME", str(tmp_path / "other"))
-    said = stopped_at("labelgrove.workers.restore:_insert", "restore", "kept")
+    said = stopped_at("labelgrove.workers.upkeep.restore:_insert", "restore", "kept")
     assert said == (
         "stopped; the database is empty still, or holds every row already; go on with: grove restore kept\n"
     )

@@ -23,7 +23,7 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 from tests.conftest import ONE_PROCESS
 
 pytestmark = [

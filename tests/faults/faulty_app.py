@@ -17,11 +17,11 @@ import celery
 import sqlalchemy as sa
 
 import labelgrove.workers.app
-import labelgrove.workers.tasks
+import labelgrove.workers.celery_transport.tasks
 from labelgrove.ontology.settings import Settings
 from labelgrove.workers.kinds import find_kind, register
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.states import Claim
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import Claim
 from tests.faults.mutants import WithoutFence, WithoutLease
 from tests.faults.trial_kind import KINDS, Conditions
 from tests.integration.workers_support import note
@@ -57,11 +57,11 @@ def faulty_app(settings: Settings) -> celery.Celery:
             register(kind)
     mutant = _MUTANTS.get(conditions.mutant, Ledger)
     watched = type("Watched", (WatchedLedger, mutant), {"home": settings.home})
-    labelgrove.workers.tasks.Ledger = labelgrove.workers.app.Ledger = watched  # type: ignore[misc, assignment]
+    labelgrove.workers.celery_transport.tasks.Ledger = labelgrove.workers.app.Ledger = watched  # type: ignore[misc, assignment]
     if conditions.mutant == "sweeper":
         labelgrove.workers.app.sweep = lambda *_, **__: None
     app = labelgrove.workers.app.make_app(settings, lease_s=conditions.lease_s, sweep_s=conditions.sweep_s)
-    task = app.tasks[labelgrove.workers.tasks.TASK]
+    task = app.tasks[labelgrove.workers.celery_transport.tasks.TASK]
     task.soft_time_limit, task.time_limit = conditions.time_limit_s, conditions.time_limit_s + 1
     app.conf.broker_transport_options |= {
         "visibility_timeout": conditions.visibility_s,

@@ -6,8 +6,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.tables import unit_table
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.tables import unit_table
 
 __all__ = ["WithoutFence", "WithoutLease"]
 

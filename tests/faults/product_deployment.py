@@ -16,9 +16,9 @@ from labelgrove.ontology.store.artifacts import open_store
 from labelgrove.ontology.versions.ingest import verify_graph
 from labelgrove.workers import client
 from labelgrove.workers.kinds import find_kind
-from labelgrove.workers.plan import PlannedJob
-from labelgrove.workers.references import references
-from labelgrove.workers.request import plan_request
+from labelgrove.workers.requests.plan import PlannedJob
+from labelgrove.workers.requests.request import plan_request
+from labelgrove.workers.upkeep.references import references
 from tests.faults.deployment import DRAIN_S, Deployment, Node, Result, undisturbed
 from tests.faults.faulty_app import COMMITS
 from tests.faults.invariants import violations

@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 from tests.faults.deployment import Deployment, Node
 from tests.services import wait_until
 

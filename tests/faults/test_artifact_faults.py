@@ -22,9 +22,9 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.store.artifacts import ArtifactStore, LocalStore, open_store
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.execute import Outcome, execute_unit, finish_jobs
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.states import Job, State
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import Job, State
+from labelgrove.workers.running.execute import Outcome, execute_unit, finish_jobs
 from tests.faults.faulty_store import FaultyStore, flipped
 from tests.faults.measured import keep
 from tests.integration.workers_support import PARTS, add_version, registered, settings_in

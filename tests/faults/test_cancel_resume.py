@@ -11,7 +11,7 @@ import pytest
 
 from labelgrove.ontology.errors import ConflictError
 from labelgrove.workers import client
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 from tests.faults.deployment import Deployment
 from tests.faults.measured import keep
 from tests.faults.trial_kind import Conditions

@@ -19,8 +19,8 @@ from labelgrove.experiments import load
 from labelgrove.experiments.running import run
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.pool import Pool
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.running.pool import Pool
 from tests.integration.celery_worker import ROOT, environment
 from tests.integration.workers_support import settings_in
 from tests.services import wait_until
@@ -37,7 +37,7 @@ import threading
 
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client, kinds
-from labelgrove.workers.pool import Pool
+from labelgrove.workers.running.pool import Pool
 
 kind, begun = kinds.find_kind("experiment"), []
 

@@ -14,7 +14,7 @@ from labelgrove.ontology.versions.ingest import register, verify_graph
 from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 from tests.integration.celery_worker import CeleryWorker
 from tests.services import wait_until
 

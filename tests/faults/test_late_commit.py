@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 from tests.faults.deployment import Deployment
 from tests.faults.faulty_app import COMMITS, HELD, HOLD
 from tests.faults.trial_kind import Conditions

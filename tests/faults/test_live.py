@@ -15,7 +15,7 @@ import pytest
 
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.versions.ingest import register
-from labelgrove.workers.request import complete_for_ontology
+from labelgrove.workers.requests.request import complete_for_ontology
 from tests.faults.deployment import Node
 from tests.faults.ingest_kill import numbered_graph
 from tests.faults.measured import keep

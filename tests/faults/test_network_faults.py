@@ -11,7 +11,7 @@ import pytest
 
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.snapshots import put_snapshot
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 from tests.faults.ingest_kill import numbered_graph
 from tests.faults.measured import keep
 from tests.faults.product_app import Patience

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from labelgrove.workers import client
-from labelgrove.workers.plan import plan_job
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.requests.plan import plan_job
 from tests.faults.deployment import Deployment
 from tests.faults.measured import keep
 from tests.faults.trial_kind import POISON, POISONS, Conditions

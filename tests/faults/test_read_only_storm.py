@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 from tests.faults.changing_database import WAYS, ordinary_user, refusing
 from tests.faults.deployment import Deployment
 from tests.faults.measured import keep

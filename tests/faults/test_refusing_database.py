@@ -10,10 +10,10 @@ import pytest
 
 from labelgrove.ontology.sql.database import create_engine, upgrade
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.execute import Outcome, execute_unit
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.plan import plan_job
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.requests.plan import plan_job
+from labelgrove.workers.running.execute import Outcome, execute_unit
 from tests.faults.changing_database import WAYS, ordinary_user, refusing
 from tests.integration.workers_support import GATED, notes, registered, settings_in
 from tests.services import wait_until

@@ -17,8 +17,8 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import DEFAULT_QUEUE
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.states import Job, State
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import Job, State
 from tests.integration.celery_worker import ROOT, CeleryWorker, environment
 from tests.integration.workers_support import GATED, notes, registered, settings_in
 from tests.services import RedisServer, wait_until

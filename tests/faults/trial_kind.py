@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from labelgrove.workers.kinds import JobKind, Product, Step, Work
-from labelgrove.workers.plan import PlannedJob, plan_job
+from labelgrove.workers.requests.plan import PlannedJob, plan_job
 
 __all__ = ["KINDS", "POISON", "POISONS", "TRIAL", "Conditions", "plan_trial"]
 

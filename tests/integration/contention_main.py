@@ -13,10 +13,10 @@ import sys
 import traceback
 
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.execute import Outcome, execute_unit
 from labelgrove.workers.kinds import register
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.plan import PlannedJob
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.requests.plan import PlannedJob
+from labelgrove.workers.running.execute import Outcome, execute_unit
 from tests.integration.workers_support import PARTS, plan_parts
 
 

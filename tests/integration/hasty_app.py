@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labelgrove.workers.transport import TASK
+from labelgrove.workers.celery_transport.transport import TASK
 from tests.integration import slow_kind_app
 
 

@@ -26,9 +26,9 @@ from labelgrove.ontology.store.artifacts import open_store
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.backup import backup
-from labelgrove.workers.restore import restore
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.upkeep.backup import backup
+from labelgrove.workers.upkeep.restore import restore
 from tests.services.process import free_port
 
 pytestmark = pytest.mark.long

@@ -26,7 +26,10 @@ from labelgrove.ontology.store.artifacts import open_store
 from labelgrove.ontology.versions.ingest import register, verify_graph
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.backup import (
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.schedules.schedule import Timetable, add_schedule
+from labelgrove.workers.upkeep.backup import (
     FORMAT,
     FileRecord,
     Manifest,
@@ -36,10 +39,7 @@ from labelgrove.workers.backup import (
     backup,
     read_manifest,
 )
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.restore import restore
-from labelgrove.workers.schedule import Timetable, add_schedule
-from labelgrove.workers.states import State
+from labelgrove.workers.upkeep.restore import restore
 from tests.integration.workers_support import PARTS, plan_parts, registered
 
 pytestmark = pytest.mark.long

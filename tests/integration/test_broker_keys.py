@@ -15,10 +15,10 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.app import make_app
-from labelgrove.workers.broker_check import check_broker, check_deployment, put_aside
+from labelgrove.workers.celery_transport.broker_check import check_broker, check_deployment, put_aside
+from labelgrove.workers.celery_transport.tasks import sender
 from labelgrove.workers.kinds import DEFAULT_QUEUE
-from labelgrove.workers.states import State
-from labelgrove.workers.tasks import sender
+from labelgrove.workers.ledger.states import State
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import GATED, PARTS, registered, settings_in
 from tests.services import wait_until

@@ -14,8 +14,8 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.database import create_engine, upgrade
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.logs import configure_logging
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.running.logs import configure_logging
 from tests.conftest import serving
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import PARTS, registered

@@ -18,9 +18,9 @@ from labelgrove.ontology.versions.ingest import delete_ontology, register, verif
 from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.execute import Outcome, execute_unit
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.states import Job, State
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import Job, State
+from labelgrove.workers.running.execute import Outcome, execute_unit
 from tests.integration.celery_worker import CeleryWorker, environment
 
 pytestmark = [pytest.mark.services, pytest.mark.long]

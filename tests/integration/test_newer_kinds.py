@@ -10,11 +10,11 @@ import pytest
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.app import make_app
+from labelgrove.workers.celery_transport.tasks import sender
 from labelgrove.workers.kinds import DEFAULT_QUEUE
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.plan import plan_job
-from labelgrove.workers.states import State
-from labelgrove.workers.tasks import sender
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.requests.plan import plan_job
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import PARTS, registered, settings_in
 from tests.services import wait_until

@@ -22,9 +22,9 @@ from labelgrove.ontology.errors import SettingsError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.broker_check import check_deployment
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.states import State
+from labelgrove.workers.celery_transport.broker_check import check_deployment
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
 from tests.conftest import serving
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import GATED, PARTS, notes, registered, settings_in
@@ -122,7 +122,7 @@ def ledger_keys(settings: Settings, job_id: str) -> list[str]:
 
 def worker_pid(lines: list[dict]) -> int:
     """Process id of the main process, which says where the metrics are."""
-    return next(line["pid"] for line in lines if line["logger"] == "labelgrove.workers.metrics")
+    return next(line["pid"] for line in lines if line["logger"] == "labelgrove.workers.running.metrics")
 
 
 def test_a_unit_out_of_time_is_given_back(tmp_path, settings):
@@ -139,7 +139,7 @@ def test_a_unit_out_of_time_is_given_back(tmp_path, settings):
 
 
 def test_metrics_say_when_the_ledger_is_away(tmp_path):
-    from labelgrove.workers.metrics import Metrics
+    from labelgrove.workers.running.metrics import Metrics
 
     settings = dataclasses.replace(
         settings_in(tmp_path, database_url="postgresql://grove:made-up@127.0.0.1:1/grove"), metrics_port=0

@@ -14,9 +14,9 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import empty_graph, register, restore_graph
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import Job, State
 from labelgrove.workers.showing import publish_results, reshow
-from labelgrove.workers.states import Job, State
 from tests.integration.workers_support import UNREACHED_GRAPH
 
 pytestmark = pytest.mark.services

@@ -9,7 +9,7 @@ import pytest
 
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import GATED, registered, settings_in
 from tests.services import RedisServer, wait_until

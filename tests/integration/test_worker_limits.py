@@ -11,8 +11,8 @@ from labelgrove.ontology.errors import SettingsError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.app import make_app
-from labelgrove.workers.sweeper import WINDOW_PER_SLOT
-from labelgrove.workers.transport import TASK
+from labelgrove.workers.celery_transport.transport import TASK
+from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT
 from tests.integration.workers_support import settings_in
 
 LIMIT = "GROVE_UNIT_TIME_LIMIT_S"

@@ -15,7 +15,7 @@ import pytest
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.database import create_engine, upgrade
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.presence import living
+from labelgrove.workers.running.presence import living
 from tests.conftest import serving
 from tests.integration.celery_worker import ROOT, CeleryWorker, environment
 from tests.integration.workers_support import settings_in

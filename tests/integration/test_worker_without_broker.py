@@ -18,11 +18,11 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.database import create_engine, upgrade, writing
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.presence import living
-from labelgrove.workers.schedule import Timetable, add_schedule
-from labelgrove.workers.states import State
-from labelgrove.workers.tables import schedule_table
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.ledger.tables import schedule_table
+from labelgrove.workers.running.presence import living
+from labelgrove.workers.schedules.schedule import Timetable, add_schedule
 from tests.conftest import serving
 from tests.integration.embedded_worker import EmbeddedWorker
 from tests.integration.workers_support import GATED, PARTS, SLEEPING, notes, registered, settings_in

@@ -22,11 +22,11 @@ from labelgrove.ontology.sql.database import create_engine, upgrade
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.app import make_app, run_worker
-from labelgrove.workers.broker_check import check_broker
+from labelgrove.workers.celery_transport.broker_check import check_broker
+from labelgrove.workers.celery_transport.tasks import sender
+from labelgrove.workers.celery_transport.transport import TASK
 from labelgrove.workers.kinds import DEFAULT_QUEUE
-from labelgrove.workers.states import State
-from labelgrove.workers.tasks import sender
-from labelgrove.workers.transport import TASK
+from labelgrove.workers.ledger.states import State
 from tests.integration.celery_worker import ROOT, CeleryWorker, environment
 from tests.integration.workers_support import PARTS, add_version, notes, registered, settings_in
 from tests.services import RedisServer, wait_until

@@ -12,8 +12,8 @@ import pytest
 
 from labelgrove.ontology.sql.database import create_engine, upgrade
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
 from tests.faults.measured import keep
 from tests.integration.celery_worker import ROOT, environment
 from tests.integration.workers_support import notes, plan_parts, settings_in

@@ -18,7 +18,7 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import kinds
 from labelgrove.workers.kinds import JobKind, Product, Step, Work
-from labelgrove.workers.plan import PlannedJob, plan_job
+from labelgrove.workers.requests.plan import PlannedJob, plan_job
 
 UNREACHED_GRAPH = "bolt://neo4j:unused@127.0.0.1:1"
 """No unit here touches the graph, so nothing needs to listen there."""

@@ -15,7 +15,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 
 import labelgrove.ontology.sql.catalog
-import labelgrove.workers.ledger  # noqa: F401 - registers its tables
+import labelgrove.workers.ledger.ledger  # noqa: F401 - registers its tables
 from labelgrove.ontology.errors import MigrationError
 from labelgrove.ontology.migrations import migrations_folder
 from labelgrove.ontology.sql.database import (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from labelgrove.ontology.sql.database import create_engine, metadata
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.sweeper import WINDOW_PER_SLOT
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT
 from tests.benchmarks.simulation import Window
 
 

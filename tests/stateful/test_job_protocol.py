@@ -27,8 +27,8 @@ from sqlalchemy.pool import StaticPool
 
 from labelgrove.ontology.errors import ConflictError
 from labelgrove.ontology.sql.database import metadata
-from labelgrove.workers.ledger import RESEND_S, Ledger
-from labelgrove.workers.states import Beat, Claim, State
+from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
+from labelgrove.workers.ledger.states import Beat, Claim, State
 from tests.faults.measured import keep
 from tests.faults.mutants import WithoutFence, WithoutLease
 from tests.integration.workers_support import plan_parts

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from labelgrove.ontology.graph.results import GraphResult
     from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.states import Publication
+    from labelgrove.workers.ledger.states import Publication
 
 __all__ = ["EVALUATION"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from labelgrove.ontology.graph.results import GraphResult, Links, Supernodes
     from labelgrove.ontology.labelgraph import LabelGraph
-    from labelgrove.workers.states import Publication
+    from labelgrove.workers.ledger.states import Publication
 
 __all__ = ["places", "shown_result"]
 

@@ -24,7 +24,7 @@ from labelgrove.workers.kinds.parameters import CONTENT, Parameter, Parameters
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.states import Publication
+    from labelgrove.workers.ledger.states import Publication
 
 __all__ = ["INGEST", "rows_of", "seconds_for"]
 
@@ -108,7 +108,7 @@ def _publish(workspace: Workspace, publication: Publication) -> None:
     from labelgrove.ontology.versions.ingest import register
     from labelgrove.ontology.versions.loading import holds
     from labelgrove.ontology.versions.snapshots import open_snapshot
-    from labelgrove.workers.ledger import Ledger
+    from labelgrove.workers.ledger.ledger import Ledger
     from labelgrove.workers.showing import reshow
 
     wanted = publication.parameters

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.kinds.parameters import Parameter
-    from labelgrove.workers.states import Publication
+    from labelgrove.workers.ledger.states import Publication
 
 __all__ = [
     "DEFAULT_QUEUE",

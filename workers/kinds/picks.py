@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from labelgrove.ontology.graph.results import GraphResult
     from labelgrove.ontology.labelgraph import LabelGraph
     from labelgrove.ontology.store.artifacts import ArtifactStore
-    from labelgrove.workers.states import Publication
+    from labelgrove.workers.ledger.states import Publication
 
 __all__ = ["COVER", "SELECTION"]
 

@@ -51,7 +51,7 @@ def _drop(work: Work) -> list[str]:
 
 def _restore(work: Work) -> list[str]:
     from labelgrove.ontology.versions.ingest import restore_graph
-    from labelgrove.workers.ledger import Ledger
+    from labelgrove.workers.ledger.ledger import Ledger
     from labelgrove.workers.showing import reshow
 
     def progress(step: str, done: int, total: int) -> None:

@@ -23,7 +23,7 @@ from labelgrove.workers.kinds.parameters import CONTENT, Parameter, Parameters
 if TYPE_CHECKING:
     from labelgrove.ontology.graph.results import GraphResult
     from labelgrove.ontology.store.artifacts import ArtifactStore
-    from labelgrove.workers.states import Publication
+    from labelgrove.workers.ledger.states import Publication
 
 __all__ = ["SUMMARY"]
 

@@ -17,8 +17,8 @@ from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import find_kind
-from labelgrove.workers.request import complete_request
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.requests.request import complete_request
 from tests.integration.workers_support import settings_in
 
 SMALL = {"experiment": "complete-graph", "settings": {"sizes": "3,4", "seeds": "5", "n_rows": "50"}}

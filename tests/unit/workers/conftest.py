@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from labelgrove.ontology.sql.database import create_engine, metadata, upgrade
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.ledger.ledger import Ledger
 from tests.integration.workers_support import PARTS, registered, settings_in
 
 

@@ -8,7 +8,7 @@ import pytest
 from celery.concurrency.asynpool import AsynPool
 from kombu.asynchronous import Hub
 
-from labelgrove.workers.children import ChildPool
+from labelgrove.workers.celery_transport.children import ChildPool
 
 
 class Child:

@@ -16,10 +16,10 @@ from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.execute import Outcome, execute_unit
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.schedule import Timetable, fire_due
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.running.execute import Outcome, execute_unit
+from labelgrove.workers.schedules.schedule import Timetable, fire_due
 
 DAY = 86_400.0
 GARDEN = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])

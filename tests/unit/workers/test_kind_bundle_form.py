@@ -10,7 +10,7 @@ from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import find_kind
-from labelgrove.workers.plan import plan_job
+from labelgrove.workers.requests.plan import plan_job
 from tests.integration.workers_support import add_version, settings_in
 
 GIVEN = {"ontology": "a" * 64, "snapshot": "b" * 64, "observed": "c" * 64}

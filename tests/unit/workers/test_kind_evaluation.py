@@ -17,10 +17,10 @@ from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.results import read_document
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.references import references
-from labelgrove.workers.refresh import refresh
-from labelgrove.workers.request import complete_request
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.requests.request import complete_request
+from labelgrove.workers.schedules.refresh import refresh
+from labelgrove.workers.upkeep.references import references
 from tests.integration.workers_support import add_version, settings_in
 
 EDGES = [(f"{i:02d}", f"{(i - 1) // 3:02d}") for i in range(1, 40)]

@@ -31,14 +31,14 @@ from labelgrove.ontology.versions.loading import complete, load_share
 from labelgrove.ontology.versions.snapshots import open_snapshot, put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.execute import Outcome, UnwantedError, execute_unit, finish_jobs
 from labelgrove.workers.kinds import find_kind
 from labelgrove.workers.kinds.ingest import INGEST
 from labelgrove.workers.kinds.rebuild import REBUILD
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.plan import plan_job
-from labelgrove.workers.schedule import Timetable, add_schedule
-from labelgrove.workers.states import Job, State
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import Job, State
+from labelgrove.workers.requests.plan import plan_job
+from labelgrove.workers.running.execute import Outcome, UnwantedError, execute_unit, finish_jobs
+from labelgrove.workers.schedules.schedule import Timetable, add_schedule
 
 pytestmark = pytest.mark.long
 

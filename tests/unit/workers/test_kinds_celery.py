@@ -10,7 +10,7 @@ import pytest
 from labelgrove.ontology.randomgraphs import watts_strogatz
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import add_version, settings_in
 

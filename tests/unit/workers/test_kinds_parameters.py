@@ -9,7 +9,7 @@ import pytest
 from labelgrove.ontology.errors import InputError
 from labelgrove.workers.kinds import find_kind
 from labelgrove.workers.kinds.parameters import decimal_text
-from labelgrove.workers.plan import plan_job
+from labelgrove.workers.requests.plan import plan_job
 
 A, B, C, D = (letter * 64 for letter in "abcd")
 SPACE = {"ontology": A, "snapshot": B}

@@ -13,7 +13,7 @@ from labelgrove.ontology.results import read_distances, read_locus, read_selecti
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import Work, find_kind
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 from tests.integration.workers_support import add_version, settings_in
 
 SMALL_WORLD = watts_strogatz(120, k=4, p=0.2, seed=3)

@@ -19,7 +19,7 @@ from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.app import make_app
 from labelgrove.workers.kinds import find_kind, known_kinds
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 from tests.integration.workers_support import add_version, settings_in
 
 OURS = ("bundle", "cover", "distances", "evaluation", "experiment", "locus", "selection", "summary")

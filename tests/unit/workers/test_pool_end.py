@@ -14,11 +14,11 @@ from labelgrove.ontology.sql.database import reading
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import JobKind, Step, Work
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.pool import Pool
-from labelgrove.workers.presence import living
-from labelgrove.workers.states import State
-from labelgrove.workers.tables import unit_table
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.ledger.tables import unit_table
+from labelgrove.workers.running.pool import Pool
+from labelgrove.workers.running.presence import living
 from tests.integration.workers_support import GATED, registered, settings_in
 from tests.services import wait_until
 

@@ -21,15 +21,16 @@ from labelgrove.ontology.sql.database import writing
 from labelgrove.ontology.sql.upkeep import take_turn
 from labelgrove.ontology.store.artifacts import ArtifactStore, LocalStore, open_store
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers import client, retention
-from labelgrove.workers.cron import Cron
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.references import References, references
-from labelgrove.workers.retention import DAY_S, GRACE_S, TEMPORARY_S, collect, forget_jobs, tidy
-from labelgrove.workers.schedule import Timetable
-from labelgrove.workers.states import State
-from labelgrove.workers.sweeper import sweep
-from labelgrove.workers.tables import firing_table, job_unit_table, publication_table, unit_table
+from labelgrove.workers import client
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.ledger.tables import firing_table, job_unit_table, publication_table, unit_table
+from labelgrove.workers.running.sweeper import sweep
+from labelgrove.workers.schedules.cron import Cron
+from labelgrove.workers.schedules.schedule import Timetable
+from labelgrove.workers.upkeep import retention
+from labelgrove.workers.upkeep.references import References, references
+from labelgrove.workers.upkeep.retention import DAY_S, GRACE_S, TEMPORARY_S, collect, forget_jobs, tidy
 from tests.integration.workers_support import PARTS, add_version, plan_parts
 
 BOTH = pytest.mark.parametrize(
@@ -315,7 +316,7 @@ def _by_request(workspace, digest):
 
 
 def _asking_about(digest):
-    from labelgrove.workers.plan import plan_job
+    from labelgrove.workers.requests.plan import plan_job
 
     return plan_job(PARTS, {"numbers": [1], "log": digest})
 

@@ -22,12 +22,12 @@ from labelgrove.ontology.errors import (
     UnknownLabelError,
 )
 from labelgrove.ontology.sql.database import writing
-from labelgrove.workers.cron import Cron
 from labelgrove.workers.kinds import JobKind, Step
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.schedule import KEEP_S, Timetable, add_schedule, fire_due
-from labelgrove.workers.states import State
-from labelgrove.workers.sweeper import sweep
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.running.sweeper import sweep
+from labelgrove.workers.schedules.cron import Cron
+from labelgrove.workers.schedules.schedule import KEEP_S, Timetable, add_schedule, fire_due
 from tests.integration.workers_support import add_version, registered
 
 HOUR = 3600.0
@@ -177,7 +177,7 @@ def test_a_due_time_fires_once_and_the_next_one_again(add, fire, clock, ledger, 
 def test_of_the_missed_due_times_the_latest_fires_once(add, fire, clock, timetable, caplog):
     add()
     clock.time = 150 * HOUR + 60
-    with caplog.at_level("INFO", logger="labelgrove.workers.schedule"):
+    with caplog.at_level("INFO", logger="labelgrove.workers.schedules.schedule"):
         assert fire() == 1
     assert "hourly, due 1970-01-07T06:00:00Z: job" in caplog.text
     assert fire() == 0

@@ -29,13 +29,13 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import delete_ontology, empty_graph, register, restore_graph
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client, showing
-from labelgrove.workers.execute import Outcome, execute_unit
-from labelgrove.workers.graphrows import GraphRows
 from labelgrove.workers.kinds import find_kind
-from labelgrove.workers.ledger import Ledger
+from labelgrove.workers.ledger.graphrows import GraphRows
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import Job, State
+from labelgrove.workers.running.execute import Outcome, execute_unit
+from labelgrove.workers.running.sweeper import sweep
 from labelgrove.workers.showing import publish_results, reshow, show_result
-from labelgrove.workers.states import Job, State
-from labelgrove.workers.sweeper import sweep
 from tests.contracts.graph_results import one_result_of_each_label
 from tests.integration.workers_support import UNREACHED_GRAPH
 

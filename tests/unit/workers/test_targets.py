@@ -8,11 +8,11 @@ from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.refresh import refresh
-from labelgrove.workers.request import plan_request
-from labelgrove.workers.schedule import Timetable, add_schedule
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.requests.request import plan_request
+from labelgrove.workers.schedules.refresh import refresh
+from labelgrove.workers.schedules.schedule import Timetable, add_schedule
 from tests.integration.workers_support import PARTS, add_version, registered, settings_in
 
 GARDEN = LabelGraph.from_edges([("tree", "plant"), ("oak", "tree"), ("elm", "tree"), ("moss", "plant")])

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from celery.exceptions import InvalidTaskError
 
-from labelgrove.workers import transport
-from labelgrove.workers.transport import TASK, _is_envelope
+from labelgrove.workers.celery_transport import transport
+from labelgrove.workers.celery_transport.transport import TASK, _is_envelope
 
 BODY = json.dumps([["f" * 64], {}, {}])
 

@@ -15,11 +15,11 @@ from labelgrove.ontology.sql.database import writing
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import BUNDLE, JobKind, find_kind, known_kinds, register
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.plan import plan_job
-from labelgrove.workers.pool import Pool
-from labelgrove.workers.states import State
-from labelgrove.workers.tables import unit_table
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.ledger.tables import unit_table
+from labelgrove.workers.requests.plan import plan_job
+from labelgrove.workers.running.pool import Pool
 from tests.integration.workers_support import GATED, PARTS, add_version, notes, registered, settings_in
 
 pytestmark = pytest.mark.long

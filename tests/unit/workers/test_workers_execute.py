@@ -10,12 +10,12 @@ import pytest
 
 from labelgrove.ontology.errors import NotFoundError, ServiceError
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.execute import Outcome, execute_unit, finish_jobs
 from labelgrove.workers.kinds import JobKind
-from labelgrove.workers.ledger import RESEND_S, Ledger
-from labelgrove.workers.plan import PlannedJob, plan_job
-from labelgrove.workers.states import State
-from labelgrove.workers.sweeper import dispatch
+from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.requests.plan import PlannedJob, plan_job
+from labelgrove.workers.running.execute import Outcome, execute_unit, finish_jobs
+from labelgrove.workers.running.sweeper import dispatch
 from tests.integration.workers_support import (
     GATED,
     PARTS,

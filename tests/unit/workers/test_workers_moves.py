@@ -8,10 +8,10 @@ import sqlalchemy as sa
 from labelgrove.ontology.errors import ConflictError
 from labelgrove.ontology.sql.database import writing
 from labelgrove.workers.kinds import Step
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.plan import PlannedJob, plan_job
-from labelgrove.workers.states import JOB_MOVES, UNIT_MOVES, Claim, State
-from labelgrove.workers.tables import job_table, unit_table
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import JOB_MOVES, UNIT_MOVES, Claim, State
+from labelgrove.workers.ledger.tables import job_table, unit_table
+from labelgrove.workers.requests.plan import PlannedJob, plan_job
 from tests.integration.workers_support import PARTS
 
 LEASE_S = 60.0

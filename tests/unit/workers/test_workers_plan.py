@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.workers.kinds import BUNDLE, JobKind, Product, Step
-from labelgrove.workers.plan import canonical_json, plan_job
+from labelgrove.workers.requests.plan import canonical_json, plan_job
 from tests.integration.workers_support import plan_parts
 
 A, B, C, D = (letter * 64 for letter in "abcd")

@@ -9,8 +9,8 @@ import pytest
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import InputError
 from labelgrove.workers import client
-from labelgrove.workers.request import complete_request
-from labelgrove.workers.schedule import Timetable, add_schedule
+from labelgrove.workers.requests.request import complete_request
+from labelgrove.workers.schedules.schedule import Timetable, add_schedule
 from tests.integration.workers_support import add_version
 
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("holm", "oak")])

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from labelgrove.ontology.errors import GroveError, ServiceError
 from labelgrove.ontology.sql.database import writing
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers import sweeper
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.presence import Presence
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.running import sweeper
+from labelgrove.workers.running.presence import Presence
 from tests.integration.workers_support import plan_parts
 from tests.services import wait_until
 

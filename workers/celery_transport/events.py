@@ -28,7 +28,7 @@ class Dispatcher(EventDispatcher):  # type: ignore[misc]
 class EventsWithoutRetry(Events):  # type: ignore[misc]
     """What an application sends events with."""
 
-    dispatcher_cls = "labelgrove.workers.events:Dispatcher"
+    dispatcher_cls = "labelgrove.workers.celery_transport.events:Dispatcher"
 
 
 class Gathering(bootsteps.StartStopStep):  # type: ignore[misc]

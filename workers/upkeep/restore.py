@@ -23,7 +23,7 @@ from labelgrove.ontology.settings import Settings, masked
 from labelgrove.ontology.sql.database import create_engine, schema_state, upgrade, writing
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.backup import FileRecord, Manifest, Progress, read_manifest
+from labelgrove.workers.upkeep.backup import FileRecord, Manifest, Progress, read_manifest
 
 __all__ = ["RestoreResult", "restore"]
 
@@ -65,7 +65,7 @@ def restore(
         Where to: SQLite or PostgreSQL, whichever the backup came from. The database has no rows; its schema
         is made here where it has none. The artifact store may hold anything.
     folder : path
-        As given to `workers.backup.backup`.
+        As given to `workers.upkeep.backup.backup`.
     progress : callable, optional
         Called with (step, done, total); the steps are ``artifacts``, ``tables`` and ``index``.
 

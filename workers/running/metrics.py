@@ -22,9 +22,9 @@ from labelgrove.ontology.errors import GroveError, MissingExtraError, SettingsEr
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.database import now, reading
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.records import in_state
-from labelgrove.workers.states import State
-from labelgrove.workers.tables import job_table, unit_table
+from labelgrove.workers.ledger.records import in_state
+from labelgrove.workers.ledger.states import State
+from labelgrove.workers.ledger.tables import job_table, unit_table
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

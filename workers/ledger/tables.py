@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from labelgrove.ontology.sql.database import metadata
-from labelgrove.workers.states import State
+from labelgrove.workers.ledger.states import State
 
 __all__ = [
     "firing_table",
@@ -105,7 +105,7 @@ firing_table = sa.Table(  # one row for each due time that was answered: its key
     sa.Column("error", sa.Text),  # why the request could not be made into a job
 )
 
-worker_table = sa.Table(  # see `workers.presence`
+worker_table = sa.Table(  # see `workers.running.presence`
     "worker",
     metadata,
     sa.Column("name", sa.String(255), primary_key=True),

@@ -19,16 +19,16 @@ import sqlalchemy as sa
 from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, ConflictError, GroveError, InputError, NotFoundError
 from labelgrove.ontology.sql.database import now, reading, upsert, writing
 from labelgrove.ontology.store.artifacts import check_name
-from labelgrove.workers.cron import Cron
 from labelgrove.workers.kinds import find_kind
-from labelgrove.workers.plan import PlannedJob, canonical_json, recorded_object
-from labelgrove.workers.request import plan_request, record_lost
-from labelgrove.workers.tables import firing_table, schedule_table
-from labelgrove.workers.targets import check_named, complete_target
+from labelgrove.workers.ledger.tables import firing_table, schedule_table
+from labelgrove.workers.requests.plan import PlannedJob, canonical_json, recorded_object
+from labelgrove.workers.requests.request import plan_request, record_lost
+from labelgrove.workers.requests.targets import check_named, complete_target
+from labelgrove.workers.schedules.cron import Cron
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.ledger import Ledger
+    from labelgrove.workers.ledger.ledger import Ledger
 
 __all__ = ["KEEP_S", "Firing", "Schedule", "Timetable", "add_schedule", "fire_due"]
 

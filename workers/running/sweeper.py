@@ -14,11 +14,11 @@ from contextlib import nullcontext
 from labelgrove.ontology.errors import GroveError, ServiceError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds import known_kinds
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.presence import Presence
-from labelgrove.workers.retention import tidy
-from labelgrove.workers.schedule import Timetable, fire_due
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.running.presence import Presence
+from labelgrove.workers.schedules.schedule import Timetable, fire_due
 from labelgrove.workers.showing import publish_results, reshow_once
+from labelgrove.workers.upkeep.retention import tidy
 
 __all__ = ["WINDOW_PER_SLOT", "Send", "Sweeper", "dispatch", "sweep"]
 

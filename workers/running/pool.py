@@ -12,10 +12,10 @@ from typing import Self
 
 from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, GroveError, ServiceError
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.execute import Outcome, Recall, execute_unit
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.presence import Presence
-from labelgrove.workers.sweeper import WINDOW_PER_SLOT, dispatch, sweep
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.running.execute import Outcome, Recall, execute_unit
+from labelgrove.workers.running.presence import Presence
+from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT, dispatch, sweep
 
 __all__ = ["LEASE_S", "Pool"]
 

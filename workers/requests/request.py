@@ -13,12 +13,12 @@ from labelgrove.ontology.errors import InputError
 from labelgrove.workers.kinds import JobKind, find_kind, known_kinds
 from labelgrove.workers.kinds.inputs import read_keys
 from labelgrove.workers.kinds.parameters import Parameter, decimal_text, is_digest
-from labelgrove.workers.plan import PlannedJob, canonical_json, plan_job
+from labelgrove.workers.requests.plan import PlannedJob, canonical_json, plan_job
 
 if TYPE_CHECKING:
     from labelgrove.ontology.keys import Keys
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.ledger import Ledger
+    from labelgrove.workers.ledger.ledger import Ledger
 
 __all__ = ["complete_for_ontology", "complete_request", "kind_named", "plan_request", "record_lost"]
 

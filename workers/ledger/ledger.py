@@ -20,9 +20,8 @@ import sqlalchemy as sa
 
 from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError
 from labelgrove.ontology.sql.database import autocommitting, now, patient, reading, upsert, writing
-from labelgrove.workers.plan import PlannedJob, canonical_json, unit_request
-from labelgrove.workers.records import in_state, read_jobs, read_units
-from labelgrove.workers.statements import (
+from labelgrove.workers.ledger.records import in_state, read_jobs, read_units
+from labelgrove.workers.ledger.statements import (
     DECIDED,
     MISSED,
     WANTED,
@@ -43,8 +42,9 @@ from labelgrove.workers.statements import (
     units_of,
     wait_again,
 )
-from labelgrove.workers.states import GRAPH, Beat, Claim, Job, Publication, State, Unit
-from labelgrove.workers.tables import job_table, job_unit_table, publication_table, unit_table
+from labelgrove.workers.ledger.states import GRAPH, Beat, Claim, Job, Publication, State, Unit
+from labelgrove.workers.ledger.tables import job_table, job_unit_table, publication_table, unit_table
+from labelgrove.workers.requests.plan import PlannedJob, canonical_json, unit_request
 
 __all__ = ["RESEND_S", "Ledger"]
 

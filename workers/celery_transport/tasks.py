@@ -13,10 +13,10 @@ from kombu.exceptions import KombuError
 from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, InputError, ServiceError
 from labelgrove.ontology.settings import Settings, masked
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.execute import execute_unit
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.sweeper import WINDOW_PER_SLOT, Send, dispatch
-from labelgrove.workers.transport import KEY, TASK
+from labelgrove.workers.celery_transport.transport import KEY, TASK
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.running.execute import execute_unit
+from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT, Send, dispatch
 
 __all__ = ["UnitTask", "sender"]
 
@@ -31,7 +31,7 @@ class UnitTask(celery.Task):  # type: ignore[misc]
     """
 
     name = TASK
-    Strategy = "labelgrove.workers.transport:strategy"
+    Strategy = "labelgrove.workers.celery_transport.transport:strategy"
     settings: Settings
     lease_s: float
     sweep_s: float

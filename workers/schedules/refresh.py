@@ -18,11 +18,11 @@ from labelgrove.ontology.sql.database import reading
 from labelgrove.workers.kinds import JobKind, find_kind
 from labelgrove.workers.kinds.ingest import INGEST
 from labelgrove.workers.kinds.parameters import is_digest
-from labelgrove.workers.ledger import Ledger
-from labelgrove.workers.plan import plan_job
-from labelgrove.workers.records import ended_on_other_versions, read_targets
-from labelgrove.workers.request import complete_for_ontology, record_lost
-from labelgrove.workers.states import Job, State
+from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.records import ended_on_other_versions, read_targets
+from labelgrove.workers.ledger.states import Job, State
+from labelgrove.workers.requests.plan import plan_job
+from labelgrove.workers.requests.request import complete_for_ontology, record_lost
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

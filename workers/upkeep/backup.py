@@ -30,7 +30,7 @@ from typing import IO, Any
 import sqlalchemy as sa
 
 import labelgrove.ontology.sql.catalog
-import labelgrove.workers.tables  # noqa: F401 - registers its tables
+import labelgrove.workers.ledger.tables  # noqa: F401 - registers its tables
 from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, ServiceError
 from labelgrove.ontology.sql.database import metadata, schema_state
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store

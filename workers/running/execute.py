@@ -27,11 +27,11 @@ from labelgrove.ontology.errors import (
 )
 from labelgrove.ontology.sql.database import autocommitting
 from labelgrove.workers.kinds import JobKind, Work, find_kind
-from labelgrove.workers.ledger import RESEND_S, Ledger
-from labelgrove.workers.logs import about
-from labelgrove.workers.records import holders, kind_of
+from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
+from labelgrove.workers.ledger.records import holders, kind_of
+from labelgrove.workers.ledger.states import Beat, Claim
+from labelgrove.workers.running.logs import about
 from labelgrove.workers.showing import publish_results
-from labelgrove.workers.states import Beat, Claim
 
 if TYPE_CHECKING:
     from labelgrove.ontology.store.artifacts import ArtifactStore

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.workers.kinds.parameters import is_digest
-from labelgrove.workers.request import kind_named
+from labelgrove.workers.requests.request import kind_named
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.plan import PlannedJob
+    from labelgrove.workers.requests.plan import PlannedJob
 
 __all__ = ["check_named", "complete_target"]
 

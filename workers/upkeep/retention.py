@@ -17,7 +17,7 @@ keep a collection from taking what somebody is about to refer to:
    all its units, or it is gone and made again.
 
 What is left is a request that names by its digest a file which nothing has referred to for longer than the
-grace: it has to be published again, as `workers.request` does with every list of labels.
+grace: it has to be published again, as `workers.requests.request` does with every list of labels.
 
 A fence begins again with a row that was forgotten. Only ended units that no job holds are forgotten, so a
 worker would have to sleep through the retention of its job to meet its own number again.
@@ -43,15 +43,15 @@ from labelgrove.ontology.sql.upkeep import (
     take_turn,
     unnamed_rows,
 )
-from labelgrove.workers.references import references
-from labelgrove.workers.states import GRAPH, State
-from labelgrove.workers.tables import (
+from labelgrove.workers.ledger.states import GRAPH, State
+from labelgrove.workers.ledger.tables import (
     firing_table,
     job_table,
     job_unit_table,
     publication_table,
     unit_table,
 )
+from labelgrove.workers.upkeep.references import references
 
 if TYPE_CHECKING:
     from labelgrove.ontology.store.artifacts import ArtifactStore
@@ -151,7 +151,7 @@ def forget_jobs(
     limit : int, optional
         Forget no more than so many, the oldest first.
     clock : callable, optional
-        As for `workers.ledger.Ledger`.
+        As for `workers.ledger.ledger.Ledger`.
     dry_run : bool, default=False
         Count them, and change nothing.
     """

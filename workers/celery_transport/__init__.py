@@ -1,0 +1,1 @@
+"""How Celery carries a key, and nothing else."""

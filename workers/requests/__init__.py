@@ -1,0 +1,1 @@
+"""From what people ask for to a job and its units."""

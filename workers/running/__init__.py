@@ -1,0 +1,1 @@
+"""One unit after the other: claim, compute, publish, commit, and sweep what was lost."""

@@ -1,0 +1,1 @@
+"""What is kept, forgotten, backed up and restored."""
