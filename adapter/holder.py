@@ -237,8 +237,7 @@ class Holder:
         self._pin = self.bundle.ontology_digest if pin is True else pin or ""
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
-        """Write bundle, columns and settings as a folder, for `from_pretrained`
-        (`adapter.bundles.pretrained`).
+        """Write bundle, columns and settings as a folder, for `from_pretrained`.
 
         Parameters
         ----------

@@ -184,7 +184,7 @@ def frechet_mean_set(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace
     >>> frechet_mean_set(CompleteSpace(["a", "b", "c"]), ["a", "b"], [1.0, 1.0])
     ('a', 'b')
     """
@@ -218,7 +218,7 @@ def frechet_variance(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace
     >>> frechet_variance(CompleteSpace(["a", "b", "c"]), ["a", "b"], [3.0, 1.0])
     array([1., 3., 4.])
     """

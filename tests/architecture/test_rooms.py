@@ -212,12 +212,12 @@ def test_lazy_imports_inside_functions_are_seen(tmp_path):
         "if TYPE_CHECKING:\n    import redis\nelse:\n    import numba\n"
         "def f():\n"
         "    import neo4j.exceptions\n"
-        "    from labelgrove.ontology import catalog\n"
+        "    from labelgrove.ontology.sql import catalog\n"
         "    from labelgrove.ontology.errors import InputError\n"
     )
     assert sorted(imported(path)) == [
-        "labelgrove.ontology.sql.catalog",
         "labelgrove.ontology.errors",
+        "labelgrove.ontology.sql.catalog",
         "neo4j.exceptions",
         "numba",
         "typing",

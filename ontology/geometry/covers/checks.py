@@ -120,7 +120,7 @@ def is_nontrivial(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace
     >>> is_nontrivial(CompleteSpace(["a", "b", "c"]), ["a", "b", "c"])
     False
     """

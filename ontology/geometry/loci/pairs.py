@@ -142,7 +142,7 @@ def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str,
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import GraphSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds import GraphSpace
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> ring = GraphSpace(LabelGraph.from_edges(["ab", "bc", "cd", "da"], directed=False))
     >>> geodesic_interval(ring, "a", "c")

@@ -91,7 +91,7 @@ def select_next(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import TreeSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
     >>> from labelgrove.ontology.keys import Keys
     >>> tree = TreeSpace.from_arrays(Keys.from_strings("0123"), [-1, 0, 0, 2], [0.0, 5.0, 1.0, 1.0])
     >>> select_next(tree, ["0"])
@@ -185,7 +185,7 @@ def select_classes(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import TreeSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
     >>> from labelgrove.ontology.keys import Keys
     >>> tree = TreeSpace.from_arrays(Keys.from_strings("rabcd"), [-1, 0, 1, 2, 0])
     >>> found = select_classes(tree, ["r"])

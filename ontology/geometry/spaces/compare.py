@@ -76,7 +76,7 @@ def compare_spaces(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import CompleteSpace, TreeSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, TreeSpace
     >>> from labelgrove.ontology.keys import Keys
     >>> line = TreeSpace.from_arrays(Keys.from_strings("abc"), [-1, 0, 1])
     >>> spaces = {"flat": CompleteSpace(["a", "b", "c"]), "line": line}

@@ -39,7 +39,7 @@ def observed_points(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace
     >>> observed_points(CompleteSpace(["a", "b", "c"]), ["c", "a"]).tolist()
     [2, 0]
     """
@@ -68,7 +68,7 @@ def allowed_points(space: MetricSpace) -> NDArray[np.int64]:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace
     >>> allowed_points(CompleteSpace(["a", "b", "c"], allowed=[0, 2])).tolist()
     [0, 2]
     """

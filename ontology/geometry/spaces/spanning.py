@@ -79,7 +79,7 @@ def spanning_tree(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds.kinds import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace
     >>> tree, distortion = spanning_tree(CompleteSpace(["a", "b", "c", "d"]))
     >>> tree.parent.tolist(), distortion.largest, distortion.mean
     ([-1, 0, 0, 0], 2.0, 1.5)

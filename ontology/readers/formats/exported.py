@@ -1,8 +1,7 @@
-"""Our own JSON export: every label and edge, and what else enters the digest; written by
-`ontology.versions.export`.
+"""Our own JSON export: every label and edge, and what else enters the digest.
 
-An export that nobody changed is read back as the graph it was made from, whatever its layout: its digest is
-compared with the one that the file states.
+`ontology.versions.export` writes it. An export that nobody changed is read back as the graph it was made
+from, whatever its layout: its digest is compared with the one that the file states.
 """
 
 from __future__ import annotations

@@ -388,7 +388,7 @@ sys.modules["numba"] = None
 import numpy as np
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
-from labelgrove.ontology.geometry.spaces.kinds.kinds import TreeSpace
+from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
 from labelgrove.ontology.keys import Keys
 space = TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0], allowed=[1, 2, 3])
 print(RestrictedTreeScorer(space, [1, 2]).score(np.ones((20_000, 2))).n_tied.sum())

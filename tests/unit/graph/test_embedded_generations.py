@@ -209,7 +209,8 @@ def test_a_limit_on_address_space_is_named_and_no_damage(loaded: EmbeddedStore) 
     loaded.close()
     before = loaded.generations.newest()
     asked = (
-        "import sys; from pathlib import Path; from labelgrove.ontology.graph.embedded.store.store import EmbeddedStore; "
+        "import sys; from pathlib import Path; "
+        "from labelgrove.ontology.graph.embedded.store import EmbeddedStore; "
         "EmbeddedStore(Path(sys.argv[1])).current('plants')"
     )
     command = ["sh", "-c", 'ulimit -v 8000000; "$0" -c "$1" "$2"', sys.executable, asked, str(loaded.folder)]
@@ -325,7 +326,7 @@ def test_writers_in_threads_follow_one_another(store: EmbeddedStore) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from labelgrove.ontology.graph.embedded.store.store import EmbeddedStore
+from labelgrove.ontology.graph.embedded.store import EmbeddedStore
 from labelgrove.ontology.labelgraph import LabelGraph
 store = EmbeddedStore(Path(sys.argv[1]))
 first = int(sys.argv[2])
