@@ -42,6 +42,6 @@ def test_the_readme_example_gives_what_it_says(tmp_path, monkeypatch):
 
 
 def test_links_of_the_documents_lead_somewhere():
-    for page in [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *(CHECKOUT / "docs").glob("*.md")]:
+    for page in [*CHECKOUT.glob("*.md"), *(CHECKOUT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} -> {target}"
