@@ -8,7 +8,7 @@ finds a key by binary search.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, overload
 
@@ -229,10 +229,13 @@ class Keys(Texts):
             raise UnknownLabelError(f"label {key!r} is not among the {len(self)} labels{self._nearest(key)}")
         return i
 
-    def indices(self, keys: Iterable[str], names: Sequence[str] | None = None) -> NDArray[np.int64]:
+    def indices(
+        self, keys: Iterable[str], names: Callable[[], Sequence[str]] | None = None
+    ) -> NDArray[np.int64]:
         """Return the indices of `keys`, in their order; the absent ones are named together.
 
-        Where the first of them stands among the `names` of the labels, the error gives its key.
+        Where the first of them stands among the names of the labels, the error gives its key; `names` is
+        called for that alone.
 
         Notes
         -----
@@ -252,10 +255,11 @@ class Keys(Texts):
             )
         return found
 
-    def _named(self, key: object, names: Sequence[str] | None) -> str:
-        if names is None or not isinstance(key, str) or key not in names:
+    def _named(self, key: object, names: Callable[[], Sequence[str]] | None) -> str:
+        listed = () if names is None else names()
+        if not isinstance(key, str) or key not in listed:
             return self._nearest(key)
-        return f"; {key!r} is the name of {self[names.index(key)]!r}: give keys"
+        return f"; {key!r} is the name of {self[listed.index(key)]!r}: give keys"
 
     def _nearest(self, key: object) -> str:
         import difflib

@@ -398,7 +398,7 @@ class LabelGraph:
 
     def subgraph(self, keys: Iterable[str]) -> LabelGraph:
         """Return the graph on `keys` with every edge between them; names, weights and ranks are kept."""
-        index = np.unique(self.keys.indices(keys, self.names))
+        index = np.unique(self.keys.indices(keys, lambda: self.names))
         mask = np.zeros(self.n_labels, dtype=bool)
         mask[index] = True
         edges = np.flatnonzero(mask[self.edge_child] & mask[self.edge_parent])

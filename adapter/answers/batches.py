@@ -119,7 +119,7 @@ def _ranked_pairs(
     """Rank the few keys listed for each row by the sums of these pairs alone; `number` counts rows."""
     n = state.bundle.n_labels
     row = np.repeat(np.arange(len(listed)), [len(keys) for keys in listed])
-    pairs = np.unique(row * n + state.keys.indices(chain.from_iterable(listed), state.names))
+    pairs = np.unique(row * n + state.keys.indices(chain.from_iterable(listed), lambda: state.names))
     sample, label = np.divmod(pairs, n)
     count = np.bincount(sample)
     least = int(count.argmin())

@@ -177,7 +177,7 @@ def chosen_labels(
         Where no allowed label is left, and for rules that ask a hierarchy where there is none.
     """
     if isinstance(chosen, tuple):
-        return keys.indices(chosen, bundle.names if len(keys) == bundle.n_points else None)
+        return keys.indices(chosen, (lambda: bundle.names) if len(keys) == bundle.n_points else None)
     if isinstance(chosen, Subtree):
         labels = _below(chosen, bundle, hierarchy(f"candidates: the subtree of {chosen.key!r}"))
         if not len(labels):

@@ -393,7 +393,8 @@ def build_bundle(
         )
     columns = _observed(observed)
     if names is not None:
-        space.points.indices(columns, names)  # names given for keys are known here alone
+        called = names
+        space.points.indices(columns, lambda: called)  # names given for keys are known here alone
     as_tree = isinstance(space, TreeSpace) and form != "block"
     points, is_allowed, observed_points = _points(space, columns, every=as_tree)
     arrays: dict[str, Any] = {"kind": "block"}

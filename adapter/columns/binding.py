@@ -261,7 +261,7 @@ def _by_position(columns: list[str], n_labels: int) -> NDArray[np.int64]:
 def _match(
     columns: list[str], known: LabelNames, by: By, what: str = "column"
 ) -> tuple[NDArray[np.int64], list[str], list[str]]:
-    """Return the label of each column that has exactly one, a sentence for each that has not, the unknown."""
+    """Return the labels found, a message for each column without exactly one, and the unknown columns."""
     counted_off = (
         what == "column" and by != "key" and len(columns) > 1 and look_like_numbers(columns, len(columns))
     )
@@ -271,9 +271,12 @@ def _match(
             "order; where they stand as the bundle was built, say by='position' (grove: --columns bundle)"
         )
     problems: list[str] = []
+    unknown: list[str] = []
     first: dict[int, int] = {}
     for position, column in enumerate(columns):
         labels = known.meant(column)
+        if not labels:
+            unknown.append(column)
         if len(labels) != 1:
             problems.append(f"{what} {position} {known.fault(column)}")
             continue
@@ -283,7 +286,6 @@ def _match(
                 f"{what} {position} {column!r} repeats {what} {earlier} {columns[earlier]!r}: both stand "
                 f"for {known.shown(labels[0])}; keep one {what} for each label"
             )
-    unknown = [column for column in columns if not known.meant(column)]
     return np.array(list(first), dtype=np.int64), problems, unknown
 
 

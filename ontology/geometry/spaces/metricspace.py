@@ -81,7 +81,7 @@ def _allowed(graph: LabelGraph, labels: Labels) -> NDArray[np.int64] | None:
         if labels == "leaves":
             return np.flatnonzero(graph.leaf_mask)
         raise InputError(f"labels: {labels!r} given; choose 'all', 'leaves' or a list of keys")
-    return graph.keys.indices(listed("labels", labels), graph.names)
+    return graph.keys.indices(listed("labels", labels), lambda: graph.names)
 
 
 def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
