@@ -25,7 +25,10 @@ def main() -> None:
 
 
 def _open_streams() -> None:
-    """Open what the caller closed (``grove ... >&-``): it then takes all, and no file takes its number."""
+    """Open the null device for each stream that the caller closed, as in ``grove ... >&-``.
+
+    Otherwise the next file that is opened would get the number of the stream, and what is printed with it.
+    """
     while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         os.set_inheritable(number, True)
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):

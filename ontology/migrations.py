@@ -1,4 +1,4 @@
-"""Where the numbered migrations lie: beside the package in a checkout, inside it when installed."""
+"""Find the numbered migrations: beside the package in a checkout, inside it when installed."""
 
 from __future__ import annotations
 

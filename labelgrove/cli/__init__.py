@@ -218,7 +218,7 @@ def _not_writable(stream: TextIO, error: OSError) -> GroveError:
 
 
 def _forget(stream: TextIO) -> None:
-    """Drop what a stream still holds: Python would try to write it as it ends, and fail."""
+    """Send what a stream still buffers to the null device: Python would fail to write it at exit."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)

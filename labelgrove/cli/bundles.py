@@ -137,7 +137,7 @@ def _digest_of(workspace: Workspace, ontology: str, name: str) -> str | None:
 
 
 def _instead(workspace: Workspace, replaced: str | None) -> str:
-    """Say which bundle a name meant before; how many labels it observes, where its file is at hand."""
+    """Name the bundle that is replaced, with its number of observed labels where its file is local."""
     from labelgrove.adapter.loading.source import open_bundle
     from labelgrove.ontology.errors import GroveError, counted
 

@@ -195,7 +195,7 @@ def _ready(workspace: Workspace) -> list[Version] | None:
 
 
 def _holds_none(store: ArtifactStore, ready: Sequence[Version]) -> bool:
-    """Whether the snapshots of all versions are missing: it may be another store than was meant."""
+    """Return whether the store lacks the snapshot of every version: its address may be wrong."""
     return bool(ready) and not any(store.exists(version.snapshot_sha256) for version in ready)
 
 

@@ -101,7 +101,7 @@ class Neo4jStore(GraphStore):
         return [m.version for m in missing]
 
     def _execute(self, statement: str) -> None:
-        """Execute one statement of a migration, which another process may be executing as well.
+        """Execute one statement of a migration; another process may be executing it too.
 
         Who waits for indexes holds locks that whoever makes them may need, which the server takes for no
         deadlock: such a wait is cut into parts, so that the locks are let go between them.

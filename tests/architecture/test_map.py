@@ -10,7 +10,7 @@ ROOMS = ("adapter", "labelgrove", "ontology", "workers")
 
 
 def folders() -> dict[str, list[str]]:
-    """Return the modules of each package; what links of ``labelgrove`` lead to counts once, at the root."""
+    """Return the modules of each package, found in the folders at the root and not through the links."""
     packages = (init.parent for room in ROOMS for init in (ROOT / room).rglob("__init__.py"))
     return {
         package.relative_to(ROOT).as_posix(): sorted(

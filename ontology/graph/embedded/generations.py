@@ -35,7 +35,7 @@ __all__ = ["Generations"]
 
 _POLL_S = 0.02
 _ROOM_BYTES = 1 << 20
-"""What is left of a full disk, at most: an engine takes back some of what it wrote before it failed."""
+"""Bytes below which a disk counts as full: an engine that failed gives back some of what it wrote."""
 _GENERATION = re.compile(r"g(\d+)\.lbug")
 _PRIVATE = re.compile(r"(?:reading|writing)-(\d+)-\w+")
 

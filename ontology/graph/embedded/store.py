@@ -567,7 +567,7 @@ def _result(
 
 
 def _is_of_no_kind(value: Any) -> bool:
-    """Whether a value is a list that holds nothing, or nulls and such lists alone."""
+    """Return whether a value is an empty list, or a list of nothing but nulls and such lists."""
     return isinstance(value, list) and all(entry is None or _is_of_no_kind(entry) for entry in value)
 
 
