@@ -35,7 +35,7 @@ REQUESTS = {
 }
 """What was requested then, by the name of the file with its result.
 
-An experiment names the versions of the libraries that it ran with, so that the same request is another job today.
+An experiment names the versions of the libraries that it ran with: the same request is another job today.
 """
 
 
