@@ -12,9 +12,9 @@ import contextlib
 import os
 import secrets
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 import hypothesis
@@ -184,6 +184,13 @@ def neo4j_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def neo4j_clean_url(neo4j_url: str) -> str:
+    """Bolt URL of a graph without data; it has the constraints and indexes of this version, and no others."""
+    clear_neo4j(neo4j_url)
+    return neo4j_url
+
+
+@pytest.fixture
+def neo4j_empty_url(neo4j_url: str) -> str:
     """Bolt URL of a graph without nodes, constraints or indexes."""
     wipe_neo4j(neo4j_url)
     return neo4j_url
@@ -231,25 +238,58 @@ def s3_url(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def wipe_neo4j(url: str) -> None:
     """Delete all nodes, constraints and indexes, in batches that fit a small heap."""
+    with _running(url) as run:
+        _delete(run, "MATCH (n)")
+        for name in [row["name"] for row in run("SHOW CONSTRAINTS YIELD name")]:
+            run(f"DROP CONSTRAINT `{name.replace('`', '``')}` IF EXISTS")
+        # The two token lookup indexes are part of every database, and matching by label needs them.
+        for name in [row["name"] for row in run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP'")]:
+            run(f"DROP INDEX `{name.replace('`', '``')}` IF EXISTS")
+
+
+def clear_neo4j(url: str) -> None:
+    """Delete all data. Making constraints and indexes takes seconds: those of this version are kept."""
+    from labelgrove.ontology.graph.neo4j import Neo4jStore
+
+    with _running(url) as run:
+        _delete(run, "MATCH (n) WHERE NOT n:_Migration")
+        run("CALL db.clearQueryCaches()")  # plans for what an earlier test had loaded
+        if _schema(run) != _schemas.get(url):
+            wipe_neo4j(url)
+            with Neo4jStore(url) as store:
+                store.migrate()
+            _schemas[url] = _schema(run)
+
+
+_schemas: dict[str, list[tuple[str, ...]]] = {}
+"""What `migrate` makes on an empty server, by its URL."""
+
+
+@contextlib.contextmanager
+def _running(url: str) -> Iterator[Callable[..., list[Any]]]:
     import neo4j
 
     parts = urlsplit(url)
     auth = (parts.username, parts.password) if parts.username else None
     address = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     with neo4j.GraphDatabase.driver(address, auth=auth) as driver:
+        yield lambda query, **parameters: driver.execute_query(query, parameters, database_="neo4j").records
 
-        def run(query: str, **parameters: object) -> list[neo4j.Record]:
-            return driver.execute_query(query, parameters, database_="neo4j").records
 
-        while run(
-            "MATCH (n) WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS deleted", batch=_WIPE_BATCH
-        )[0]["deleted"]:
-            pass
-        for name in [row["name"] for row in run("SHOW CONSTRAINTS YIELD name")]:
-            run(f"DROP CONSTRAINT `{name.replace('`', '``')}` IF EXISTS")
-        # The two token lookup indexes are part of every database, and matching by label needs them.
-        for name in [row["name"] for row in run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP'")]:
-            run(f"DROP INDEX `{name.replace('`', '``')}` IF EXISTS")
+def _delete(run: Callable[..., list[Any]], matched: str) -> None:
+    batch = f"{matched} WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS deleted"
+    while run(batch, batch=_WIPE_BATCH)[0]["deleted"]:
+        pass
+
+
+def _schema(run: Callable[..., list[Any]]) -> list[tuple[str, ...]]:
+    """Return constraints, indexes and recorded migrations, each as a row of texts."""
+    queries = (
+        "SHOW CONSTRAINTS YIELD name, type, labelsOrTypes, properties",
+        "SHOW INDEXES YIELD name, type, state, labelsOrTypes, properties",
+        "MATCH (m:_Migration) RETURN m.version, m.checksum",
+    )
+    return sorted(tuple(map(str, row.values())) for query in queries for row in run(query))
 
 
 # --- data ---------------------------------------------------------------------------------------------------

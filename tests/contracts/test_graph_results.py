@@ -377,7 +377,7 @@ class GraphResultsContract:
 
     @pytest.mark.parametrize("n_applied", [1, 2])
     def test_a_graph_of_an_earlier_schema_keeps_what_it_shows_and_shows_the_rest(
-        self, store: GraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_applied: int
+        self, new_store: GraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_applied: int
     ) -> None:
         earlier = tmp_path / "earlier"
         for number in range(1, n_applied + 1):
@@ -389,20 +389,20 @@ class GraphResultsContract:
         numbers = [f"{number:04}" for number in range(1, 4)]
         with monkeypatch.context() as old:
             old.setattr(migrate, "migrations_folder", lambda: earlier)
-            load(store, HOSTILE)
-            store.publish("any", HOSTILE.digest, 1)
+            load(new_store, HOSTILE)
+            new_store.publish("any", HOSTILE.digest, 1)
             for result in results[: 0 if n_applied == 1 else 5]:
-                store._write_result(result)  # past what asks for labels that this schema lacks
-            applied = [m["version"] for m in store.run_named("recorded_migrations").dicts()]
+                new_store._write_result(result)  # past what asks for labels that this schema lacks
+            applied = [m["version"] for m in new_store.run_named("recorded_migrations").dicts()]
             assert applied == numbers[:n_applied]
-        store.close()
-        assert len(store.results()) == (0 if n_applied == 1 else 5)
+        new_store.close()
+        assert len(new_store.results()) == (0 if n_applied == 1 else 5)
         for result in results:
-            store.write_result(result)
-        assert held(store) == expected(results)
-        assert store.read_back(HOSTILE.digest) == HOSTILE
-        assert store.current("any") == HOSTILE.digest
-        assert [m["version"] for m in store.run_named("recorded_migrations").dicts()] == numbers
+            new_store.write_result(result)
+        assert held(new_store) == expected(results)
+        assert new_store.read_back(HOSTILE.digest) == HOSTILE
+        assert new_store.current("any") == HOSTILE.digest
+        assert [m["version"] for m in new_store.run_named("recorded_migrations").dicts()] == numbers
 
 
 class TestEmbedded(GraphResultsContract):
@@ -410,6 +410,10 @@ class TestEmbedded(GraphResultsContract):
     def store(self, tmp_path: Path) -> Iterator[GraphStore]:
         with EmbeddedStore(tmp_path / "graph") as store:
             yield store
+
+    @pytest.fixture
+    def new_store(self, store: GraphStore) -> GraphStore:
+        return store
 
     @contextmanager
     def interrupted(self, store: GraphStore, at: int) -> Iterator[None]:
@@ -441,6 +445,11 @@ class TestNeo4j(GraphResultsContract):
         with Neo4jStore(neo4j_clean_url) as store:
             monkeypatch.setattr(served, "LABELS_PER_BATCH", 3)
             monkeypatch.setattr(served, "EDGES_PER_BATCH", 3)
+            yield store
+
+    @pytest.fixture
+    def new_store(self, neo4j_empty_url: str) -> Iterator[GraphStore]:
+        with Neo4jStore(neo4j_empty_url) as store:
             yield store
 
     @contextmanager

@@ -494,12 +494,12 @@ class GraphStoreContract:
 
     # ---- schema ------------------------------------------------------------------------------------
 
-    def test_migrations_are_applied_once(self, store: GraphStore) -> None:
-        first = store.migrate()
+    def test_migrations_are_applied_once(self, new_store: GraphStore) -> None:
+        first = new_store.migrate()
         assert first == [f"{i:04}" for i in range(1, len(first) + 1)]
         assert first
-        assert store.migrate() == []
-        recorded = store.run_named("recorded_migrations").dicts()
+        assert new_store.migrate() == []
+        recorded = new_store.run_named("recorded_migrations").dicts()
         assert [row["version"] for row in recorded] == first
 
     def test_description_names_engine_and_place(self, store: GraphStore) -> None:
@@ -520,12 +520,21 @@ class TestEmbedded(GraphStoreContract):
         with EmbeddedStore(tmp_path / "graph") as store:
             yield store
 
+    @pytest.fixture
+    def new_store(self, store: GraphStore) -> GraphStore:
+        return store
+
 
 @pytest.mark.services
 class TestNeo4j(GraphStoreContract):
     @pytest.fixture
     def store(self, neo4j_clean_url: str) -> Iterator[GraphStore]:
         with Neo4jStore(neo4j_clean_url) as store:
+            yield store
+
+    @pytest.fixture
+    def new_store(self, neo4j_empty_url: str) -> Iterator[GraphStore]:
+        with Neo4jStore(neo4j_empty_url) as store:
             yield store
 
 

@@ -113,13 +113,13 @@ def test_migrations_of_a_newer_labelgrove_and_changed_ones_are_refused(
 
 
 @pytest.mark.services
-def test_processes_that_migrate_one_empty_graph_at_once(neo4j_clean_url: str) -> None:
+def test_processes_that_migrate_one_empty_graph_at_once(neo4j_empty_url: str) -> None:
     """Schema statements of two sessions deadlock, and whoever comes second finds what the first one made."""
     steps = migrations("neo4j")
     for _ in range(4):
-        wipe_neo4j(neo4j_clean_url)
+        wipe_neo4j(neo4j_empty_url)
         with ExitStack() as opened, ThreadPoolExecutor(4) as threads:
-            stores = [opened.enter_context(Neo4jStore(neo4j_clean_url)) for _ in range(4)]
+            stores = [opened.enter_context(Neo4jStore(neo4j_empty_url)) for _ in range(4)]
             for store in stores:
                 store.describe()  # connected: they begin together
             list(threads.map(Neo4jStore.migrate, stores))
