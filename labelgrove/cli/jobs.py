@@ -318,9 +318,10 @@ def remove(workspace: Workspace, name: str) -> None:
 def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: bool) -> None:
     from labelgrove.ontology.errors import InputError
     from labelgrove.workers import client
+    from labelgrove.workers.kinds import kind_named
     from labelgrove.workers.requests.request import complete_request
 
-    found = client.estimate(workspace, kind, complete_request(workspace, kind, asked))
+    found = client.estimate(workspace, kind, complete_request(workspace, kind_named(kind), asked))
     if found is None:
         raise InputError(f"job kind {kind!r} does not say what it takes; submit it without --estimate")
     free = client.free_bytes(workspace)

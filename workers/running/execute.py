@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, ParamSpec
 
 from labelgrove.adapter.loading.cache import through_cache
@@ -31,7 +32,7 @@ from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
 from labelgrove.workers.ledger.records import holders, kind_of
 from labelgrove.workers.ledger.states import Beat, Claim
 from labelgrove.workers.running.logs import about
-from labelgrove.workers.showing import publish_results
+from labelgrove.workers.showing import publish_results, reshow
 
 if TYPE_CHECKING:
     from labelgrove.ontology.store.artifacts import ArtifactStore
@@ -199,7 +200,8 @@ def _run(
     began = time.monotonic()
     artifacts = through_cache(workspace.artifacts, workspace.settings)
     try:
-        work = Work(claim.parameters, claim.inputs, artifacts, heartbeat.check, workspace, out_of_time)
+        show_again = partial(reshow, workspace, ledger, out_of_time=out_of_time)
+        work = Work(claim.parameters, claim.inputs, artifacts, heartbeat.check, workspace, show_again)
         product = kind.execute(work)
         heartbeat.check()
         if isinstance(product, bytes):

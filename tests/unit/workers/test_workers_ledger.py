@@ -8,8 +8,8 @@ import pytest
 
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import Beat, State
-from labelgrove.workers.requests.plan import PlannedJob
 from tests.integration.workers_support import plan_parts
 
 pytestmark = pytest.mark.parametrize(
