@@ -128,7 +128,7 @@ def list_(
     from labelgrove.ontology.errors import InputError
     from labelgrove.workers import client
     from labelgrove.workers.ledger.states import State
-    from labelgrove.workers.schedules.refresh import stale_jobs
+    from labelgrove.workers.refresh import stale_jobs
 
     wanted = None if state is None else State(state)
     if stale and wanted not in (None, State.DONE):
@@ -427,7 +427,7 @@ def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
 
 
 def _described(workspace: Workspace, found: Sequence[Job]) -> list[dict[str, Any]]:
-    from labelgrove.workers.schedules.refresh import is_stale
+    from labelgrove.workers.refresh import is_stale
 
     currents = workspace.catalog.currents().values()
     return [

@@ -15,9 +15,9 @@ import sqlalchemy as sa
 
 from labelgrove.workers.kinds import JobKind, Product, Step, Work
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.schema import unit_table
 from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.ledger.tables import unit_table
 from labelgrove.workers.requests.plan import plan_job
 from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT
 from tests.integration.workers_support import as_given

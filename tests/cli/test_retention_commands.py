@@ -22,7 +22,7 @@ from labelgrove.ontology.store.artifacts import open_store
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds import Estimate, JobKind, Product, Step, Work
 from labelgrove.workers.kinds.inputs import read_graph
-from labelgrove.workers.ledger.tables import job_table
+from labelgrove.workers.ledger.schema import job_table
 from tests.integration.workers_support import add_version, as_given, registered
 
 pytestmark = pytest.mark.long

@@ -26,6 +26,7 @@ from labelgrove.ontology.errors import (
     LeaseLostError,
     NotFoundError,
 )
+from labelgrove.ontology.heartbeat import beat
 from labelgrove.ontology.sql.database import autocommitting
 from labelgrove.workers.kinds import JobKind, Work, find_kind
 from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
@@ -267,11 +268,7 @@ def _given_back(claim: Claim, ledger: Ledger, heartbeat: _Heartbeat, reason: str
 
 
 class _Heartbeat(threading.Thread):
-    """Renews a claim until it is left, lost or unwanted, whatever the ledger answers meanwhile.
-
-    A beat that failed is tried again ten times as often: a ledger that is away for nearly a whole lease
-    costs the unit nothing.
-    """
+    """Renews a claim until it is left, lost or unwanted, whatever the ledger answers meanwhile."""
 
     def __init__(self, ledger: Ledger, claim: Claim, lease_s: float, recall: Recall) -> None:
         super().__init__(name=f"heartbeat-{claim.key[:8]}", daemon=True)
@@ -322,19 +319,15 @@ class _Heartbeat(threading.Thread):
 
     def run(self) -> None:
         """Beat three times a lease."""
-        failed = False
-        while not self._stopped.wait(self._lease_s / (30 if failed else 3)):
-            try:
-                self._beat = self._ledger.heartbeat(self._claim, lease_s=self._lease_s)
-            except Exception as error:  # it may pass before the lease ends; the fence decides
-                if not failed:
-                    expected = isinstance(error, GroveError)
-                    logger.warning("unit %s: no heartbeat: %s", self._claim.key, error, exc_info=not expected)
-                failed = True
-            else:
-                failed = False
-            if self._beat is not Beat.HELD:
-                return
+        beat(self._renew, self._stopped, self._lease_s, self._missed)
+
+    def _renew(self) -> bool:
+        self._beat = self._ledger.heartbeat(self._claim, lease_s=self._lease_s)
+        return self._beat is Beat.HELD
+
+    def _missed(self, error: Exception) -> None:
+        expected = isinstance(error, GroveError)
+        logger.warning("unit %s: no heartbeat: %s", self._claim.key, error, exc_info=not expected)
 
     def __enter__(self) -> _Heartbeat:
         self.start()

@@ -20,8 +20,8 @@ from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, ConflictError, GroveEr
 from labelgrove.ontology.sql.database import now, reading, upsert, writing
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.workers.kinds import JobKind, find_kind, kind_named
+from labelgrove.workers.ledger.schema import firing_table, schedule_table
 from labelgrove.workers.ledger.specs import PlannedJob, canonical_json, recorded_object
-from labelgrove.workers.ledger.tables import firing_table, schedule_table
 from labelgrove.workers.requests.request import plan_request, record_lost
 from labelgrove.workers.requests.targets import check_named, complete_target
 from labelgrove.workers.schedules.cron import Cron

@@ -19,8 +19,8 @@ from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import kind_named
 from labelgrove.workers.ledger.states import State
+from labelgrove.workers.refresh import refresh
 from labelgrove.workers.requests.request import complete_request
-from labelgrove.workers.schedules.refresh import refresh
 from labelgrove.workers.upkeep.references import references
 from tests.integration.workers_support import add_version, settings_in
 

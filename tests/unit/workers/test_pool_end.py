@@ -15,8 +15,8 @@ from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import JobKind, Step, Work
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.schema import unit_table
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.ledger.tables import unit_table
 from labelgrove.workers.running.pool import Pool
 from labelgrove.workers.running.presence import living
 from tests.integration.workers_support import GATED, as_given, registered, settings_in

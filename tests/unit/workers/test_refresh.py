@@ -20,9 +20,9 @@ from labelgrove.workers.kinds import JobKind, Product, Step, Subject, Work, kind
 from labelgrove.workers.kinds.ingest import INGEST
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.states import Job, State
+from labelgrove.workers.refresh import Refreshed, is_stale, refresh, stale_jobs
 from labelgrove.workers.requests.plan import plan_job
 from labelgrove.workers.requests.request import complete_request
-from labelgrove.workers.schedules.refresh import Refreshed, is_stale, refresh, stale_jobs
 from tests.integration.workers_support import PARTS, add_version, plan_parts, registered, settings_in
 
 BOTH = pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from labelgrove.workers import client
 from labelgrove.workers.kinds import kind_named
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.states import State
+from labelgrove.workers.refresh import refresh
 from labelgrove.workers.requests.request import plan_request
-from labelgrove.workers.schedules.refresh import refresh
 from labelgrove.workers.schedules.schedule import Timetable, add_schedule
 from tests.integration.workers_support import PARTS, add_version, registered, settings_in
 

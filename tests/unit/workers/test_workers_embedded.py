@@ -17,8 +17,8 @@ from labelgrove.workers import client
 from labelgrove.workers.kinds import JobKind, find_kind, known_kinds, register
 from labelgrove.workers.kinds.bundle import BUNDLE
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.schema import unit_table
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.ledger.tables import unit_table
 from labelgrove.workers.requests.plan import plan_job
 from labelgrove.workers.running.pool import Pool
 from tests.integration.workers_support import (
