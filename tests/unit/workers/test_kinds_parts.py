@@ -165,6 +165,7 @@ class TallGraph:
 
     def __init__(self, n_labels, *, is_tree=False, is_weighted=False):
         self.n_labels, self.is_tree, self.is_weighted = n_labels, is_tree, is_weighted
+        self.n_edges = n_labels - 1 if is_tree else 2 * n_labels
         self.leaf_mask = np.arange(n_labels) % 4 > 0
 
 
