@@ -19,12 +19,14 @@ from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.sql.catalog import LEASE_SECONDS
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.workers.kinds import Estimate, find_kind
-from labelgrove.workers.kinds.inputs import read_keys
+from labelgrove.workers.kinds import Description, Estimate, JobKind, JobResult, Subject, find_kind, kind_named
+from labelgrove.workers.kinds.describing import describe_artifact
+from labelgrove.workers.kinds.inputs import open_graph, read_keys
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import Job, State, Unit
-from labelgrove.workers.requests.plan import PlannedJob, job_parameters
-from labelgrove.workers.requests.request import complete_for_ontology, kind_named, plan_request, record_lost
+from labelgrove.workers.requests.plan import plan_job
+from labelgrove.workers.requests.request import plan_request, record_lost
 from labelgrove.workers.requests.targets import check_named, complete_target
 from labelgrove.workers.running.pool import Pool
 
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "build_bundle_job",
     "cancel",
-    "complete_for_ontology",
+    "describe",
     "estimate",
     "free_bytes",
     "list_jobs",
@@ -100,13 +102,11 @@ def submit(
     NotFoundError
         For an ontology that is not there; nothing is recorded.
     """
-    check_named(kind, target)
-    plan = plan_request(workspace, kind, parameters)
-    ledger = Ledger(workspace.engine)
-    _refuse_impossible(workspace, ledger, plan)
-    ledger.submit(plan, target=complete_target(workspace, plan, parameters, target))
-    record_lost(workspace, ledger, plan.id)
-    return _go_on(workspace, plan.id, wait=wait, progress=progress)
+    known = kind_named(kind)
+    check_named(known, target)
+    plan = plan_request(workspace, known, parameters)
+    completed = complete_target(workspace, known, plan, parameters, target)
+    return _submit(workspace, known, plan, completed, wait=wait, progress=progress)
 
 
 def wait(
@@ -137,6 +137,14 @@ def wait(
 def status(workspace: Workspace, job_id: str) -> Job:
     """Return a job by its id or the beginning of it; `NotFoundError` where that names none or several."""
     return Ledger(workspace.engine).job(job_id)
+
+
+def describe(workspace: Workspace, result: JobResult) -> Description:
+    """Return what people are told of a result, by its kind where that is known here."""
+    kind = find_kind(result.kind)
+    if kind is None or kind.describe is None:
+        return describe_artifact(workspace, result)
+    return kind.describe(workspace, result)
 
 
 def list_jobs(
@@ -219,18 +227,7 @@ def submit_for_ontology(
 
 def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> Estimate | None:
     """Return what a job of complete parameters will take; None where its kind does not say."""
-    known = kind_named(kind)
-    if known.estimate is None:
-        return None
-    if "snapshot" in parameters:
-        artifacts, snapshot = workspace.artifacts, parameters["snapshot"]
-        graph = LabelGraph.from_arrays(*artifacts.open_arrays(snapshot))
-        sizes = {"snapshot_bytes": artifacts.size(snapshot)}
-        if "observed" in parameters:
-            sizes["n_observed"] = len(read_keys(artifacts, parameters["observed"]))
-        return known.estimate({**parameters, **sizes}, graph.n_labels, graph.n_edges)
-    everything = {v.digest: v for v in workspace.catalog.versions() if v.state == "ready"}.values()
-    return known.estimate(parameters, sum(v.n_labels for v in everything), sum(v.n_edges for v in everything))
+    return _estimate(workspace, kind_named(kind), parameters)
 
 
 def free_bytes(workspace: Workspace) -> int | None:
@@ -373,9 +370,9 @@ def submit_ingest(
         "definitions": None if snapshot.definitions is None else snapshot.definitions[0],
         "shrink": shrink,
     }
-    if known.fit is not None:
-        parameters = known.fit(parameters, graph, {})
-    return submit(workspace, known.name, parameters, target={"ontology": name}, wait=wait, progress=progress)
+    plan = plan_job(known, parameters, Subject.of(graph))
+    completed = complete_target(workspace, known, plan, parameters, {"ontology": name})
+    return _submit(workspace, known, plan, completed, wait=wait, progress=progress)
 
 
 def submit_rebuild(
@@ -389,11 +386,44 @@ def submit_rebuild(
     return submit(workspace, "rebuild-graph", {"request": request}, wait=wait, progress=progress)
 
 
-def _refuse_impossible(workspace: Workspace, ledger: Ledger, plan: PlannedJob) -> None:
+def _submit(
+    workspace: Workspace,
+    kind: JobKind,
+    plan: PlannedJob,
+    target: Mapping[str, str] | None,
+    *,
+    wait: bool,
+    progress: Callable[[Job], None] | None,
+) -> Job:
+    ledger = Ledger(workspace.engine)
+    _refuse_impossible(workspace, ledger, kind, plan)
+    ledger.submit(plan, target=target)
+    record_lost(workspace, ledger, plan.id)
+    return _go_on(workspace, plan.id, wait=wait, progress=progress)
+
+
+def _estimate(workspace: Workspace, kind: JobKind, parameters: Mapping[str, Any]) -> Estimate | None:
+    if kind.estimate is None:
+        return None
+    if "snapshot" not in parameters:
+        every = {v.digest: v for v in workspace.catalog.versions() if v.state == "ready"}.values()
+        return kind.estimate(
+            parameters, Subject(sum(v.n_labels for v in every), sum(v.n_edges for v in every))
+        )
+    artifacts = workspace.artifacts
+    n_keys = {}
+    if "observed" in parameters:
+        n_keys["observed"] = len(read_keys(artifacts, parameters["observed"]))
+    graph = open_graph(artifacts, parameters)
+    size = artifacts.size(parameters["snapshot"])
+    return kind.estimate(parameters, Subject.of(graph, n_keys, snapshot_bytes=size))
+
+
+def _refuse_impossible(workspace: Workspace, ledger: Ledger, kind: JobKind, plan: PlannedJob) -> None:
     """Refuse a job for whose results there is no room; one that is done, or has no estimate, passes."""
     free = free_bytes(workspace)
     try:
-        said = estimate(workspace, plan.kind, job_parameters(plan.spec_json))
+        said = _estimate(workspace, kind, plan.parameters)
     except (ArtifactError, InputError, NotFoundError):  # its units will tell what cannot be read
         return
     if said is None or free is None or said.least_bytes <= free or _is_done(ledger, plan.id):

@@ -27,22 +27,17 @@ from labelgrove.ontology.errors import (
     TransientError,
 )
 from labelgrove.ontology.graph.errors import GraphDamagedError
-from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.kinds import JobKind, JobResult, Naming, find_kind
 from labelgrove.workers.ledger.graphrows import GraphRows, newest_first
+from labelgrove.workers.ledger.specs import canonical_json
 from labelgrove.workers.ledger.states import GRAPH, Publication
-from labelgrove.workers.requests.plan import canonical_json
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.graph.results import GraphResult
     from labelgrove.ontology.settings import Settings
-    from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.ledger.ledger import Ledger
 
 __all__ = ["bring_back", "publish_results", "reshow", "reshow_once", "show_result"]
-
-Show = Callable[["ArtifactStore", Publication], "GraphResult"]
-"""What `workers.kinds.JobKind.show` is."""
 
 OutOfTime = type[Exception] | tuple[()]
 """What a carrier raises in work that takes too long; an empty tuple where nothing does."""
@@ -77,27 +72,27 @@ def publish_results(
     reason. A kind that is unknown here is left to a worker that knows it. `out_of_time`, what the carrier
     raises when this takes too long, goes to the caller and closes nothing.
     """
-    waiting = ledger.publications(job_ids)
-    for publication in waiting:
-        kind = find_kind(publication.kind, publication.version)
-        if kind is not None and not _is_shown(publication):
-            publish = _refuse_name if kind.publish is None else partial(kind.publish, workspace)
-            _settle(workspace, ledger, publication, publish, out_of_time)
-    shown = [publication for publication in waiting if _is_shown(publication)]
-    for i, publication in enumerate(shown):  # after the names: a graph that is away holds none of them up
-        kind = find_kind(publication.kind, publication.version)
-        if kind is None or kind.show is None:
+    waiting = [(p, find_kind(p.kind, p.version)) for p in ledger.publications(job_ids)]
+    known = [(publication, kind) for publication, kind in waiting if kind is not None]
+    for publication, kind in known:
+        if not _is_shown(publication):
+            name = partial(_name_result, workspace, ledger, kind, out_of_time)
+            _settle(workspace, ledger, publication, name, out_of_time)
+    # after the names: a graph that is away holds none of them up
+    shown = [(publication, kind) for publication, kind in known if _is_shown(publication)]
+    for i, (publication, kind) in enumerate(shown):
+        if kind.show is None:
             continue
         try:
             _reach_graph(workspace)
         except (OSError, GroveError) as error:
             logger.warning("%d results are not yet shown in the graph: %s", len(shown) - i, error)
-            GraphRows(workspace.engine).postpone(shown[i:], str(error))
+            GraphRows(workspace.engine).postpone([late for late, _ in shown[i:]], str(error))
             return
-        _settle(workspace, ledger, publication, partial(show_result, workspace, kind.show), out_of_time)
+        _settle(workspace, ledger, publication, partial(show_result, workspace, kind), out_of_time)
 
 
-def show_result(workspace: Workspace, show: Show, publication: Publication) -> None:
+def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -> None:
     """Show one result in the graph, as long as it is among the newest of its kind and version.
 
     ``keep_results`` of the settings says how many these are. Older ones are dropped; their jobs and artifacts
@@ -107,8 +102,8 @@ def show_result(workspace: Workspace, show: Show, publication: Publication) -> N
     ----------
     workspace : Workspace
         Holds artifacts, ledger and graph.
-    show : callable
-        `workers.kinds.JobKind.show` of the kind.
+    kind : JobKind
+        One that shows results.
     publication : Publication
         Names the job and its artifact.
 
@@ -121,9 +116,9 @@ def show_result(workspace: Workspace, show: Show, publication: Publication) -> N
     """
     graph_rows = GraphRows(workspace.engine)
     kept, _ = _ranked(workspace, graph_rows, publication)
-    if publication.job_id not in kept:
+    if kind.show is None or publication.job_id not in kept:
         return
-    result = show(through_cache(workspace.artifacts, workspace.settings), publication)
+    result = kind.show(_result(workspace, publication))
     asked = datetime.fromtimestamp(graph_rows.created_at(publication.job_id), UTC)
     try:
         workspace.graph.write_result(replace(result, created=asked.isoformat(timespec="milliseconds")))
@@ -215,10 +210,31 @@ def _is_shown(publication: Publication) -> bool:
     return publication.target_json == canonical_json({GRAPH: publication.job_id})
 
 
-def _refuse_name(publication: Publication) -> None:
-    """End a wish that came past `workers.requests.targets`: nothing would ever fulfil it."""
-    target = dict(publication.target)
-    raise InputError(f"{publication.kind} names no result; ask for the job without {target}")
+def _result(workspace: Workspace, publication: Publication) -> JobResult:
+    return JobResult(
+        publication.job_id,
+        publication.kind,
+        publication.parameters,
+        publication.sha256,
+        through_cache(workspace.artifacts, workspace.settings),
+    )
+
+
+def _name_result(
+    workspace: Workspace, ledger: Ledger, kind: JobKind, out_of_time: OutOfTime, publication: Publication
+) -> None:
+    """Give a result its name; end a wish for one that came past `workers.requests.targets`."""
+    if kind.publish is None:
+        raise InputError(f"{kind.name} names no result; ask for the job without {dict(publication.target)}")
+    kind.publish(
+        Naming(
+            workspace,
+            _result(workspace, publication),
+            publication.target,
+            recompute=partial(ledger.recompute, publication.job_id),
+            reshow=partial(reshow, workspace, ledger, out_of_time=out_of_time),
+        )
+    )
 
 
 def _settle(

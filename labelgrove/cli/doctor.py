@@ -229,7 +229,7 @@ def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
 
 
 def _database(workspace: Workspace) -> str:
-    import labelgrove.workers.ledger.tables  # noqa: F401 - the tables of the ledger are tried too
+    import labelgrove.workers.ledger.schema  # noqa: F401 - the tables of the ledger are tried too
     from labelgrove.ontology.sql.database import describe, find_damage, try_writing
 
     names = workspace.catalog.names()  # connects, so that what follows is the way there and back alone

@@ -128,7 +128,7 @@ def list_(
     from labelgrove.ontology.errors import InputError
     from labelgrove.workers import client
     from labelgrove.workers.ledger.states import State
-    from labelgrove.workers.schedules.refresh import stale_jobs
+    from labelgrove.workers.refresh import stale_jobs
 
     wanted = None if state is None else State(state)
     if stale and wanted not in (None, State.DONE):
@@ -318,9 +318,10 @@ def remove(workspace: Workspace, name: str) -> None:
 def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: bool) -> None:
     from labelgrove.ontology.errors import InputError
     from labelgrove.workers import client
+    from labelgrove.workers.kinds import kind_named
     from labelgrove.workers.requests.request import complete_request
 
-    found = client.estimate(workspace, kind, complete_request(workspace, kind, asked))
+    found = client.estimate(workspace, kind, complete_request(workspace, kind_named(kind), asked))
     if found is None:
         raise InputError(f"job kind {kind!r} does not say what it takes; submit it without --estimate")
     free = client.free_bytes(workspace)
@@ -426,7 +427,7 @@ def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
 
 
 def _described(workspace: Workspace, found: Sequence[Job]) -> list[dict[str, Any]]:
-    from labelgrove.workers.schedules.refresh import is_stale
+    from labelgrove.workers.refresh import is_stale
 
     currents = workspace.catalog.currents().values()
     return [

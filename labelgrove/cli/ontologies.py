@@ -239,7 +239,7 @@ def _said(done: RegisterResult) -> str:
 def _say_stale(workspace: Workspace, name: str) -> None:
     """Say how many results are about a version of the ontology that is no longer current."""
     from labelgrove.ontology.errors import counted
-    from labelgrove.workers.schedules.refresh import stale_jobs
+    from labelgrove.workers.refresh import stale_jobs
 
     n_stale = len(stale_jobs(workspace, ontology=name))
     if n_stale:

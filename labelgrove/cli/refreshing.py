@@ -17,7 +17,7 @@ def refresh_stale(
 ) -> list[dict[str, Any]]:
     """Refresh the stale jobs of `ontology`, wait for them if asked to, and return what became of each."""
     from labelgrove.workers import client
-    from labelgrove.workers.schedules.refresh import refresh
+    from labelgrove.workers.refresh import refresh
 
     found = refresh(workspace, ontology, dry_run=dry_run)
     for one in found:

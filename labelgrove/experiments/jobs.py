@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.experiments import NAMES, load
 from labelgrove.ontology.errors import InputError, NotFoundError
-from labelgrove.workers.kinds import Estimate, JobKind, Step, Work
-from labelgrove.workers.kinds.files import local_file
+from labelgrove.workers.kinds import Description, Estimate, JobKind, JobResult, Step, Subject, Work
 from labelgrove.workers.kinds.parameters import Parameter, Parameters, is_digest
+from labelgrove.workers.kinds.requestfiles import local_file
 
 if TYPE_CHECKING:
     from labelgrove.experiments.experiment import Experiment
@@ -66,10 +66,11 @@ _one_at_a_time = threading.Lock()
 """What units limit, BLAS threads and warnings, holds for a whole process."""
 
 
-def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
     from labelgrove.experiments.running import check_runnable
     from labelgrove.experiments.settings import as_texts
 
+    del subject
     found = Parameters("experiment", {"files": {}, "environment": None, **given}, _PARAMETERS)
     found.choice("experiment", NAMES)
     found.flag("quick")
@@ -211,23 +212,34 @@ def _execute(work: Work) -> bytes:
             return pack_document(document)
 
 
-def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
+def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
     """Count units; what training takes is not known from sizes."""
-    del n_labels, n_edges
+    del subject
     n_units = len(_plan(parameters))
     return Estimate(n_units, 2 * n_units * _UNIT_BYTES, 0)
+
+
+def _describe(workspace: Workspace, result: JobResult) -> Description:
+    from labelgrove.ontology.results import read_document
+
+    del workspace
+    found = read_document(result.artifacts, result.sha256)
+    rows = [(finding["claim"], finding["verdict"], finding["because"]) for finding in found["findings"]]
+    line = f"{found['experiment']}: {found['verdict']}; --out result.json is what grove experiment writes"
+    return Description(line, {"document": found}, ("claim", "verdict", "because"), rows, is_document=True)
 
 
 EXPERIMENT = JobKind(
     name="experiment",
     version=2,
-    normalise=_normalise,
+    complete=_complete,
     plan=_plan,
     execute=_execute,
     queue="experiments",
     parameters=_PARAMETERS,
     gather=_gather,
     estimate=_estimate,
+    describe=_describe,
 )
 """A claim tested on data available everywhere or on files: `labelgrove.experiments.running.run` as a job.
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,10 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.graph.records import uid
+from labelgrove.ontology.graph.resultschema import result_schema
 from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = [
-    "LINK_PROPERTIES",
-    "OF_VERSION",
-    "RESULT_LINKS",
-    "RESULT_PROPERTIES",
     "GraphResult",
     "Links",
     "ResultTable",
@@ -28,49 +24,6 @@ __all__ = [
     "check_result",
     "result_tables",
 ]
-
-RESULT_PROPERTIES: Mapping[str, Mapping[str, type]] = MappingProxyType(
-    {
-        "Locus": {"size": int, "exact": bool},
-        "Cover": {"kind": str, "size": int},
-        "Selection": {"objective": str},
-        "Summary": {"target": int, "size": int, "largest_share": float},
-        "Distances": {"metric": str, "n_labels": int, "n_columns": int},
-        "Bundle": {"metric": str, "n_labels": int, "n_observed": int},
-        "Evaluation": {
-            "model": str,
-            "n_samples": int,
-            "diameter": float,
-            "verdict": str,
-            "error": float,
-            "error_low": float,
-            "error_high": float,
-            "error_argmax": float,
-            "error_argmax_low": float,
-            "error_argmax_high": float,
-            "error_constant": float,
-            "gain": float,
-            "gain_low": float,
-            "gain_high": float,
-            "accuracy": float,
-            "accuracy_argmax": float,
-        },
-    }
-)
-"""What a node of each label says beside ``id`` and ``version``."""
-
-RESULT_LINKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"Locus": ("OBSERVES", "REACHES"), "Cover": ("INCLUDES",), "Selection": ("PICKS",)}
-)
-"""Types of the relationships that lead from a node of each label to labels of the ontology."""
-
-OF_VERSION = frozenset({"Evaluation"})
-"""Labels of the nodes that are joined to their version: they compare versions, and are about no label."""
-
-LINK_PROPERTIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"OBSERVES": (), "REACHES": ("unique",), "INCLUDES": ("rank",), "PICKS": ("round", "gain")}
-)
-"""What a relationship of each type says."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -81,12 +34,12 @@ class Links:
 
     Attributes
     ----------
-    type : {"OBSERVES", "REACHES", "INCLUDES", "PICKS"}
-        Their type.
+    type : str
+        Their type, such as ``REACHES``.
     index : ndarray of shape (n,), dtype=int64
         Canonical index of each label; no label twice.
     properties : mapping of str to ndarray of shape (n,)
-        The properties of each: ``unique``, ``rank``, ``round``, ``gain``.
+        The properties of each, as the schema has them for this type.
     """
 
     type: str
@@ -126,16 +79,16 @@ class GraphResult:
         Id of the job, 64 hexadecimal digits, and its kind.
     graph : LabelGraph
         The version of the ontology that it is a result of.
-    label : {"Locus", "Cover", "Selection", "Summary", "Distances", "Bundle", "Evaluation"}
-        Label of the node.
+    label : str
+        Label of the node: one that the schema has for results, such as ``Locus``.
     id : str
         Digest of the artifact: one node for one content, whoever asked for it.
     properties : mapping
-        What the node says beside ``id`` and ``version``: exactly what `RESULT_PROPERTIES` names.
+        What the node says beside ``id`` and ``version``: exactly what the schema names.
     links : sequence of Links
         To the labels it is about.
     supernodes : Supernodes, optional
-        Of a summary, and of nothing else.
+        Of a result whose label has them in the schema, and of no other.
     created : str, optional
         When the job was asked for, ISO 8601 in UTC.
     """
@@ -176,7 +129,7 @@ class ResultTable:
             return {
                 "source": [self._result.id] * (stop - start),
                 "target": self._labels(self._links.index[part]),
-                **{name: self._links.properties[name][part].tolist() for name in LINK_PROPERTIES[self.type]},
+                **{name: self._links.properties[name][part].tolist() for name in self._properties()},
             }
         if self.type == "OF":
             return {"source": [self._result.id], "target": [digest]}
@@ -202,6 +155,10 @@ class ResultTable:
             "weight": supernodes.weight[part].tolist(),
         }
 
+    def _properties(self) -> Iterable[str]:
+        """Return the properties of the relationships, in the order in which the schema declares them."""
+        return result_schema().links[self._result.label][self.type]
+
     def _labels(self, index: NDArray[np.integer]) -> list[str]:
         graph = self._result.graph
         return [uid(graph.digest, key) for key in graph.keys.take(index)]
@@ -214,7 +171,7 @@ def result_tables(result: GraphResult) -> Iterator[ResultTable]:
     """Yield the relationships of a result, type by type, those first that others build upon."""
     for links in result.links:
         yield ResultTable(links.type, len(links.index), result, links)
-    if result.label in OF_VERSION:
+    if result.label in result_schema().of_version:
         yield ResultTable("OF", 1, result)
     if result.supernodes is not None:
         yield ResultTable("HAS", len(result.supernodes.size), result)
@@ -231,9 +188,10 @@ def check_result(result: GraphResult) -> None:
         if not _DIGEST.fullmatch(digest):
             raise InputError(f"result: its {what} is {digest!r}, expected 64 hexadecimal digits")
     where = f"{result.label} {result.id[:12]}"
-    if result.label not in RESULT_PROPERTIES:
-        raise InputError(f"{where}: the graph has no such node; it is one of {', '.join(RESULT_PROPERTIES)}")
-    wanted = RESULT_PROPERTIES[result.label]
+    schema = result_schema()
+    if result.label not in schema.properties:
+        raise InputError(f"{where}: the graph has no such node; it is one of {', '.join(schema.properties)}")
+    wanted, wanted_links = schema.properties[result.label], schema.links[result.label]
     _check_names(f"{where}: properties", result.properties, wanted)
     for name, value in result.properties.items():
         if type(value) is not wanted[name] or (isinstance(value, float) and not math.isfinite(value)):
@@ -241,13 +199,12 @@ def check_result(result: GraphResult) -> None:
                 f"{where}: property {name} is {value!r} of type {type(value).__name__}, "
                 f"expected a {'finite ' if wanted[name] is float else ''}{wanted[name].__name__}"
             )
-    _check_names(
-        f"{where}: links", [links.type for links in result.links], RESULT_LINKS.get(result.label, ())
-    )
+    _check_names(f"{where}: links", [links.type for links in result.links], wanted_links)
     for links in result.links:
-        _check_links(f"{where}: {links.type}", links, result.graph.n_labels)
-    if (result.supernodes is not None) != (result.label == "Summary"):
-        raise InputError(f"{where}: supernodes belong to a Summary, and a Summary needs them")
+        _check_links(f"{where}: {links.type}", links, wanted_links[links.type], result.graph.n_labels)
+    if (result.supernodes is not None) != (result.label in schema.with_supernodes):
+        with_them = " or ".join(sorted(schema.with_supernodes))
+        raise InputError(f"{where}: supernodes belong to a {with_them}, and a {with_them} needs them")
     if result.supernodes is not None:
         _check_supernodes(f"{where}: supernodes", result.supernodes, result.graph.n_labels)
 
@@ -258,13 +215,13 @@ def _check_names(where: str, given: Collection[str], wanted: Collection[str]) ->
         raise InputError(f"{where} are {found}, expected {expected}")
 
 
-def _check_links(where: str, links: Links, n_labels: int) -> None:
+def _check_links(where: str, links: Links, wanted: Mapping[str, type], n_labels: int) -> None:
     _check_index(where, links.index, n_labels)
     if len(np.unique(links.index)) != len(links.index):
         raise InputError(f"{where}: a label stands in its index twice; each may stand there once")
-    _check_names(f"{where}: properties", links.properties, LINK_PROPERTIES[links.type])
+    _check_names(f"{where}: properties", links.properties, wanted)
     for name, values in links.properties.items():
-        kind = "b" if name == "unique" else "iu"
+        kind = "b" if wanted[name] is bool else "iu"
         if values.shape != links.index.shape or values.dtype.kind not in kind:
             raise InputError(
                 f"{where}: {name} is {values.dtype} of shape {values.shape}, expected "

@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 __all__ = [
     "PRIVATE",
@@ -14,6 +15,7 @@ __all__ = [
     "beside",
     "make_folder",
     "open_private",
+    "sync_file",
     "sync_folder",
     "write_whole",
 ]
@@ -52,6 +54,16 @@ def open_private(path: str, flags: int) -> int:
     return os.open(path, flags, PRIVATE)
 
 
+def sync_file(file: Path | IO[bytes]) -> None:
+    """Let the content of a file be on disk; of an open one also what it has not written yet."""
+    if isinstance(file, Path):
+        with file.open("rb") as opened:
+            os.fsync(opened.fileno())
+    else:
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def sync_folder(folder: Path) -> None:
     """Let the names in a folder be on disk, where the system can do that."""
     if not hasattr(os, "O_DIRECTORY"):
@@ -87,8 +99,7 @@ def write_whole(target: Path, chunks: Iterable[bytes | memoryview], *, rights: i
                 _set_rights(file.fileno(), rights)
             for chunk in chunks:
                 file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
+            sync_file(file)
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from labelgrove.ontology.errors import GroveError, LeaseLostError
-from labelgrove.ontology.sql.catalog import LEASE_SECONDS, Catalog, Lease
+from labelgrove.ontology.heartbeat import beat
+from labelgrove.ontology.sql.catalog import LEASE_SECONDS, Lease
 from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["holding"]
@@ -32,27 +33,24 @@ def holding(workspace: Workspace, name: str) -> Iterator[Lease]:
     published = workspace.graph.run_named("published", name=name).dicts()
     lease = catalog.acquire(name, above=published[0]["fence"] if published else 0)
     ended = threading.Event()
-    beat = threading.Thread(target=_beat, args=(catalog, lease, ended), name=f"lease of {name}", daemon=True)
-    beat.start()
+
+    def renew() -> bool:
+        try:
+            catalog.renew(lease)
+        except LeaseLostError:
+            return False
+        return True
+
+    def missed(error: Exception) -> None:  # only a second worker is risked
+        text = "the lease of %s could not be renewed, trying again: %s"
+        _log.warning(text, name, error, exc_info=not isinstance(error, GroveError))
+
+    beats = (renew, ended, LEASE_SECONDS, missed)
+    thread = threading.Thread(target=beat, args=beats, name=f"lease of {name}", daemon=True)
+    thread.start()
     try:
         yield lease
     finally:
         ended.set()
-        beat.join()
+        thread.join()
         catalog.release(lease)
-
-
-def _beat(catalog: Catalog, lease: Lease, ended: threading.Event) -> None:
-    failed = False
-    while not ended.wait(LEASE_SECONDS / (30 if failed else 3)):
-        try:
-            catalog.renew(lease)
-        except LeaseLostError:
-            return
-        except Exception as error:  # the fence keeps the result right; only a second worker is risked
-            if not failed:
-                text = "the lease of %s could not be renewed, trying again: %s"
-                _log.warning(text, lease.name, error, exc_info=not isinstance(error, GroveError))
-            failed = True
-        else:
-            failed = False

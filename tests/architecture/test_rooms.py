@@ -36,7 +36,7 @@ HOMES = {
         "workers/upkeep/retention.py",
         "workers/schedules/schedule.py",
         "workers/ledger/graphrows.py",
-        "workers/ledger/tables.py",
+        "workers/ledger/schema.py",
     },
     "alembic": {"ontology/sql/database.py"},
     "prometheus_client": {"workers/running/metrics.py"},

@@ -27,9 +27,9 @@ import sqlalchemy as sa
 
 from labelgrove.ontology.sql.database import create_engine, metadata, writing
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.schema import unit_table
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import Beat, State
-from labelgrove.workers.ledger.tables import unit_table
-from labelgrove.workers.requests.plan import PlannedJob
 from tests.benchmarks.measuring import print_document
 from tests.benchmarks.simulation import LEASE_S, Clock, Window, plan_nothing
 

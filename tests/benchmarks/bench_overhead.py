@@ -23,8 +23,8 @@ from labelgrove.ontology.sql.database import create_engine, upgrade
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.app import send_due
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.requests.plan import PlannedJob
 from labelgrove.workers.running.pool import Pool
 from tests.benchmarks.measuring import print_document
 from tests.benchmarks.simulation import NOTHING, plan_nothing

@@ -15,10 +15,12 @@ import sqlalchemy as sa
 
 from labelgrove.workers.kinds import JobKind, Product, Step, Work
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.schema import unit_table
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.ledger.tables import unit_table
-from labelgrove.workers.requests.plan import PlannedJob, plan_job
+from labelgrove.workers.requests.plan import plan_job
 from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT
+from tests.integration.workers_support import as_given
 
 __all__ = ["NOTHING", "Clock", "Window", "plan_nothing"]
 
@@ -33,7 +35,7 @@ def _nothing(work: Work) -> Product:
     return Product({"value": np.array([work.parameters.get("number", -1)])}, {"format": "nothing"})
 
 
-NOTHING = JobKind("nothing", 1, dict, _steps, _nothing)
+NOTHING = JobKind("nothing", 1, as_given, _steps, _nothing)
 """Units that compute nothing, each with a result of its own, and one after them all."""
 
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from labelgrove.__main__ import main
 from labelgrove.workers.kinds import JobKind, Step, register
+from tests.integration.workers_support import as_given
 
 HERE = "here"
 
@@ -25,7 +26,7 @@ def halt(*_: Any, **__: Any) -> NoReturn:
     raise AssertionError("nobody sets it")
 
 
-UNIT = JobKind("unit", 1, dict, lambda parameters: [Step(parameters)], halt)
+UNIT = JobKind("unit", 1, as_given, lambda parameters: [Step(parameters)], halt)
 
 
 def _prepare(at: str) -> None:

@@ -139,7 +139,7 @@ def test_a_worker_not_heard_of_for_a_minute_does_not_count(findings):
     import sqlalchemy as sa
 
     from labelgrove.ontology.sql.database import writing
-    from labelgrove.workers.ledger.tables import worker_table
+    from labelgrove.workers.ledger.schema import worker_table
     from labelgrove.workers.running.presence import LIVING_S, living
 
     with Workspace.open() as workspace:

@@ -21,7 +21,7 @@ from labelgrove.ontology.versions.ingest import delete_ontology
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import JobKind, Step
-from tests.integration.workers_support import add_version, registered
+from tests.integration.workers_support import add_version, as_given, registered
 
 pytestmark = pytest.mark.long
 
@@ -48,7 +48,7 @@ def _broken(work):
     raise ValueError(f"no {work.parameters['what']}")
 
 
-BROKEN = JobKind("broken", 1, dict, lambda parameters: [Step(parameters)], _broken)
+BROKEN = JobKind("broken", 1, as_given, lambda parameters: [Step(parameters)], _broken)
 
 
 def test_a_request_is_followed_to_its_end_and_computed_once(job, call):
@@ -102,7 +102,7 @@ def test_lists_are_short_and_whole(call, job):
     header, _, row = call("jobs", "list").stdout.splitlines()
     assert header.split() == ["id", "kind", "ontology", "state", "seconds", "stale", "created_at", "error"]
     assert row.split()[:4] == [made["id"][:12], "cover", "garden", "done"]
-    with registered(JobKind("wordy", 1, dict, lambda parameters: [Step(parameters)], _wordy)):
+    with registered(JobKind("wordy", 1, as_given, lambda parameters: [Step(parameters)], _wordy)):
         call("jobs", "submit", "wordy", code=1)
     assert "word " * 50 + "end" in call("jobs", "list").stdout
 
@@ -239,7 +239,11 @@ def test_a_failed_job_ends_with_1_and_its_log_says_why(call, job):
 
 def test_a_log_with_little_in_it_says_so(call, job):
     wide = JobKind(
-        "wide", 1, dict, lambda given: [*(Step({"n": n}) for n in range(3)), Step({}, 1)], lambda work: None
+        "wide",
+        1,
+        as_given,
+        lambda given: [*(Step({"n": n}) for n in range(3)), Step({}, 1)],
+        lambda work: None,
     )
     with registered(wide):
         made = job("submit", "wide", "--detach")

@@ -22,8 +22,8 @@ from labelgrove.ontology.store.artifacts import open_store
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds import Estimate, JobKind, Product, Step, Work
 from labelgrove.workers.kinds.inputs import read_graph
-from labelgrove.workers.ledger.tables import job_table
-from tests.integration.workers_support import add_version, registered
+from labelgrove.workers.ledger.schema import job_table
+from tests.integration.workers_support import add_version, as_given, registered
 
 pytestmark = pytest.mark.long
 
@@ -40,7 +40,7 @@ def _three(work: Work) -> Product:
     return Product({"count": np.array([count])}, {"format": "small"})
 
 
-SMALL = JobKind("small", 1, dict, lambda parameters: [Step(parameters)], _three)
+SMALL = JobKind("small", 1, as_given, lambda parameters: [Step(parameters)], _three)
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from labelgrove.ontology.geometry import summarize
-from labelgrove.ontology.graph.results import RESULT_PROPERTIES, GraphResult, Links, Supernodes
+from labelgrove.ontology.graph.results import GraphResult, Links, Supernodes
+from labelgrove.ontology.graph.resultschema import result_schema
 from labelgrove.ontology.labelgraph import LabelGraph
 
-FIGURES = [name for name, kind in RESULT_PROPERTIES["Evaluation"].items() if kind is float]
+FIGURES = [name for name, kind in result_schema().properties["Evaluation"].items() if kind is float]
 
 
 def digest_of(number: int) -> str:

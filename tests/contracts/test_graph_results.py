@@ -22,14 +22,8 @@ from labelgrove.ontology.graph.embedded import store as embedded
 from labelgrove.ontology.graph.embedded import thinning
 from labelgrove.ontology.graph.embedded.store import EmbeddedStore
 from labelgrove.ontology.graph.neo4j import Neo4jStore
-from labelgrove.ontology.graph.results import (
-    LINK_PROPERTIES,
-    OF_VERSION,
-    RESULT_LINKS,
-    RESULT_PROPERTIES,
-    GraphResult,
-    Links,
-)
+from labelgrove.ontology.graph.results import GraphResult, Links
+from labelgrove.ontology.graph.resultschema import result_schema
 from labelgrove.ontology.graph.resultstore import removals
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.migrations import migrations_folder
@@ -55,14 +49,15 @@ HOSTILE_KEYS = [
 HOSTILE = LabelGraph.from_edges([(key, "root") for key in HOSTILE_KEYS])
 OTHER = LabelGraph.from_edges([("b", "a"), ("c", "a"), ("d", "b")])
 
-NODES = ["Job", *RESULT_PROPERTIES, "Supernode"]
+SCHEMA = result_schema()
+NODES = ["Job", *SCHEMA.properties, "Supernode"]
 RELATIONSHIPS = [
-    *((label, kind, "Label", "uid") for label, kinds in RESULT_LINKS.items() for kind in kinds),
+    *((label, kind, "Label", "uid") for label, kinds in SCHEMA.links.items() for kind in kinds),
     ("Summary", "HAS", "Supernode", "id"),
     ("Supernode", "CONTAINS", "Label", "uid"),
     ("Supernode", "ADJACENT", "Supernode", "id"),
     ("Evaluation", "OF", "Version", "digest"),
-    *(("Job", "PRODUCED", label, "id") for label in RESULT_PROPERTIES),
+    *(("Job", "PRODUCED", label, "id") for label in SCHEMA.properties),
 ]
 
 
@@ -87,12 +82,13 @@ def expected(results: list[GraphResult]) -> dict[str, list[str]]:
         node = {"id": result.id, "version": result.graph.digest, **result.properties}
         found[result.label].add(as_text(node))
         found["PRODUCED"].add(as_text([result.job, {}, result.id]))
-        if result.label in OF_VERSION:
+        if result.label in SCHEMA.of_version:
             found["OF"].add(as_text([result.id, {}, result.graph.digest]))
         for links in result.links:
             for row, index in enumerate(links.index):
                 properties = {
-                    name: links.properties[name][row].item() for name in LINK_PROPERTIES[links.type]
+                    name: links.properties[name][row].item()
+                    for name in SCHEMA.links[result.label][links.type]
                 }
                 found[links.type].add(as_text([result.id, properties, uids[index]]))
         if result.supernodes is not None:

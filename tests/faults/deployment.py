@@ -21,8 +21,8 @@ from labelgrove.ontology.sql.database import create_engine, upgrade
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.requests.plan import PlannedJob
 from labelgrove.workers.running.pool import Pool
 from tests.faults.faulty_app import COMMITS
 from tests.faults.invariants import keep_trail, read_trail, totals, violations

@@ -15,8 +15,8 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from labelgrove.ontology.sql.database import reading, writing
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.requests.plan import PlannedJob
 
 __all__ = ["Move", "Totals", "keep_trail", "read_trail", "totals", "violations"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from labelgrove.workers.ledger.ledger import Ledger
-from labelgrove.workers.ledger.tables import unit_table
+from labelgrove.workers.ledger.schema import unit_table
 
 __all__ = ["WithoutFence", "WithoutLease"]
 

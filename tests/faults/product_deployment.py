@@ -15,8 +15,8 @@ from labelgrove.ontology.errors import ServiceError
 from labelgrove.ontology.store.artifacts import open_store
 from labelgrove.ontology.versions.ingest import verify_graph
 from labelgrove.workers import client
-from labelgrove.workers.kinds import find_kind
-from labelgrove.workers.requests.plan import PlannedJob
+from labelgrove.workers.kinds import find_kind, kind_named
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.requests.request import plan_request
 from labelgrove.workers.upkeep.references import references
 from tests.faults.deployment import DRAIN_S, Deployment, Node, Result, undisturbed
@@ -87,7 +87,7 @@ class ProductDeployment(Deployment):
         self, kind: str, parameters: Mapping[str, Any], target: Mapping[str, str] | None = None
     ) -> PlannedJob:
         """Ask for a job of any kind."""
-        plan = plan_request(self.workspace, kind, parameters)
+        plan = plan_request(self.workspace, kind_named(kind), parameters)
         self.jobs.append(plan)
         client.submit(self.workspace, kind, parameters, target=target, wait=False)
         return plan

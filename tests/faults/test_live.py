@@ -15,7 +15,8 @@ import pytest
 
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.versions.ingest import register
-from labelgrove.workers.requests.request import complete_for_ontology
+from labelgrove.workers.kinds import kind_named
+from labelgrove.workers.requests.request import complete_request
 from tests.faults.deployment import Node
 from tests.faults.ingest_kill import numbered_graph
 from tests.faults.measured import keep
@@ -45,7 +46,10 @@ def ask_for_everything(deployment: ProductDeployment, graph: LabelGraph, units: 
         ("summary", {"target": 500}, {}),
     ]
     for kind, options, lists in wanted:
-        deployment.ask(kind, complete_for_ontology(deployment.workspace, kind, NAME, options, keys=lists))
+        deployment.ask(
+            kind,
+            complete_request(deployment.workspace, kind_named(kind), {"ontology": NAME, **options, **lists}),
+        )
 
 
 class Storm:

@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 
 from labelgrove.workers.kinds import JobKind, Product, Step, Work
-from labelgrove.workers.requests.plan import PlannedJob, plan_job
+from labelgrove.workers.ledger.specs import PlannedJob
+from labelgrove.workers.requests.plan import plan_job
+from tests.integration.workers_support import as_given
 
 __all__ = ["KINDS", "POISON", "POISONS", "TRIAL", "Conditions", "plan_trial"]
 
@@ -82,7 +84,7 @@ def _take_time(work: Work) -> None:
         pause.wait(min(left, _LOOKS_UP_EVERY_S))
 
 
-TRIAL = JobKind("trial", 1, dict, _plan, _execute)
+TRIAL = JobKind("trial", 1, as_given, _plan, _execute)
 
 
 def plan_trial(seed: int, units: int) -> PlannedJob:
@@ -139,6 +141,6 @@ def _poison(work: Work) -> Product:
     raise AssertionError(f"{work.parameters['poison']} was survived")
 
 
-POISON = JobKind("poison", 1, dict, lambda parameters: [Step(parameters)], _poison)
+POISON = JobKind("poison", 1, as_given, lambda parameters: [Step(parameters)], _poison)
 
 KINDS = (TRIAL, POISON)

@@ -15,7 +15,7 @@ import traceback
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds import register
 from labelgrove.workers.ledger.ledger import Ledger
-from labelgrove.workers.requests.plan import PlannedJob
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.running.execute import Outcome, execute_unit
 from tests.integration.workers_support import PARTS, plan_parts
 

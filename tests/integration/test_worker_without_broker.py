@@ -19,8 +19,8 @@ from labelgrove.ontology.sql.database import create_engine, upgrade, writing
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.schema import schedule_table
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.ledger.tables import schedule_table
 from labelgrove.workers.running.presence import living
 from labelgrove.workers.schedules.schedule import Timetable, add_schedule
 from tests.conftest import serving

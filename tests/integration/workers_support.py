@@ -17,8 +17,9 @@ from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import kinds
-from labelgrove.workers.kinds import JobKind, Product, Step, Work
-from labelgrove.workers.requests.plan import PlannedJob, plan_job
+from labelgrove.workers.kinds import JobKind, Product, Step, Subject, Work
+from labelgrove.workers.ledger.specs import PlannedJob
+from labelgrove.workers.requests.plan import plan_job
 
 UNREACHED_GRAPH = "bolt://neo4j:unused@127.0.0.1:1"
 """No unit here touches the graph, so nothing needs to listen there."""
@@ -65,10 +66,17 @@ def registered(*extra: JobKind) -> Iterator[None]:
             del kinds._registry()[kind.name]
 
 
+def as_given(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
+    """Complete the parameters of a kind that takes any."""
+    del subject
+    return dict(given)
+
+
 # ---- parts: a fan of units, then one that adds them up ---------------------------------------------------
 
 
-def _parts_normalise(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _parts_complete(parameters: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
+    del subject
     if not isinstance(parameters.get("numbers"), list):
         raise InputError("parts: give numbers, a list of integers")
     return {"log": "", **parameters}
@@ -89,7 +97,7 @@ def _parts_execute(work: Work) -> Product:
     return Product({"value": np.array([sum(values)], dtype=np.int64)}, {"format": "parts"})
 
 
-PARTS = JobKind("parts", 1, _parts_normalise, _parts_plan, _parts_execute)
+PARTS = JobKind("parts", 1, _parts_complete, _parts_plan, _parts_execute)
 
 
 def plan_parts(numbers: list[int], log: Path | None = None) -> PlannedJob:
@@ -112,7 +120,7 @@ def _gated_execute(work: Work) -> Product:
     )
 
 
-GATED = JobKind("gated", 1, dict, lambda parameters: [Step(parameters)], _gated_execute)
+GATED = JobKind("gated", 1, as_given, lambda parameters: [Step(parameters)], _gated_execute)
 
 
 # ---- sleeping: a unit that listens to nobody --------------------------------------------------------------
@@ -128,7 +136,7 @@ def _sleeping_execute(work: Work) -> Product:
     return Product({"value": np.zeros(1, dtype=np.uint8)}, {"format": "sleeping"})
 
 
-SLEEPING = JobKind("sleeping", 1, dict, lambda parameters: [Step(parameters)], _sleeping_execute)
+SLEEPING = JobKind("sleeping", 1, as_given, lambda parameters: [Step(parameters)], _sleeping_execute)
 
 
 # ---- scripted: a unit that ends as told ------------------------------------------------------------------
@@ -151,7 +159,7 @@ def _scripted_execute(work: Work) -> Product:
     return Product({"value": np.zeros(3, dtype=np.uint8)}, {"format": "scripted"})
 
 
-SCRIPTED = JobKind("scripted", 1, dict, lambda parameters: [Step(parameters)], _scripted_execute)
+SCRIPTED = JobKind("scripted", 1, as_given, lambda parameters: [Step(parameters)], _scripted_execute)
 
 
 def note(path: Path, line: str) -> None:

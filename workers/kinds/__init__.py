@@ -11,18 +11,32 @@ import importlib.metadata
 from functools import cache
 
 from labelgrove.ontology.errors import InputError
-from labelgrove.workers.kinds.bundle import BUNDLE
-from labelgrove.workers.kinds.kind import DEFAULT_QUEUE, Estimate, JobKind, Product, Step, Work
+from labelgrove.workers.kinds.kind import (
+    DEFAULT_QUEUE,
+    Description,
+    Estimate,
+    JobKind,
+    JobResult,
+    Naming,
+    Product,
+    Step,
+    Subject,
+    Work,
+)
 
 __all__ = [
-    "BUNDLE",
     "DEFAULT_QUEUE",
+    "Description",
     "Estimate",
     "JobKind",
+    "JobResult",
+    "Naming",
     "Product",
     "Step",
+    "Subject",
     "Work",
     "find_kind",
+    "kind_named",
     "known_kinds",
     "queue_names",
     "register",
@@ -67,3 +81,12 @@ def find_kind(name: str, version: int | None = None) -> JobKind | None:
     """Return the kind called `name`, or None where it is unknown here or has another version."""
     kind = _registry().get(name)
     return kind if kind is not None and version in (None, kind.version) else None
+
+
+def kind_named(name: str) -> JobKind:
+    """Return the job kind called `name`; `InputError` with the known ones where it is unknown."""
+    found = find_kind(name)
+    if found is None:
+        known = ", ".join(known.name for known in known_kinds())
+        raise InputError(f"job kind {name!r} is not known here; known kinds: {known}")
+    return found

@@ -7,27 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.store.artifacts import check_name
-from labelgrove.workers.kinds.graphresult import shown_result
-from labelgrove.workers.kinds.inputs import open_graph, read_graph, read_keys, read_labels
+from labelgrove.workers.kinds.describing import facts, version_fields
+from labelgrove.workers.kinds.inputs import read_graph, read_keys, read_labels
 from labelgrove.workers.kinds.kind import (
     HEADER_BYTES,
     OPENING_SECONDS,
+    Description,
     Estimate,
     JobKind,
+    JobResult,
+    Naming,
     Product,
     Step,
+    Subject,
     Work,
 )
 from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters
 
 if TYPE_CHECKING:
     from labelgrove.ontology.graph.results import GraphResult
-    from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.ledger.states import Publication
 
 __all__ = ["BUNDLE"]
-
 
 _FORMS = ("auto", "tree", "block")
 _PARAMETERS = (
@@ -37,7 +38,8 @@ _PARAMETERS = (
 )
 
 
-def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
+    del subject
     found = Parameters.of_space("bundle", given, _PARAMETERS)
     found.digests("observed")
     found.choice("form", _FORMS)
@@ -80,29 +82,35 @@ def _complete_target(
     return dict(target)
 
 
-def _publish(workspace: Workspace, publication: Publication) -> None:
-    target, version = publication.target, publication.parameters["ontology"]
-    _complete_target(workspace, publication.parameters, target)
-    workspace.name_bundle(target["ontology"], target["bundle"], sha256=publication.sha256, version=version)
+def _publish(naming: Naming) -> None:
+    workspace, result, target = naming.workspace, naming.result, naming.target
+    _complete_target(workspace, result.parameters, target)
+    version = result.parameters["ontology"]
+    workspace.name_bundle(target["ontology"], target["bundle"], sha256=result.sha256, version=version)
 
 
-def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
+def _show(result: JobResult) -> GraphResult:
     from labelgrove.adapter.bundles.bundle import Bundle
 
-    graph = open_graph(artifacts, publication.parameters)
-    found = Bundle.from_arrays(*artifacts.open_arrays(publication.sha256), name=publication.sha256)
+    found = Bundle.from_arrays(*result.artifacts.open_arrays(result.sha256), name=result.sha256)
     sizes = {"n_labels": found.n_labels, "n_observed": found.n_observed}
-    return shown_result(publication, graph, "Bundle", {"metric": found.metric, **sizes})
+    return result.node("Bundle", {"metric": found.metric, **sizes})
 
 
-def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
+def _describe(workspace: Workspace, result: JobResult) -> Description:
+    names = [f"{b.ontology}/{b.name}" for b in workspace.catalog.bundles() if b.sha256 == result.sha256]
+    uri = names[0] if names else result.sha256
+    line = f"load it with: adapter.open_bundle({uri!r}); look into it with: grove bundle inspect {uri}"
+    return facts(line, version_fields(workspace, result) | {"names": names, "uri": uri}, is_file=True)
+
+
+def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
     """Count keys and names at most as the snapshot holds them; a block adds a distance for each column."""
-    n_bytes = parameters["snapshot_bytes"] + n_labels + 8 * parameters["n_observed"] + HEADER_BYTES
-    metric = parameters["metric"]
-    is_tree = metric == "tree" or (metric == "auto" and n_edges == n_labels - 1)
-    if is_tree and parameters.get("form") != "block":
-        return Estimate(1, n_bytes + 16 * n_labels, 1, (n_labels + n_edges) * OPENING_SECONDS)
-    n_distances = n_labels * parameters["n_observed"]
+    n_labels, n_observed = subject.n_labels, subject.n_keys["observed"]
+    n_bytes = subject.snapshot_bytes + n_labels + 8 * n_observed + HEADER_BYTES
+    if subject.space_kind(parameters) == "tree" and parameters.get("form") != "block":
+        return Estimate(1, n_bytes + 16 * n_labels, 1, (n_labels + subject.n_edges) * OPENING_SECONDS)
+    n_distances = n_labels * n_observed
     least_bytes = n_distances if parameters.get("labels", "all") == "all" else 0
     return Estimate(1, n_bytes + 8 * n_distances, 1, least_bytes=least_bytes)  # sizes tell no diameter's time
 
@@ -110,14 +118,15 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
 BUNDLE = JobKind(
     name="bundle",
     version=2,
-    normalise=_normalise,
+    complete=_complete,
     plan=_plan,
     execute=_execute,
-    publish=_publish,
-    complete_target=_complete_target,
     parameters=_PARAMETERS,
-    show=_show,
     estimate=_estimate,
+    show=_show,
+    describe=_describe,
+    complete_target=_complete_target,
+    publish=_publish,
 )
 """What an adapter needs to score one label space: `adapter.bundles.bundle.build_bundle` as a job.
 

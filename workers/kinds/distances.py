@@ -8,29 +8,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.workers.kinds.graphresult import shown_result
-from labelgrove.workers.kinds.inputs import counted_points, open_graph, read_keys, read_space
+from labelgrove.ontology.errors import InputError
+from labelgrove.workers.kinds.describing import facts, version_fields
+from labelgrove.workers.kinds.inputs import counted_points, read_keys, read_space
 from labelgrove.workers.kinds.kind import (
     HEADER_BYTES,
     OPENING_SECONDS,
+    Description,
     Estimate,
     JobKind,
+    JobResult,
     Product,
     Step,
+    Subject,
     Work,
 )
 from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters, is_digest
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.geometry import MetricSpace
+    from labelgrove.ontology.geometry import MatrixSpace, MetricSpace
     from labelgrove.ontology.graph.results import GraphResult
     from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.results.layout import Packed
     from labelgrove.ontology.store.artifacts import ArtifactStore
-    from labelgrove.workers.ledger.states import Publication
+    from labelgrove.ontology.versions.workspace import Workspace
 
-__all__ = ["DISTANCES"]
+__all__ = ["DISTANCES", "pack_distances", "read_distances"]
 
+_FORMAT = "labelgrove/distances/1"
 _PART_FORMAT = "labelgrove/distances-part/1"
+_DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
 _BLOCK = 512  # columns; one sweep of the breadth-first search
 _SECONDS_PER_STEP = 2e-9  # of one column across one label or edge of length 1
 
@@ -43,7 +50,9 @@ _PARAMETERS = (
 )
 
 
-def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
+    if subject is not None:  # all labels where no list was given
+        given = {"columns": "all", "n_columns": subject.n_keys.get("columns", subject.n_labels), **given}
     found = Parameters.of_space("distances", given, _PARAMETERS)
     if found["columns"] != "all" and not is_digest(found["columns"]):
         raise found.wrong("columns", "choose all or the digest of a JSON list of keys")
@@ -51,11 +60,6 @@ def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
     found.whole("block", 1)
     found.choice("dtype", ("exact", "float32"))
     return found
-
-
-def _fit(given: Mapping[str, Any], graph: LabelGraph, counts: Mapping[str, int]) -> dict[str, Any]:
-    """Count the columns: all labels where no list was given."""
-    return {"columns": "all", "n_columns": counts.get("columns", graph.n_labels), **given}
 
 
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
@@ -67,8 +71,6 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> Product:
-    from labelgrove.ontology.results import pack_distances
-
     graph, space = read_space(work)
     columns = _columns(work, space)
     if work.inputs:
@@ -104,18 +106,8 @@ def _merged(work: Work, n_rows: int, n_columns: int) -> NDArray[Any]:
     return np.asarray(whole)
 
 
-def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
-    from labelgrove.ontology.results.distances import FORMAT
-    from labelgrove.ontology.results.layout import ResultFile
-
-    graph = open_graph(artifacts, publication.parameters)
-    file = ResultFile(artifacts, publication.sha256, graph, FORMAT)
-    sizes = {name: file.whole(name) for name in ("n_labels", "n_columns")}
-    return shown_result(publication, graph, "Distances", {"metric": file.text("metric"), **sizes})
-
-
-def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
-    units = len(_plan(parameters))
+def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
+    units, n_labels, n_edges = len(_plan(parameters)), subject.n_labels, subject.n_edges
     n = parameters["n_columns"]
     written = 1 if units == 1 else 2  # the parts, and the whole
     seconds = (n_labels + n_edges) * (n * _SECONDS_PER_STEP + units * OPENING_SECONDS)
@@ -125,22 +117,109 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
     return Estimate(units, n_bytes, 1, seconds, least_bytes=n_rows * n * written)
 
 
+# ---- the file ------------------------------------------------------------------------------------------
+
+
+def pack_distances(
+    graph: LabelGraph, space: MetricSpace, columns: NDArray[np.int64], distances: NDArray[Any]
+) -> Packed:
+    """Return arrays and metadata of a block of distances.
+
+    Parameters
+    ----------
+    graph, space
+        The version of the ontology, and its space.
+    columns : ndarray of shape (n_columns,), dtype=int64
+        Point indices, ascending.
+    distances : ndarray of shape (n_labels, n_columns), dtype uint8, uint16, float32 or float64
+        From every allowed label to these points.
+    """
+    from labelgrove.ontology.results.layout import pack_space
+
+    arrays, metadata = pack_space(graph, space)
+    arrays |= {"columns": columns, "distances": distances}
+    return arrays, metadata | {"format": _FORMAT, "n_columns": str(len(columns))}
+
+
+def read_distances(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> MatrixSpace:
+    """Return a block of distances as the space that it spans.
+
+    Parameters
+    ----------
+    artifacts, digest, graph
+        As `ontology.results.layout.ResultFile` takes them.
+
+    Returns
+    -------
+    space : MatrixSpace
+        Its labels are the allowed ones, its points the columns; in a local store the matrix is a view of the
+        file.
+
+    Raises
+    ------
+    NotFoundError, ArtifactError
+        If it is not there, or is no such file of this ontology.
+    """
+    from labelgrove.ontology.geometry import MatrixSpace
+    from labelgrove.ontology.keys import Keys
+    from labelgrove.ontology.results.layout import ResultFile
+
+    file = ResultFile(artifacts, digest, graph, _FORMAT)
+    if "distances" not in file.arrays or file.arrays["distances"].dtype not in _DTYPES:
+        raise file.fault("array 'distances' is missing, or not uint8, uint16, float32 or float64")
+    matrix = file.array("distances", file.arrays["distances"].dtype, 2)
+    columns = file.index("columns", graph.n_labels)
+    rows = graph.keys
+    if "labels.allowed" in file.arrays:
+        rows = Keys.from_strings(rows.take(file.allowed))
+    if matrix.shape != (len(rows), len(columns)):
+        raise file.fault(f"distances of shape {matrix.shape} for {len(rows)} labels, {len(columns)} columns")
+    try:
+        return MatrixSpace(matrix, rows, Keys.from_strings(graph.keys.take(columns)))
+    except InputError as error:
+        raise file.fault(str(error)) from None
+
+
+# ---- what others see of it -----------------------------------------------------------------------------
+
+
+def _show(result: JobResult) -> GraphResult:
+    from labelgrove.ontology.results.layout import ResultFile
+
+    file = ResultFile(result.artifacts, result.sha256, result.graph, _FORMAT)
+    sizes = {name: file.whole(name) for name in ("n_labels", "n_columns")}
+    return result.node("Distances", {"metric": file.text("metric"), **sizes})
+
+
+def _describe(workspace: Workspace, result: JobResult) -> Description:
+    space = read_distances(result.artifacts, result.sha256, result.graph)
+    matrix = space.distances()
+    numbers = {
+        "shape": list(matrix.shape),
+        "dtype": str(matrix.dtype),
+        "mean": float(matrix.mean()),
+        "largest": float(matrix.max()),
+    }
+    line = f"{matrix.shape[0]:,} x {matrix.shape[1]:,} distances; --out FILE.npy writes them"
+    return facts(line, version_fields(workspace, result) | numbers, matrix=space)
+
+
 DISTANCES = JobKind(
     name="distances",
     version=1,
-    normalise=_normalise,
+    complete=_complete,
     plan=_plan,
     execute=_execute,
-    show=_show,
     queue="blocks",
     parameters=_PARAMETERS,
-    fit=_fit,
     estimate=_estimate,
+    show=_show,
+    describe=_describe,
 )
 """Distances from every allowed label to some points: `ontology.geometry.pairwise_distances` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``columns`` (all, or an artifact with a
 JSON list of keys) and their number ``n_columns``; ``dtype`` (exact, or float32 for what would be float64);
-and ``block``, the columns of a unit. The result, `ontology.results.read_distances`, has its columns in
+and ``block``, the columns of a unit. The result, `read_distances`, has its columns in
 canonical order and is the same for every ``block``.
 """

@@ -8,23 +8,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, TransientError
-from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.artifacts import check_name
-from labelgrove.workers.kinds.inputs import read_graph
+from labelgrove.workers.kinds.describing import facts, version_fields
+from labelgrove.workers.kinds.inputs import open_graph, read_graph
 from labelgrove.workers.kinds.kind import (
     HEADER_BYTES,
     OPENING_SECONDS,
+    Description,
     Estimate,
     JobKind,
+    JobResult,
+    Naming,
     Product,
     Step,
+    Subject,
     Work,
 )
 from labelgrove.workers.kinds.parameters import CONTENT, Parameter, Parameters
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.ledger.states import Publication
 
 __all__ = ["INGEST", "rows_of", "seconds_for"]
 
@@ -40,20 +43,16 @@ _PARAMETERS = (
 )
 
 
-def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
+    if subject is not None:
+        shares = -(-(subject.n_labels + subject.n_edges) // _ROWS_PER_SHARE)
+        given = {"shares": min(shares, _MOST_SHARES), **given}
     found = Parameters("ingest", given, _PARAMETERS)
     found.digests("ontology", "snapshot")
     found.digests("definitions", optional=True)
     found.whole("shares", 1, _MOST_SHARES)
     found.flag("shrink")
     return found
-
-
-def _fit(given: Mapping[str, Any], graph: LabelGraph, counts: Mapping[str, int]) -> dict[str, Any]:
-    """Choose the number of shares."""
-    del counts
-    shares = -(-(graph.n_labels + graph.n_edges) // _ROWS_PER_SHARE)
-    return {"shares": min(shares, _MOST_SHARES), **given}
 
 
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
@@ -89,7 +88,7 @@ def _complete_target(
     name = _named(target)
     if not parameters["shrink"] and workspace.catalog.current(name) is not None:
         try:
-            graph = LabelGraph.from_arrays(*workspace.artifacts.open_arrays(parameters["snapshot"]))
+            graph = open_graph(workspace.artifacts, parameters)
         except (ArtifactError, NotFoundError):  # its units say so
             return dict(target)
         check_size(workspace, name, graph.n_labels)
@@ -103,28 +102,32 @@ def _named(target: Mapping[str, str]) -> str:
     return check_name(target["ontology"])
 
 
-def _publish(workspace: Workspace, publication: Publication) -> None:
+def _publish(naming: Naming) -> None:
     """Make the version current; one that left the graph since it was loaded is loaded by its units again."""
     from labelgrove.ontology.versions.ingest import register
     from labelgrove.ontology.versions.loading import holds
     from labelgrove.ontology.versions.snapshots import open_snapshot
-    from labelgrove.workers.ledger.ledger import Ledger
-    from labelgrove.workers.showing import reshow
 
-    wanted = publication.parameters
-    name = _named(publication.target)
+    workspace, wanted = naming.workspace, naming.result.parameters
+    name = _named(naming.target)
     snapshot = open_snapshot(workspace, wanted["snapshot"], wanted["definitions"])
     if snapshot.graph.digest != wanted["ontology"]:
         raise ArtifactError(f"snapshot {wanted['snapshot']}: holds ontology {snapshot.graph.digest}")
     if not holds(workspace.graph, snapshot.graph):
-        Ledger(workspace.engine).recompute(publication.job_id)
+        naming.recompute()
         raise TransientError(f"version {snapshot.graph.digest[:12]} left the graph; it is loaded again")
     try:
         # a job that was recorded before there was the parameter lacks it
         register(workspace, name, snapshot, shrink=bool(wanted.get("shrink")))
     except ConflictError as error:  # whoever holds the name ends some time, and the wish stands
         raise TransientError(f"{error}; {name} follows later") from error
-    reshow(workspace, Ledger(workspace.engine))  # results of a version that comes back
+    naming.reshow()  # results of a version that comes back
+
+
+def _describe(workspace: Workspace, result: JobResult) -> Description:
+    labels, edges = result.artifacts.open_arrays(result.sha256)[0]["counts"].tolist()
+    line = f"the graph was given {labels:,} labels and {edges:,} edges"
+    return facts(line, version_fields(workspace, result) | {"n_labels": labels, "n_edges": edges})
 
 
 def rows_of(n_labels: int, n_edges: int) -> int:
@@ -137,8 +140,8 @@ def seconds_for(n_labels: int, n_edges: int) -> float:
     return rows_of(n_labels, n_edges) * _SECONDS_PER_ROW
 
 
-def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
-    units = len(_plan(parameters))
+def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
+    units, n_labels, n_edges = len(_plan(parameters)), subject.n_labels, subject.n_edges
     opening = units * (n_labels + n_edges) * OPENING_SECONDS
     seconds = seconds_for(n_labels, n_edges) + opening
     return Estimate(units, units * HEADER_BYTES, 1 + rows_of(n_labels, n_edges), seconds)
@@ -147,15 +150,15 @@ def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Est
 INGEST = JobKind(
     name="ingest",
     version=1,
-    normalise=_normalise,
+    complete=_complete,
     plan=_plan,
     execute=_execute,
-    publish=_publish,
-    complete_target=_complete_target,
-    queue="ingest",
     parameters=_PARAMETERS,
-    fit=_fit,
+    queue="ingest",
     estimate=_estimate,
+    describe=_describe,
+    complete_target=_complete_target,
+    publish=_publish,
 )
 """A version loaded into the graph, and made current: `ontology.versions.ingest.register` as a job.
 

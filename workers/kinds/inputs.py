@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from labelgrove.ontology.errors import ArtifactError, InputError
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -23,15 +24,34 @@ __all__ = [
     "open_graph",
     "read_amounts",
     "read_graph",
+    "read_json",
     "read_keys",
     "read_labels",
     "read_space",
 ]
 
 
+_open: WeakValueDictionary[tuple[str, str], LabelGraph] = WeakValueDictionary()
+"""Label graphs that this process holds open, by store and artifact."""
+
+_last_opened: list[LabelGraph] = []
+"""The last of them, which stays open between the request, the units and the result of a job."""
+
+
 def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> LabelGraph:
-    """Return the label graph that a job names; `ArtifactError` where the snapshot is another ontology's."""
-    graph = LabelGraph.from_arrays(*artifacts.open_arrays(parameters["snapshot"]))
+    """Return the label graph that a job names, opened once in this process.
+
+    Raises
+    ------
+    NotFoundError, ArtifactError
+        Where the snapshot is gone, damaged or another ontology's.
+    """
+    place = artifacts.where, parameters["snapshot"]
+    graph = _open.get(place)
+    if graph is None:
+        graph = LabelGraph.from_arrays(*artifacts.open_arrays(parameters["snapshot"]))
+        _open[place] = graph
+    _last_opened[:] = [graph]
     if graph.digest != parameters["ontology"]:
         raise ArtifactError(
             f"snapshot {parameters['snapshot']}: holds ontology {graph.digest}, the job names "
@@ -63,7 +83,7 @@ def read_keys(artifacts: ArtifactStore, digest: str | None) -> list[str]:
     """Return the list of label keys that an artifact holds; an empty one for None."""
     if digest is None:
         return []
-    keys = _read_json(artifacts, digest, "a list of label keys")
+    keys = read_json(artifacts, digest, "a list of label keys")
     if not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
         raise ArtifactError(f"artifact {digest}: expected a JSON list of label keys")
     return keys
@@ -73,7 +93,7 @@ def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, floa
     """Return the amounts by label key that an artifact holds as decimal strings; None for None."""
     if digest is None:
         return None
-    amounts = _read_json(artifacts, digest, "an object of decimal strings by label key")
+    amounts = read_json(artifacts, digest, "an object of decimal strings by label key")
     try:
         return {key: float(decimal_text(amount)) for key, amount in amounts.items()}
     except (AttributeError, ValueError):
@@ -94,7 +114,8 @@ def counted_points(space: MetricSpace, keys: list[str], name: str, count: int) -
     return points
 
 
-def _read_json(artifacts: ArtifactStore, digest: str, expected: str) -> Any:
+def read_json(artifacts: ArtifactStore, digest: str, expected: str) -> Any:
+    """Return what a JSON artifact holds; `ArtifactError`, which names what was expected, for other bytes."""
     try:
         return json.loads(artifacts.read_bytes(digest))
     except ValueError as error:

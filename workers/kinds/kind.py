@@ -1,29 +1,42 @@
-"""What a kind of job is: how it checks, cuts up and carries out a request."""
+"""What a kind of job is, and what its functions are given and return: the whole contract of a kind.
+
+A kind is one `JobKind`, written in one module. Of a request it says which parameters there are and how they
+are completed (`complete`), which units do the work (`plan`) and what one unit computes (`execute`); of a
+result, which nodes the graph has of it (`show`), what people are told of it (`describe`) and what else gets
+its name (`publish`). ``name``, ``version``, ``complete``, ``plan`` and ``execute`` are all that a kind needs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from labelgrove.workers.kinds.inputs import open_graph
+
 if TYPE_CHECKING:
-    from labelgrove.ontology.graph.results import GraphResult
+    from labelgrove.ontology.geometry import MatrixSpace
+    from labelgrove.ontology.graph.results import GraphResult, Links, Supernodes
     from labelgrove.ontology.labelgraph import LabelGraph
     from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.kinds.parameters import Parameter
-    from labelgrove.workers.ledger.states import Publication
 
 __all__ = [
     "DEFAULT_QUEUE",
     "HEADER_BYTES",
     "OPENING_SECONDS",
+    "Description",
     "Estimate",
     "JobKind",
+    "JobResult",
+    "Naming",
     "Product",
     "Step",
+    "Subject",
     "Work",
 ]
 
@@ -34,6 +47,54 @@ HEADER_BYTES = 2048
 
 OPENING_SECONDS = 5e-7
 """What opening a label graph and its space takes a unit, for each label and edge, on one core of 2020."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a request is about: how large it is, and the label graph where it is about one version.
+
+    Attributes
+    ----------
+    n_labels, n_edges : int
+        Of the version, or of all versions where the request names none.
+    graph : LabelGraph, optional
+        The version.
+    n_keys : mapping of str to int
+        How many label keys each list of the request holds, by parameter.
+    snapshot_bytes : int
+        Size of the artifact that holds the graph.
+    """
+
+    n_labels: int
+    n_edges: int
+    graph: LabelGraph | None = None
+    n_keys: Mapping[str, int] = field(default_factory=dict)
+    snapshot_bytes: int = 0
+
+    @classmethod
+    def of(
+        cls, graph: LabelGraph, n_keys: Mapping[str, int] | None = None, *, snapshot_bytes: int = 0
+    ) -> Subject:
+        """Return the subject of a request about one version."""
+        return cls(graph.n_labels, graph.n_edges, graph, dict(n_keys or {}), snapshot_bytes)
+
+    def opened(self) -> LabelGraph:
+        """Return the label graph, which a request about one version has."""
+        if self.graph is None:
+            raise ValueError("the request is about all versions")
+        return self.graph
+
+    def space_kind(self, parameters: Mapping[str, Any]) -> str:
+        """Return which space ``metric`` means: complete, tree or graph."""
+        from labelgrove.ontology.geometry.spaces.metricspace import space_kind
+
+        return space_kind(self.opened(), parameters["metric"])
+
+    def n_allowed(self, parameters: Mapping[str, Any]) -> int:
+        """Return how many labels ``labels`` allows."""
+        if parameters["labels"] == "leaves":
+            return int(self.opened().leaf_mask.sum())
+        return self.n_labels if parameters["labels"] == "all" else self.n_keys.get("labels", 1)
 
 
 @dataclass(frozen=True)
@@ -60,8 +121,8 @@ class Work:
         Raises when the work is not wanted any more; called between the parts of a long computation.
     workspace : Workspace
         For the kinds whose work is a change of the graph; arithmetic needs `artifacts` alone.
-    out_of_time : type of exception, optional
-        What is raised in the middle of a unit that takes too long; no kind may keep it to itself.
+    reshow : callable
+        Shows again in the graph what it lacks of results, for a kind that restored versions there.
     """
 
     parameters: Mapping[str, Any]
@@ -69,7 +130,7 @@ class Work:
     artifacts: ArtifactStore
     check: Callable[[], None]
     workspace: Workspace
-    out_of_time: type[Exception] | tuple[()] = ()
+    reshow: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -78,6 +139,108 @@ class Product:
 
     arrays: Mapping[str, NDArray[Any]]
     metadata: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """The result of a done job, as `JobKind.show`, `describe` and `publish` read it.
+
+    Attributes
+    ----------
+    job_id, kind : str
+        The job.
+    parameters : mapping
+        Its complete parameters.
+    sha256 : str
+        The artifact that holds the result.
+    artifacts : ArtifactStore
+        Where that is read.
+    """
+
+    job_id: str
+    kind: str
+    parameters: Mapping[str, Any]
+    sha256: str
+    artifacts: ArtifactStore
+
+    @cached_property
+    def graph(self) -> LabelGraph:
+        """The label graph of the version that the job names."""
+        return open_graph(self.artifacts, self.parameters)
+
+    def node(
+        self,
+        label: str,
+        properties: Mapping[str, str | int | float | bool],
+        *links: Links,
+        supernodes: Supernodes | None = None,
+    ) -> GraphResult:
+        """Return the result as a node of the graph; arguments are fields of `GraphResult`."""
+        from labelgrove.ontology.graph.results import GraphResult
+
+        return GraphResult(
+            job=self.job_id,
+            kind=self.kind,
+            graph=self.graph,
+            label=label,
+            id=self.sha256,
+            properties=properties,
+            links=links,
+            supernodes=supernodes,
+        )
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What `JobKind.publish` is given: a result, and the name that it shall have.
+
+    Attributes
+    ----------
+    workspace : Workspace
+    result : JobResult
+    target : mapping
+        The name, as `JobKind.complete_target` completed it.
+    recompute : callable
+        Opens the job again, where what its units did is gone.
+    reshow : callable
+        Shows again in the graph what it lacks of results, for a name that brought a version back.
+    """
+
+    workspace: Workspace
+    result: JobResult
+    target: Mapping[str, str]
+    recompute: Callable[[], object]
+    reshow: Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What people are told of a result, as plain data that the command line lays out.
+
+    Attributes
+    ----------
+    line : str
+        The gist in one line.
+    document : mapping
+        Its figures, as ``--json`` prints them.
+    columns, rows : sequence of str, sequence of sequence
+        A table for people, and for a .csv file.
+    file : tuple, optional
+        Columns and rows of a .csv file, where it says more than the table.
+    matrix : MatrixSpace, optional
+        Distances that a .npy file takes, for a result that is written so.
+    is_document, is_file : bool
+        Whether the artifact is itself the .json file, or the file of any other ending, to be written.
+    """
+
+    line: str
+    document: Mapping[str, Any]
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[Any]] = ()
+    file: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
+    matrix: MatrixSpace | None = None
+    is_document: bool = False
+    is_file: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,52 +271,51 @@ class Estimate:
 
 @dataclass(frozen=True)
 class JobKind:
-    """A kind of job.
+    """A kind of job; an entry point of the group ``labelgrove.job_kinds`` makes it known.
 
     Attributes
     ----------
     name, version : str, int
-        Both enter every key.
-    normalise : callable
-        Parameters as asked for -> complete parameters that are canonical JSON; raises `InputError`.
+        Both enter every key. The version rises whenever the bytes of a result may change.
+    complete : callable
+        Parameters as given, and their `Subject` where it was opened -> complete parameters that are canonical
+        JSON. Called once for each request; complete parameters stay as they are. Raises `InputError`.
     plan : callable
         Complete parameters -> steps; pure. The last stage is one step, whose artifact is the result.
     execute : callable
         `Work` -> `Product`, or the bytes of a document; the same bytes every time. Raises `TransientError`
         for what may pass by itself.
-    publish : callable, optional
-        Points the name of a `Publication` at its result; repeatable. Without it results get no names.
-    complete_target : callable, optional
-        Workspace, complete parameters, target as asked for -> complete target, for kinds with `publish`. The
-        target holds ``ontology``, the name in the request, where it names none itself. Raises `InputError`
-        or `NotFoundError`.
-    show : callable, optional
-        Artifacts, and the publication of a done job -> its result as nodes and relationships of the graph.
+    parameters : sequence of Parameter
+        What may be given, for messages and the manual; `complete` decides.
     queue : str
         Queue of its messages; workers listen on the queues of all kinds that they know.
-    parameters : sequence of Parameter
-        What it may be asked for, for messages and the manual; `normalise` decides.
     gather : callable, optional
-        Workspace, parameters as asked for -> parameters in which files have become artifacts, by digest; what
-        is a digest already stays as it is. Called whenever a request is made, for a schedule when it is due.
-    fit : callable, optional
-        Parameters as asked for, the label graph, and how many keys each list of keys holds -> parameters with
-        what depends on these sizes filled in, such as the number of units.
+        Workspace, parameters as given -> parameters in which files have become artifacts, by digest; what is
+        a digest already stays as it is. Called whenever a request is made, for a schedule when it is due.
     estimate : callable, optional
-        Complete parameters, number of labels, number of edges -> `Estimate`. Among the parameters stand
-        ``snapshot_bytes`` and ``n_observed`` as well, the size of that artifact and the length of that list.
+        Complete parameters, `Subject` -> `Estimate`.
+    show : callable, optional
+        `JobResult` -> its node in the graph, by `JobResult.node`. Without it the graph does not show results.
+    describe : callable, optional
+        Workspace, `JobResult` -> `Description`. Without it the contents of the artifact are listed.
+    complete_target : callable, optional
+        Workspace, complete parameters, target as given -> complete target, for kinds with `publish`. The
+        target holds ``ontology``, the name in the request, where it names none itself. Raises `InputError`
+        or `NotFoundError`.
+    publish : callable, optional
+        Points the name of a `Naming` at its result; repeatable. Without it results get no names.
     """
 
     name: str
     version: int
-    normalise: Callable[[Mapping[str, Any]], dict[str, Any]]
+    complete: Callable[[Mapping[str, Any], Subject | None], dict[str, Any]]
     plan: Callable[[Mapping[str, Any]], Sequence[Step]]
     execute: Callable[[Work], Product | bytes]
-    publish: Callable[[Workspace, Publication], None] | None = None
-    complete_target: Callable[[Workspace, Mapping[str, Any], Mapping[str, str]], dict[str, str]] | None = None
-    show: Callable[[ArtifactStore, Publication], GraphResult] | None = None
-    queue: str = DEFAULT_QUEUE
     parameters: Sequence[Parameter] = ()
+    queue: str = DEFAULT_QUEUE
     gather: Callable[[Workspace, Mapping[str, Any]], dict[str, Any]] | None = None
-    fit: Callable[[Mapping[str, Any], LabelGraph, Mapping[str, int]], dict[str, Any]] | None = None
-    estimate: Callable[[Mapping[str, Any], int, int], Estimate] | None = None
+    estimate: Callable[[Mapping[str, Any], Subject], Estimate] | None = None
+    show: Callable[[JobResult], GraphResult] | None = None
+    describe: Callable[[Workspace, JobResult], Description] | None = None
+    complete_target: Callable[[Workspace, Mapping[str, Any], Mapping[str, str]], dict[str, str]] | None = None
+    publish: Callable[[Naming], None] | None = None

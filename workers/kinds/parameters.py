@@ -7,12 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from labelgrove.ontology.errors import InputError
-
-if TYPE_CHECKING:
-    from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = [
     "CONTENT",
@@ -22,7 +19,6 @@ __all__ = [
     "Parameters",
     "decimal_text",
     "is_digest",
-    "n_allowed",
 ]
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -188,13 +184,6 @@ class Parameters(dict[str, Any]):
                 self[name] = decimal_text(self[name])
             except ValueError:
                 raise self.wrong(name, "give a decimal number of 0 or more as a string") from None
-
-
-def n_allowed(parameters: Mapping[str, Any], graph: LabelGraph, counts: Mapping[str, int]) -> int:
-    """Return how many labels the parameters of a space allow; `counts` has the lengths of lists of keys."""
-    if parameters["labels"] == "leaves":
-        return int(graph.leaf_mask.sum())
-    return graph.n_labels if parameters["labels"] == "all" else counts.get("labels", 1)
 
 
 def decimal_text(value: Any) -> str:

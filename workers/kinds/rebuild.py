@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from labelgrove.ontology.errors import ConflictError, TransientError
 from labelgrove.workers.kinds.ingest import rows_of, seconds_for
-from labelgrove.workers.kinds.kind import HEADER_BYTES, Estimate, JobKind, Product, Step, Work
+from labelgrove.workers.kinds.kind import (
+    HEADER_BYTES,
+    Description,
+    Estimate,
+    JobKind,
+    JobResult,
+    Product,
+    Step,
+    Subject,
+    Work,
+)
 from labelgrove.workers.kinds.parameters import Parameter, Parameters
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["REBUILD"]
 
@@ -19,7 +32,8 @@ _LONGEST = 200
 _PARAMETERS = (Parameter("request", "any text, another for each rebuild"),)
 
 
-def _normalise(given: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
+    del subject
     found = Parameters("rebuild-graph", given, _PARAMETERS)
     request = found["request"]
     if not (isinstance(request, str) and 0 < len(request) <= _LONGEST):
@@ -51,32 +65,41 @@ def _drop(work: Work) -> list[str]:
 
 def _restore(work: Work) -> list[str]:
     from labelgrove.ontology.versions.ingest import restore_graph
-    from labelgrove.workers.ledger.ledger import Ledger
-    from labelgrove.workers.showing import reshow
 
     def progress(step: str, done: int, total: int) -> None:
         del step, done, total
         work.check()
 
     digests = restore_graph(work.workspace, progress=progress)
-    reshow(work.workspace, Ledger(work.workspace.engine), out_of_time=work.out_of_time)
+    work.reshow()
     return digests
 
 
-def _estimate(parameters: Mapping[str, Any], n_labels: int, n_edges: int) -> Estimate:
-    units = len(_plan(parameters))
-    return Estimate(units, units * HEADER_BYTES, rows_of(n_labels, n_edges), seconds_for(n_labels, n_edges))
+def _describe(workspace: Workspace, result: JobResult) -> Description:
+    del workspace
+    rows = result.artifacts.open_arrays(result.sha256)[0]["versions"]
+    versions = [row.tobytes().hex() for row in rows]
+    listed = [(version,) for version in versions]
+    return Description(
+        f"{len(versions)} versions were restored", {"versions": versions}, ("version",), listed
+    )
+
+
+def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
+    units, sizes = len(_plan(parameters)), (subject.n_labels, subject.n_edges)
+    return Estimate(units, units * HEADER_BYTES, rows_of(*sizes), seconds_for(*sizes))
 
 
 REBUILD = JobKind(
     name="rebuild-graph",
     version=2,
-    normalise=_normalise,
+    complete=_complete,
     plan=_plan,
     execute=_execute,
+    parameters=_PARAMETERS,
     queue="ingest",
     estimate=_estimate,
-    parameters=_PARAMETERS,
+    describe=_describe,
 )
 """The graph made again from the snapshots, and results of jobs in it again.
 

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.sql.database import reading, writing
+from labelgrove.workers.ledger.schema import job_table, publication_table
+from labelgrove.workers.ledger.specs import canonical_json, job_parameters
 from labelgrove.workers.ledger.states import GRAPH, Publication, State
-from labelgrove.workers.ledger.tables import job_table, publication_table
-from labelgrove.workers.requests.plan import canonical_json, job_parameters
 
 __all__ = ["GraphRows", "newest_first"]
 

@@ -21,6 +21,8 @@ import sqlalchemy as sa
 from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError
 from labelgrove.ontology.sql.database import autocommitting, now, patient, reading, upsert, writing
 from labelgrove.workers.ledger.records import in_state, read_jobs, read_units
+from labelgrove.workers.ledger.schema import job_table, job_unit_table, publication_table, unit_table
+from labelgrove.workers.ledger.specs import PlannedJob, canonical_json, unit_request
 from labelgrove.workers.ledger.statements import (
     DECIDED,
     MISSED,
@@ -43,8 +45,6 @@ from labelgrove.workers.ledger.statements import (
     wait_again,
 )
 from labelgrove.workers.ledger.states import GRAPH, Beat, Claim, Job, Publication, State, Unit
-from labelgrove.workers.ledger.tables import job_table, job_unit_table, publication_table, unit_table
-from labelgrove.workers.requests.plan import PlannedJob, canonical_json, unit_request
 
 __all__ = ["RESEND_S", "Ledger"]
 

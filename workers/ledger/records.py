@@ -11,9 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from labelgrove.ontology.errors import InputError
+from labelgrove.workers.ledger.schema import job_table, job_unit_table, publication_table, unit_table
+from labelgrove.workers.ledger.specs import canonical_json, job_parameters, recorded_object
 from labelgrove.workers.ledger.states import GRAPH, Job, State, Unit
-from labelgrove.workers.ledger.tables import job_table, job_unit_table, publication_table, unit_table
-from labelgrove.workers.requests.plan import canonical_json, job_parameters, recorded_object
 
 __all__ = ["holders", "in_state", "kind_of", "read_jobs", "read_units"]
 

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
+from labelgrove.workers.ledger.schema import job_table, job_unit_table, unit_table
 from labelgrove.workers.ledger.states import JOB_MOVES, UNIT_MOVES, State
-from labelgrove.workers.ledger.tables import job_table, job_unit_table, unit_table
 
 __all__ = [
     "DECIDED",

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from labelgrove.workers.requests.plan import job_parameters, recorded_object
+from labelgrove.workers.ledger.specs import job_parameters, recorded_object
 
 __all__ = ["GRAPH", "JOB_MOVES", "UNIT_MOVES", "Beat", "Claim", "Job", "Move", "Publication", "State", "Unit"]
 

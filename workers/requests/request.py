@@ -10,38 +10,24 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.ontology.errors import InputError
-from labelgrove.workers.kinds import JobKind, find_kind, known_kinds
-from labelgrove.workers.kinds.inputs import read_keys
+from labelgrove.workers.kinds import JobKind, Subject
+from labelgrove.workers.kinds.inputs import open_graph, read_keys
 from labelgrove.workers.kinds.parameters import Parameter, decimal_text, is_digest
-from labelgrove.workers.requests.plan import PlannedJob, canonical_json, plan_job
+from labelgrove.workers.ledger.specs import PlannedJob, canonical_json
+from labelgrove.workers.requests.plan import plan_job
 
 if TYPE_CHECKING:
     from labelgrove.ontology.keys import Keys
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.ledger.ledger import Ledger
 
-__all__ = ["complete_for_ontology", "complete_request", "kind_named", "plan_request", "record_lost"]
+__all__ = ["complete_request", "plan_for_ontology", "plan_request", "record_lost"]
+
+_Keys = Mapping[str, Iterable[str] | Mapping[str, str] | None]
 
 
-def kind_named(name: str) -> JobKind:
-    """Return the job kind called `name`; `InputError` with the known ones where it is unknown."""
-    found = find_kind(name)
-    if found is None:
-        known = ", ".join(known.name for known in known_kinds())
-        raise InputError(f"job kind {name!r} is not known here; known kinds: {known}")
-    return found
-
-
-def plan_request(workspace: Workspace, kind: str, given: Mapping[str, Any]) -> PlannedJob:
-    """Return the job that `given` asks of a kind, with the names in it resolved now.
-
-    Arguments and errors are those of `complete_request`.
-    """
-    return plan_job(kind_named(kind), complete_request(workspace, kind, given))
-
-
-def complete_request(workspace: Workspace, kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the complete parameters that `given` means now.
+def plan_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) -> PlannedJob:
+    """Return the job that `given` requests of a kind, with the names in it resolved now.
 
     ``ontology`` may be a name, ``name@`` and the beginning of a version's digest, or the whole digest. Then
     each list is a list of label keys and each object holds amounts by label key. A request that names its
@@ -54,55 +40,62 @@ def complete_request(workspace: Workspace, kind: str, given: Mapping[str, Any]) 
     UnknownLabelError
         For a key that the ontology does not hold.
     InputError
-        For an unknown kind, or parameters that it refuses.
+        For parameters that the kind refuses.
     """
-    known = kind_named(kind)
-    if known.gather is not None:
-        given = known.gather(workspace, given)
+    return plan_job(kind, *_resolved(workspace, kind, given))
+
+
+def complete_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the complete parameters that `given` means now; arguments and errors as for `plan_request`."""
+    return kind.complete(*_resolved(workspace, kind, given))
+
+
+def plan_for_ontology(
+    workspace: Workspace, kind: JobKind, ontology: str, options: Mapping[str, Any], *, keys: _Keys
+) -> PlannedJob:
+    """Return the job on the current version of an ontology; nothing but lists of labels is stored.
+
+    Arguments are those of `workers.client.submit_for_ontology`.
+    """
+    return plan_job(kind, *_resolved_for_ontology(workspace, kind, ontology, options, keys, None))
+
+
+def _resolved(
+    workspace: Workspace, kind: JobKind, given: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Subject | None]:
+    """Return the parameters with digests in place of names, files and lists, and what they are about."""
+    if kind.gather is not None:
+        given = kind.gather(workspace, given)
     if "ontology" not in given or "snapshot" in given:
-        return known.normalise(given)
+        return given, None
     ontology, version = _named_version(workspace, given["ontology"])
     keys = {name: value for name, value in given.items() if isinstance(value, list | tuple | dict)}
     options = {name: value for name, value in given.items() if name not in {"ontology", *keys}}
-    return complete_for_ontology(workspace, kind, ontology, options, keys=keys, version=version)
+    return _resolved_for_ontology(workspace, kind, ontology, options, keys, version)
 
 
-def complete_for_ontology(
+def _resolved_for_ontology(
     workspace: Workspace,
-    kind: str,
+    kind: JobKind,
     ontology: str,
-    options: Mapping[str, Any] | None = None,
-    *,
-    keys: Mapping[str, Iterable[str] | Mapping[str, str] | None] | None = None,
-    version: str | None = None,
-) -> dict[str, Any]:
-    """Return the complete parameters of a job on a version of an ontology.
-
-    Arguments and errors are those of `workers.client.submit_for_ontology`, which submits them.
-
-    The lists of labels are stored as artifacts, nothing else is recorded. A list that is an artifact already
-    may be given among the options, by its digest.
-    """
-    known = kind_named(kind)
+    options: Mapping[str, Any],
+    keys: _Keys,
+    version: str | None,
+) -> tuple[dict[str, Any], Subject]:
     found = workspace.catalog.version(ontology, version)
-    graph = workspace.snapshot(found)
-    declared = {parameter.name: parameter for parameter in known.parameters}
+    content = {"ontology": found.digest, "snapshot": found.snapshot_sha256}
+    graph = open_graph(workspace.artifacts, content)
+    declared = {parameter.name: parameter for parameter in kind.parameters}
     wanted: dict[str, Iterable[str] | Mapping[str, Any]] = {
         name: read_keys(workspace.artifacts, value)
-        for name, value in (options or {}).items()
+        for name, value in options.items()
         if name in declared and declared[name].keys and is_digest(value)
     }
-    wanted |= {name: given for name, given in (keys or {}).items() if given is not None}
-    listed = {name: _listed(known.name, name, given, declared.get(name)) for name, given in wanted.items()}
-    parameters = {
-        "ontology": found.digest,
-        "snapshot": found.snapshot_sha256,
-        **(options or {}),
-        **{name: _stored(workspace, graph.keys, name, given) for name, given in listed.items()},
-    }
-    if known.fit is not None:
-        parameters = known.fit(parameters, graph, {name: len(given) for name, given in listed.items()})
-    return known.normalise(parameters)
+    wanted |= {name: given for name, given in keys.items() if given is not None}
+    listed = {name: _listed(kind.name, name, given, declared.get(name)) for name, given in wanted.items()}
+    stored = {name: _stored(workspace, graph.keys, name, given) for name, given in listed.items()}
+    subject = Subject.of(graph, {name: len(given) for name, given in listed.items()})
+    return {**content, **options, **stored}, subject
 
 
 def record_lost(workspace: Workspace, ledger: Ledger, job_id: str) -> None:

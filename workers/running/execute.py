@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, ParamSpec
 
 from labelgrove.adapter.loading.cache import through_cache
@@ -25,13 +26,14 @@ from labelgrove.ontology.errors import (
     LeaseLostError,
     NotFoundError,
 )
+from labelgrove.ontology.heartbeat import beat
 from labelgrove.ontology.sql.database import autocommitting
 from labelgrove.workers.kinds import JobKind, Work, find_kind
 from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
 from labelgrove.workers.ledger.records import holders, kind_of
 from labelgrove.workers.ledger.states import Beat, Claim
 from labelgrove.workers.running.logs import about
-from labelgrove.workers.showing import publish_results
+from labelgrove.workers.showing import publish_results, reshow
 
 if TYPE_CHECKING:
     from labelgrove.ontology.store.artifacts import ArtifactStore
@@ -199,7 +201,8 @@ def _run(
     began = time.monotonic()
     artifacts = through_cache(workspace.artifacts, workspace.settings)
     try:
-        work = Work(claim.parameters, claim.inputs, artifacts, heartbeat.check, workspace, out_of_time)
+        show_again = partial(reshow, workspace, ledger, out_of_time=out_of_time)
+        work = Work(claim.parameters, claim.inputs, artifacts, heartbeat.check, workspace, show_again)
         product = kind.execute(work)
         heartbeat.check()
         if isinstance(product, bytes):
@@ -265,11 +268,7 @@ def _given_back(claim: Claim, ledger: Ledger, heartbeat: _Heartbeat, reason: str
 
 
 class _Heartbeat(threading.Thread):
-    """Renews a claim until it is left, lost or unwanted, whatever the ledger answers meanwhile.
-
-    A beat that failed is tried again ten times as often: a ledger that is away for nearly a whole lease
-    costs the unit nothing.
-    """
+    """Renews a claim until it is left, lost or unwanted, whatever the ledger answers meanwhile."""
 
     def __init__(self, ledger: Ledger, claim: Claim, lease_s: float, recall: Recall) -> None:
         super().__init__(name=f"heartbeat-{claim.key[:8]}", daemon=True)
@@ -320,19 +319,15 @@ class _Heartbeat(threading.Thread):
 
     def run(self) -> None:
         """Beat three times a lease."""
-        failed = False
-        while not self._stopped.wait(self._lease_s / (30 if failed else 3)):
-            try:
-                self._beat = self._ledger.heartbeat(self._claim, lease_s=self._lease_s)
-            except Exception as error:  # it may pass before the lease ends; the fence decides
-                if not failed:
-                    expected = isinstance(error, GroveError)
-                    logger.warning("unit %s: no heartbeat: %s", self._claim.key, error, exc_info=not expected)
-                failed = True
-            else:
-                failed = False
-            if self._beat is not Beat.HELD:
-                return
+        beat(self._renew, self._stopped, self._lease_s, self._missed)
+
+    def _renew(self) -> bool:
+        self._beat = self._ledger.heartbeat(self._claim, lease_s=self._lease_s)
+        return self._beat is Beat.HELD
+
+    def _missed(self, error: Exception) -> None:
+        expected = isinstance(error, GroveError)
+        logger.warning("unit %s: no heartbeat: %s", self._claim.key, error, exc_info=not expected)
 
     def __enter__(self) -> _Heartbeat:
         self.start()

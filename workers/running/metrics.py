@@ -23,8 +23,8 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.database import now, reading
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.ledger.records import in_state
+from labelgrove.workers.ledger.schema import job_table, unit_table
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.ledger.tables import job_table, unit_table
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from labelgrove.ontology.sql.database import now, reading, upsert, writing
-from labelgrove.workers.ledger.tables import worker_table
+from labelgrove.workers.ledger.schema import worker_table
 
 __all__ = ["LIVING_S", "Presence", "Worker", "living"]
 

@@ -1,1 +1,1 @@
-"""What is due, who asks for it, and what is asked for again."""
+"""What is due, and who asks for it."""

@@ -19,9 +19,9 @@ import sqlalchemy as sa
 from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, ConflictError, GroveError, InputError, NotFoundError
 from labelgrove.ontology.sql.database import now, reading, upsert, writing
 from labelgrove.ontology.store.artifacts import check_name
-from labelgrove.workers.kinds import find_kind
-from labelgrove.workers.ledger.tables import firing_table, schedule_table
-from labelgrove.workers.requests.plan import PlannedJob, canonical_json, recorded_object
+from labelgrove.workers.kinds import JobKind, find_kind, kind_named
+from labelgrove.workers.ledger.schema import firing_table, schedule_table
+from labelgrove.workers.ledger.specs import PlannedJob, canonical_json, recorded_object
 from labelgrove.workers.requests.request import plan_request, record_lost
 from labelgrove.workers.requests.targets import check_named, complete_target
 from labelgrove.workers.schedules.cron import Cron
@@ -244,9 +244,10 @@ def add_schedule(
     """
     check_name(name, "schedule")
     due_times = Cron(cron)
-    check_named(kind, target)
-    plan = plan_request(workspace, kind, parameters)
-    wanted = complete_target(workspace, plan, parameters, target)
+    known = kind_named(kind)
+    check_named(known, target)
+    plan = plan_request(workspace, known, parameters)
+    wanted = complete_target(workspace, known, plan, parameters, target)
     timetable = timetable or Timetable(workspace.engine)
     timetable.add(name, due_times, kind, parameters, target=wanted)
 
@@ -261,10 +262,11 @@ def fire_due(workspace: Workspace, ledger: Ledger, timetable: Timetable) -> int:
     instant, due = timetable.due()
     answered = 0
     for schedule in due:
-        if find_kind(schedule.kind) is None:
+        kind = find_kind(schedule.kind)
+        if kind is None:
             continue
         try:
-            answered += _fire(workspace, ledger, timetable, schedule, instant)
+            answered += _fire(workspace, ledger, timetable, schedule, kind, instant)
         except DEPLOYMENT_FAULTS as error:
             logger.warning("schedule %s is due and will be tried again: %s", schedule.name, error)
         except Exception:  # one schedule must not keep the others, or the sweep, from going on
@@ -273,7 +275,12 @@ def fire_due(workspace: Workspace, ledger: Ledger, timetable: Timetable) -> int:
 
 
 def _fire(
-    workspace: Workspace, ledger: Ledger, timetable: Timetable, schedule: Schedule, instant: float
+    workspace: Workspace,
+    ledger: Ledger,
+    timetable: Timetable,
+    schedule: Schedule,
+    kind: JobKind,
+    instant: float,
 ) -> bool:
     if schedule.damage is not None:  # cron among it, perhaps
         told = timetable.fire(schedule, schedule.next_at, next_at=instant + _DAY_S, error=schedule.damage)
@@ -282,7 +289,7 @@ def _fire(
         return told
     cron = Cron(schedule.cron)
     due_at, next_at = cron.until(instant), cron.after(instant)
-    plan = _planned(workspace, schedule)
+    plan = _planned(workspace, schedule, kind)
     if isinstance(plan, str):
         logger.error("schedule %s, due %s: %s", schedule.name, _utc(due_at), plan)
         return timetable.fire(schedule, due_at, next_at=next_at, error=plan)
@@ -301,10 +308,10 @@ def _utc(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _planned(workspace: Workspace, schedule: Schedule) -> PlannedJob | str:
+def _planned(workspace: Workspace, schedule: Schedule, kind: JobKind) -> PlannedJob | str:
     """Return the job that the schedule asks for now, or why there is none."""
     try:
-        return plan_request(workspace, schedule.kind, schedule.parameters)
+        return plan_request(workspace, kind, schedule.parameters)
     except DEPLOYMENT_FAULTS:  # a service that is away
         raise
     except GroveError as error:

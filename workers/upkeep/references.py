@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from labelgrove.ontology.sql.database import reading
 from labelgrove.ontology.sql.upkeep import named_digests
-from labelgrove.workers.ledger.tables import job_table, schedule_table, unit_table
+from labelgrove.workers.ledger.schema import job_table, schedule_table, unit_table
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

@@ -43,14 +43,14 @@ from labelgrove.ontology.sql.upkeep import (
     take_turn,
     unnamed_rows,
 )
-from labelgrove.workers.ledger.states import GRAPH, State
-from labelgrove.workers.ledger.tables import (
+from labelgrove.workers.ledger.schema import (
     firing_table,
     job_table,
     job_unit_table,
     publication_table,
     unit_table,
 )
+from labelgrove.workers.ledger.states import GRAPH, State
 from labelgrove.workers.upkeep.references import references
 
 if TYPE_CHECKING:

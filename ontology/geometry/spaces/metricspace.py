@@ -20,7 +20,7 @@ from labelgrove.ontology.geometry.spaces.kinds import (
 )
 from labelgrove.ontology.labelgraph import LabelGraph
 
-__all__ = ["metric_space"]
+__all__ = ["metric_space", "space_kind"]
 
 Labels = Literal["all", "leaves"] | Iterable[str]
 
@@ -64,14 +64,28 @@ def metric_space(
     if not isinstance(metric, str) or metric not in ("auto", "tree", "graph"):
         raise InputError(f"metric: {metric!r} given; choose 'auto', 'tree' or 'graph'")
     allowed = _allowed(graph, labels)
-    if metric == "auto":
-        if graph.layout == "complete":
-            return CompleteSpace(graph.keys, allowed)
-        metric = "tree" if graph.is_tree else "graph"
-    if metric == "graph":
+    kind = space_kind(graph, metric)
+    if kind == "complete":
+        return CompleteSpace(graph.keys, allowed)
+    if kind == "graph":
         return GraphSpace(graph, allowed)
     parent, length, is_hierarchy = _parents(graph)
     return TreeSpace(graph.keys, RootedTree(parent, length), allowed, is_hierarchy=is_hierarchy)
+
+
+def space_kind(
+    graph: LabelGraph, metric: Literal["auto", "tree", "graph"]
+) -> Literal["complete", "tree", "graph"]:
+    """Return which kind of space `metric_space` builds, without building it.
+
+    >>> space_kind(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]), "auto")
+    'tree'
+    """
+    if metric != "auto":
+        return metric
+    if graph.layout == "complete":
+        return "complete"
+    return "tree" if graph.is_tree else "graph"
 
 
 def _allowed(graph: LabelGraph, labels: Labels) -> NDArray[np.int64] | None:

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from labelgrove.ontology.graph.results import RESULT_PROPERTIES, GraphResult, ResultTable, result_tables
+from labelgrove.ontology.graph.results import GraphResult, ResultTable, result_tables
+from labelgrove.ontology.graph.resultschema import result_schema
 
 __all__ = ["ROWS_TOGETHER", "Columns", "path_literal", "result_columns", "write_parquet"]
 
@@ -38,7 +39,7 @@ def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:
 def result_columns(result: GraphResult) -> Iterator[tuple[str, int, Columns]]:
     """Yield the tables of a result, their number of rows and their columns, nodes before what joins them."""
     node: dict[str, list[Any]] = {"id": [result.id], "version": [result.graph.digest]}
-    node |= {name: [result.properties[name]] for name in RESULT_PROPERTIES[result.label]}
+    node |= {name: [result.properties[name]] for name in result_schema().properties[result.label]}
     yield result.label, 1, lambda *_: node
     for table in result_tables(result):
         if not table.n_rows:

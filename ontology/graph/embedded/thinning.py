@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from labelgrove.ontology.graph.results import RESULT_LINKS
+from labelgrove.ontology.graph.resultschema import result_schema
 from labelgrove.ontology.graph.rows import Rows
 
 __all__ = ["MANY", "thin_out"]
@@ -16,21 +16,26 @@ __all__ = ["MANY", "thin_out"]
 MANY = 10_000
 """Relationships of one type that the engine itself deletes in about a second."""
 
-_PATTERNS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "drop_result_links": {
-        table: ("r", f"MATCH (r:{label})-[e:{table}]->(b:Label)")
-        for label, tables in RESULT_LINKS.items()
-        for table in tables
-    },
-    "drop_supernode_links": {
-        table: ("a", f"MATCH (r:Summary)-[:HAS]->(a:Supernode)-[e:{table}]->(b:{target})")
-        for table, target in (("CONTAINS", "Label"), ("ADJACENT", "Supernode"))
-    },
-}
-"""By named query, each table that it removes from: where a relationship begins, and the pattern of it.
+_Patterns = Mapping[str, tuple[str, str]]
 
-In the pattern ``r`` is the result, ``e`` the relationship and ``b`` its end.
-"""
+
+def _patterns(name: str) -> _Patterns:
+    """Return by table where a relationship begins that a named query removes, and the pattern of it.
+
+    In the pattern ``r`` is the result, ``e`` the relationship and ``b`` its end.
+    """
+    if name == "drop_result_links":
+        return {
+            table: ("r", f"MATCH (r:{label})-[e:{table}]->(b:Label)")
+            for label, tables in result_schema().links.items()
+            for table in tables
+        }
+    if name == "drop_supernode_links":
+        return {
+            table: ("a", f"MATCH (r:Summary)-[:HAS]->(a:Supernode)-[e:{table}]->(b:{target})")
+            for table, target in (("CONTAINS", "Label"), ("ADJACENT", "Supernode"))
+        }
+    return {}
 
 
 def thin_out(name: str, execute: Callable[[str], Rows]) -> None:
@@ -43,7 +48,7 @@ def thin_out(name: str, execute: Callable[[str], Rows]) -> None:
     execute : callable
         Runs a statement.
     """
-    for table, (begin, pattern) in _PATTERNS.get(name, {}).items():
+    for table, (begin, pattern) in _patterns(name).items():
         doomed = execute(f"{pattern} WHERE r.version = '' RETURN count(e) AS n").rows[0][0]
         if doomed > MANY:
             _keep(table, begin, f"{pattern} WHERE r.version <> ''", execute)

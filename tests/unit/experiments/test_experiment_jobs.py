@@ -16,7 +16,7 @@ from labelgrove.experiments.sources.files import Files
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.kinds import find_kind, kind_named
 from labelgrove.workers.ledger.states import State
 from labelgrove.workers.requests.request import complete_request
 from tests.integration.workers_support import settings_in
@@ -46,11 +46,11 @@ def test_a_job_writes_what_the_command_writes(workspace, tmp_path):
 
 
 def test_settings_are_one_request_however_they_are_written(workspace):
-    plain = complete_request(workspace, "experiment", SMALL)
+    plain = complete_request(workspace, kind_named("experiment"), SMALL)
     assert plain["settings"] == {"sizes": "3,4", "seeds": "5", "n_rows": "50"}
     spelt = {**SMALL, "quick": True, "settings": {**SMALL["settings"], "n_rows": 50}}
-    assert complete_request(workspace, "experiment", spelt) == plain
-    assert complete_request(workspace, "experiment", plain) == plain
+    assert complete_request(workspace, kind_named("experiment"), spelt) == plain
+    assert complete_request(workspace, kind_named("experiment"), plain) == plain
     job, content = done(workspace, SMALL)
     assert json.loads(content)["command"] == (
         "grove experiment complete-graph --set sizes=3,4 --set seeds=5 --set n_rows=50"
@@ -87,7 +87,9 @@ def test_files_of_ones_own_give_the_same_document(workspace, tmp_path):
 
 
 def test_an_estimate_says_how_many_units(workspace):
-    said = client.estimate(workspace, "experiment", complete_request(workspace, "experiment", SMALL))
+    said = client.estimate(
+        workspace, "experiment", complete_request(workspace, kind_named("experiment"), SMALL)
+    )
     assert (said.units, said.graph_rows, said.seconds) == (3, 0, None)
 
 
@@ -129,7 +131,7 @@ GLOSSES = {"experiment": "class-embeddings", "quick": True}
     ids=["numpy", "python", "networkx", "WordNet"],
 )
 def test_a_worker_with_other_packages_or_data_says_so(workspace, wordnet_dir, asked, part):
-    complete = complete_request(workspace, "experiment", asked)
+    complete = complete_request(workspace, kind_named("experiment"), asked)
     assert complete["environment"][part]
     complete["environment"] = {**complete["environment"], part: "0.1"}
     job = client.submit(workspace, "experiment", complete)

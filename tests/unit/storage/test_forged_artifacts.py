@@ -30,22 +30,15 @@ from labelgrove.ontology.geometry import (
 )
 from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.results import (
-    pack_cover,
-    pack_distances,
-    pack_locus,
-    pack_selection,
-    pack_summary,
-    read_cover,
-    read_distances,
-    read_locus,
-    read_selection,
-    read_summary,
-)
 from labelgrove.ontology.results.documents import pack_document, read_document
 from labelgrove.ontology.store.artifacts import open_store
 from labelgrove.ontology.store.safetensors_file import read_safetensors, write_safetensors
 from labelgrove.ontology.versions.workspace import DEFINITIONS_FORMAT, Workspace
+from labelgrove.workers.kinds.cover import pack_cover, read_cover
+from labelgrove.workers.kinds.distances import pack_distances, read_distances
+from labelgrove.workers.kinds.locus.file import pack_locus, read_locus
+from labelgrove.workers.kinds.selection import pack_selection, read_selection
+from labelgrove.workers.kinds.summary import pack_summary, read_summary
 from tests.integration.workers_support import add_version, settings_in
 
 N_MUTANTS = 300

@@ -9,7 +9,7 @@ from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.kinds import Subject, find_kind
 from labelgrove.workers.requests.plan import plan_job
 from tests.integration.workers_support import add_version, settings_in
 
@@ -35,7 +35,7 @@ def test_a_job_builds_the_block_of_a_tree_and_estimates_it(tmp_path):
             job = client.build_bundle_job(workspace, "garden", form, ["oak", "moss"], form=form)
             assert open_bundle(f"garden/{form}", artifacts_url=workspace.artifacts.where).kind == kind
             assert job.state == "done"
-    sizes = {"metric": "tree", "snapshot_bytes": 0, "n_observed": 100}
+    subject = Subject.of(LabelGraph.from_edges([(f"{i}", "root") for i in range(999)]), {"observed": 100})
     estimate = find_kind("bundle").estimate
-    tree, block = (estimate({**sizes, **form}, 1_000, 999) for form in ({}, {"form": "block"}))
+    tree, block = (estimate({"metric": "tree", **form}, subject) for form in ({}, {"form": "block"}))
     assert block.n_bytes - tree.n_bytes > 8 * 90_000

@@ -17,9 +17,10 @@ from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.results import read_document
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
+from labelgrove.workers.kinds import kind_named
 from labelgrove.workers.ledger.states import State
+from labelgrove.workers.refresh import refresh
 from labelgrove.workers.requests.request import complete_request
-from labelgrove.workers.schedules.refresh import refresh
 from labelgrove.workers.upkeep.references import references
 from tests.integration.workers_support import add_version, settings_in
 
@@ -79,7 +80,7 @@ def done(workspace: Workspace, parameters: dict[str, object]):
 
 
 def planned(workspace: Workspace, parameters: dict[str, object]) -> dict[str, object]:
-    return complete_request(workspace, "evaluation", parameters)
+    return complete_request(workspace, kind_named("evaluation"), parameters)
 
 
 @pytest.mark.parametrize(

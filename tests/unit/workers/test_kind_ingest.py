@@ -31,7 +31,7 @@ from labelgrove.ontology.versions.loading import complete, load_share
 from labelgrove.ontology.versions.snapshots import open_snapshot, put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.kinds import Subject, find_kind
 from labelgrove.workers.kinds.ingest import INGEST
 from labelgrove.workers.kinds.rebuild import REBUILD
 from labelgrove.workers.ledger.ledger import Ledger
@@ -84,7 +84,7 @@ def parameters_of(job: Job) -> dict[str, object]:
 )
 def test_a_request_to_ingest_is_checked(wrong, message):
     with pytest.raises(InputError, match=message):
-        INGEST.normalise({"ontology": DIGEST, "snapshot": OTHER, **wrong})
+        INGEST.complete({"ontology": DIGEST, "snapshot": OTHER, **wrong}, None)
 
 
 @pytest.mark.parametrize(
@@ -92,11 +92,11 @@ def test_a_request_to_ingest_is_checked(wrong, message):
 )
 def test_a_request_to_rebuild_is_checked(given):
     with pytest.raises(InputError, match="request"):
-        REBUILD.normalise(given)
+        REBUILD.complete(given, None)
 
 
 def test_shares_follow_one_another_and_the_last_unit_counts():
-    steps = INGEST.plan(INGEST.normalise({"ontology": DIGEST, "snapshot": OTHER, "shares": 3}))
+    steps = INGEST.plan(INGEST.complete({"ontology": DIGEST, "snapshot": OTHER, "shares": 3}, None))
     assert [(step.parameters.get("share"), step.stage) for step in steps] == [
         (0, 0),
         (1, 1),
@@ -113,12 +113,13 @@ def test_jobs_that_differ_in_definitions_load_the_graph_once():
 
 
 def test_a_million_labels_are_tens_of_units_and_the_estimate_says_so():
-    fitted = INGEST.fit({"ontology": DIGEST, "snapshot": OTHER}, LabelGraph.grid((1000, 1000)), {})
-    found = INGEST.estimate(INGEST.normalise(fitted), 1_000_000, 1_998_000)
-    assert 20 <= found.units == fitted["shares"] + 1 <= 200
+    subject = Subject.of(LabelGraph.grid((1000, 1000)))
+    complete = INGEST.complete({"ontology": DIGEST, "snapshot": OTHER}, subject)
+    found = INGEST.estimate(complete, subject)
+    assert 20 <= found.units == complete["shares"] + 1 <= 200
     assert found.graph_rows == 2 + 1_000_000 + 1_998_000
     assert 0 < found.n_bytes < 10**6
-    assert found.seconds > INGEST.estimate(INGEST.normalise(fitted), 1_000, 2_000).seconds > 0
+    assert found.seconds > INGEST.estimate(complete, Subject(1_000, 2_000)).seconds > 0
 
 
 # ---- ingest --------------------------------------------------------------------------------------------

@@ -41,8 +41,8 @@ def test_the_key_of_each_kind_is_fixed(kind):
 
 @pytest.mark.parametrize("kind", sorted(KEYS))
 def test_complete_parameters_are_a_fixed_point(kind):
-    complete = find_kind(kind).normalise(REQUESTS[kind])
-    assert find_kind(kind).normalise(complete) == complete
+    complete = find_kind(kind).complete(REQUESTS[kind], None)
+    assert find_kind(kind).complete(complete, None) == complete
     assert planned(kind, **complete) == planned(kind)
 
 

@@ -9,11 +9,14 @@ from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import ConflictError
 from labelgrove.ontology.geometry import locus, metric_space, pairwise_locus
 from labelgrove.ontology.randomgraphs import watts_strogatz
-from labelgrove.ontology.results import read_distances, read_locus, read_selection
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.kinds import Work, find_kind
+from labelgrove.workers.kinds import Subject, Work, find_kind, kind_named
+from labelgrove.workers.kinds.distances import read_distances
+from labelgrove.workers.kinds.locus.file import read_locus
+from labelgrove.workers.kinds.selection import read_selection
 from labelgrove.workers.ledger.states import State
+from labelgrove.workers.requests.request import complete_request
 from tests.integration.workers_support import add_version, settings_in
 
 SMALL_WORLD = watts_strogatz(120, k=4, p=0.2, seed=3)
@@ -108,8 +111,10 @@ def test_a_selection_is_the_same_in_any_number_of_parts(workspace, ontology, opt
 def test_a_part_of_a_selection_goes_on_from_the_picks_before_it(workspace):
     """With the picks of another selection as its input, it ends in another one."""
     parameters, other = (
-        client.complete_for_ontology(
-            workspace, "selection", "small-world", {"n": 4, "parts": 2}, keys={"observed": SEEN[i : i + 1]}
+        complete_request(
+            workspace,
+            kind_named("selection"),
+            {"ontology": "small-world", "n": 4, "parts": 2, "observed": SEEN[i : i + 1]},
         )
         for i in (0, 1)
     )
@@ -138,8 +143,9 @@ def test_distances_are_the_same_in_blocks_of_any_width(workspace):
 
 def test_the_number_of_parts_follows_from_the_space(workspace):
     def parts(ontology, options=None, **keys):
-        wanted = {"observed": [workspace.label_graph(ontology).keys[0]], **keys}
-        return client.complete_for_ontology(workspace, "locus", ontology, options, keys=wanted)["parts"]
+        observed = [workspace.label_graph(ontology).keys[0]]
+        asked = {"ontology": ontology, "observed": observed, **(options or {}), **keys}
+        return complete_request(workspace, kind_named("locus"), asked)["parts"]
 
     assert parts("small-world") == 1
     assert parts("small-world", {"block": 50}) == 3
@@ -159,6 +165,7 @@ class TallGraph:
 
     def __init__(self, n_labels, *, is_tree=False, is_weighted=False):
         self.n_labels, self.is_tree, self.is_weighted = n_labels, is_tree, is_weighted
+        self.n_edges = n_labels - 1 if is_tree else 2 * n_labels
         self.leaf_mask = np.arange(n_labels) % 4 > 0
 
 
@@ -183,7 +190,7 @@ def test_units_take_about_as_long_however_large_the_request(kind, graph, options
     asked = {"ontology": "a" * 64, "snapshot": "b" * 64, "observed": "c" * 64, **options}
     if "candidates" in counts:
         asked["candidates"] = "d" * 64
-    assert find_kind(kind).fit(asked, graph, counts)["parts"] == parts
+    assert find_kind(kind).complete(asked, Subject.of(graph, counts))["parts"] == parts
 
 
 @pytest.mark.parametrize(
@@ -217,7 +224,7 @@ class _TooOftenError(ConflictError):
     ],
 )
 def test_work_that_is_not_wanted_any_more_stops_at_the_next_part(workspace, kind, options, keys, checks):
-    parameters = client.complete_for_ontology(workspace, kind, "small-world", options, keys=keys)
+    parameters = complete_request(workspace, kind_named(kind), {"ontology": "small-world", **options, **keys})
     asked = 0
 
     def check() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,13 +14,17 @@ from hypothesis import strategies as st
 
 from labelgrove.ontology import LabelGraph, geometry
 from labelgrove.ontology.errors import ArtifactError, InputError, UnknownLabelError
-from labelgrove.ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
-from labelgrove.ontology.results.loci import pack_witnesses, unpack_witnesses
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.app import make_app
-from labelgrove.workers.kinds import find_kind, known_kinds
+from labelgrove.workers.kinds import Subject, find_kind, kind_named, known_kinds
+from labelgrove.workers.kinds.cover import read_cover
+from labelgrove.workers.kinds.distances import read_distances
+from labelgrove.workers.kinds.locus.file import pack_witnesses, read_locus, unpack_witnesses
+from labelgrove.workers.kinds.selection import read_selection
+from labelgrove.workers.kinds.summary import read_summary
 from labelgrove.workers.ledger.states import State
+from labelgrove.workers.requests.request import complete_request
 from tests.integration.workers_support import add_version, settings_in
 
 OURS = ("bundle", "cover", "distances", "evaluation", "experiment", "locus", "selection", "summary")
@@ -243,7 +248,9 @@ def test_sets_are_one_request_in_any_order_and_columns_of_a_model_are_not(worksp
 
 @pytest.mark.parametrize("content", ["[1]", '{"05": "-1"}', '{"05": 1.5}', "nothing"])
 def test_costs_that_are_no_amounts_fail_the_job(workspace, content):
-    parameters = client.complete_for_ontology(workspace, "selection", "tree", keys={"observed": ["05"]})
+    parameters = complete_request(
+        workspace, kind_named("selection"), {"ontology": "tree", "observed": ["05"]}
+    )
     parameters["costs"] = workspace.artifacts.put_bytes(content.encode())
     job = client.submit(workspace, "selection", parameters)
     assert job.state is State.FAILED
@@ -251,7 +258,9 @@ def test_costs_that_are_no_amounts_fail_the_job(workspace, content):
 
 
 def test_a_count_that_is_not_the_number_of_labels_fails_the_job(workspace):
-    parameters = client.complete_for_ontology(workspace, "locus", "tree", keys={"observed": ["05", "21"]})
+    parameters = complete_request(
+        workspace, kind_named("locus"), {"ontology": "tree", "observed": ["05", "21"]}
+    )
     job = client.submit(workspace, "locus", parameters | {"n_observed": 3})
     assert job.state is State.FAILED
     assert "2 labels given, and n_observed is 3" in job.error
@@ -276,7 +285,7 @@ def test_estimates_are_bounds(workspace, ontology):
         ("bundle", {"form": "block"}, observed),
     ]
     for kind, options, keys in requests:
-        parameters = client.complete_for_ontology(workspace, kind, ontology, options, keys=keys)
+        parameters = complete_request(workspace, kind_named(kind), {"ontology": ontology, **options, **keys})
         before = set(workspace.artifacts.digests())
         said = client.estimate(workspace, kind, parameters)
         job = client.submit(workspace, kind, parameters)
@@ -298,8 +307,11 @@ def test_estimates_are_bounds(workspace, ontology):
 def test_a_bundle_of_a_tree_grows_with_its_labels_and_a_block_with_its_columns_too(
     metric, n_edges, n_bytes, timed
 ):
-    sizes = {"snapshot_bytes": 50_000_000, "n_observed": 250}
-    said = find_kind("bundle").estimate({"metric": metric, **sizes}, 1_000_000, n_edges)
+    graph = SimpleNamespace(
+        layout="hierarchy", n_labels=1_000_000, n_edges=n_edges, is_tree=n_edges < 1_000_000
+    )
+    subject = Subject.of(graph, {"observed": 250}, snapshot_bytes=50_000_000)
+    said = find_kind("bundle").estimate({"metric": metric}, subject)
     assert (said.units, said.graph_rows, said.seconds is not None) == (1, 1, timed)
     assert n_bytes + 50_000_000 <= said.n_bytes < n_bytes + 52_000_000
 

@@ -15,11 +15,11 @@ from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import JobKind, Step, Work
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.schema import unit_table
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.ledger.tables import unit_table
 from labelgrove.workers.running.pool import Pool
 from labelgrove.workers.running.presence import living
-from tests.integration.workers_support import GATED, registered, settings_in
+from tests.integration.workers_support import GATED, as_given, registered, settings_in
 from tests.services import wait_until
 
 
@@ -85,7 +85,7 @@ def test_a_unit_that_exits_ends_the_worker_that_runs_it(workspace):
     def leave(work: Work) -> None:
         raise SystemExit(7)
 
-    with registered(JobKind("leaving", 1, dict, lambda parameters: [Step(parameters)], leave)):
+    with registered(JobKind("leaving", 1, as_given, lambda parameters: [Step(parameters)], leave)):
         client.submit(workspace, "leaving", {}, wait=False)
         pool = Pool(workspace, threads=1)
         with pytest.raises(SystemExit, match="7"):

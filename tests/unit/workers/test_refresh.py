@@ -16,13 +16,13 @@ from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.sql.database import create_engine, upgrade
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.kinds import JobKind, Product, Step, Work
+from labelgrove.workers.kinds import JobKind, Product, Step, Subject, Work, kind_named
 from labelgrove.workers.kinds.ingest import INGEST
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.states import Job, State
+from labelgrove.workers.refresh import Refreshed, is_stale, refresh, stale_jobs
 from labelgrove.workers.requests.plan import plan_job
 from labelgrove.workers.requests.request import complete_request
-from labelgrove.workers.schedules.refresh import Refreshed, is_stale, refresh, stale_jobs
 from tests.integration.workers_support import PARTS, add_version, plan_parts, registered, settings_in
 
 BOTH = pytest.mark.parametrize(
@@ -40,11 +40,13 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("postgres_url"))
 
 
-def _counted_fit(given: Any, graph: LabelGraph, counts: Any) -> dict[str, Any]:
-    return {"parts": graph.n_labels, "n_observed": counts.get("observed", 0), **given}
+def _counted_complete(given: Any, subject: Subject | None) -> dict[str, Any]:
+    if subject is not None:
+        given = {"parts": subject.n_labels, "n_observed": subject.n_keys.get("observed", 0), **given}
+    return {"depth": 1, **given}
 
 
-def _counted_normalise(given: Any) -> dict[str, Any]:
+def _plain_complete(given: Any, subject: Subject | None) -> dict[str, Any]:
     return {"depth": 1, **given}
 
 
@@ -55,15 +57,14 @@ def _counted_execute(work: Work) -> Product:
 COUNTED = JobKind(
     "counted",
     1,
-    _counted_normalise,
+    _counted_complete,
     lambda parameters: [Step(parameters)],
     _counted_execute,
-    publish=lambda workspace, publication: None,
-    fit=_counted_fit,
+    publish=lambda naming: None,
 )
 """Sizes decide two of its parameters."""
 
-PLAIN = replace(COUNTED, name="plain", fit=None)
+PLAIN = replace(COUNTED, name="plain", complete=_plain_complete)
 
 
 @pytest.fixture
@@ -134,7 +135,7 @@ def test_only_done_jobs_about_a_version_are_stale(workspace, ask):
     client.submit(workspace, "plain", {"ontology": "trees", "x": 1}, wait=False)  # pending
     ledger.submit(plan_parts([1]))  # about nothing
     ledger.submit(plan_job(PLAIN, {"ontology": "t" * 64}))  # a name as long as a digest
-    ingest = plan_job(INGEST, complete_request(workspace, "ingest", {"ontology": "trees"}))
+    ingest = plan_job(INGEST, complete_request(workspace, kind_named("ingest"), {"ontology": "trees"}))
     ledger.submit(ingest)
     for plan in (plan_parts([1]), plan_job(PLAIN, {"ontology": "t" * 64}), ingest):
         for unit in plan.units:

@@ -23,8 +23,8 @@ from labelgrove.ontology.store.artifacts import ArtifactStore, LocalStore, open_
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.schema import firing_table, job_unit_table, publication_table, unit_table
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.ledger.tables import firing_table, job_unit_table, publication_table, unit_table
 from labelgrove.workers.running.sweeper import sweep
 from labelgrove.workers.schedules.cron import Cron
 from labelgrove.workers.schedules.schedule import Timetable

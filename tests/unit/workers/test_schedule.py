@@ -28,7 +28,7 @@ from labelgrove.workers.ledger.states import State
 from labelgrove.workers.running.sweeper import sweep
 from labelgrove.workers.schedules.cron import Cron
 from labelgrove.workers.schedules.schedule import KEEP_S, Timetable, add_schedule, fire_due
-from tests.integration.workers_support import add_version, registered
+from tests.integration.workers_support import add_version, as_given, registered
 
 HOUR = 3600.0
 HOURLY = "0 * * * *"
@@ -191,7 +191,7 @@ def test_many_sweepers_at_once_fire_once(workspace, clock, timetable, ledger):
     sweepers, counted = 6, iter(range(10**6))
     together = threading.Barrier(sweepers)
 
-    def differently(given) -> dict:
+    def differently(given, subject) -> dict:
         """Hold every sweeper until all have read the schedule; each resolves the request its own way."""
         together.wait(timeout=60)
         return {"n": next(counted)}
@@ -275,7 +275,7 @@ def test_a_request_that_cannot_be_made_keeps_no_other_from_firing(add, fire, clo
     assert "give numbers" in last["b-broken"].error
     assert last["c-foreign"] is None
     assert last["d-good"].job_id == ledger.jobs()[0].id
-    elsewhere = JobKind("elsewhere", 1, dict, lambda parameters: [Step(parameters)], lambda work: None)
+    elsewhere = JobKind("elsewhere", 1, as_given, lambda parameters: [Step(parameters)], lambda work: None)
     with registered(elsewhere):  # a process that knows the kind
         assert fire() == 1
 
@@ -283,7 +283,7 @@ def test_a_request_that_cannot_be_made_keeps_no_other_from_firing(add, fire, clo
 def test_a_fault_of_the_moment_leaves_a_schedule_due(add, fire, clock, timetable):
     away = [True]
 
-    def asking(parameters) -> dict:
+    def asking(parameters, subject) -> dict:
         if away:
             raise ServiceError("the artifact store does not answer")
         return dict(parameters)

@@ -24,12 +24,16 @@ from labelgrove.ontology.errors import MigrationError, SettingsError
 from labelgrove.ontology.graph import GraphStore
 from labelgrove.ontology.graph.errors import GraphDamagedError
 from labelgrove.ontology.graph.resultstore import removals
-from labelgrove.ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import delete_ontology, empty_graph, register, restore_graph
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client, showing
 from labelgrove.workers.kinds import find_kind
+from labelgrove.workers.kinds.cover import read_cover
+from labelgrove.workers.kinds.distances import read_distances
+from labelgrove.workers.kinds.locus.file import read_locus
+from labelgrove.workers.kinds.selection import read_selection
+from labelgrove.workers.kinds.summary import read_summary
 from labelgrove.workers.ledger.graphrows import GraphRows
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.states import Job, State
@@ -214,7 +218,7 @@ def test_a_late_worker_does_not_bring_an_old_result_back(small: Workspace) -> No
     assert selection is not None
     assert selection.show is not None
     before = small.graph.describe()["generation"]
-    show_result(small, selection.show, late)
+    show_result(small, selection, late)
     assert small.graph.describe()["generation"] == before  # nothing was written, for a moment either
     assert shown(small.graph) == {job.id for job in last}
     assert ask(small.graph, "MATCH (r:Selection) RETURN count(*)") == [(2,)]

@@ -8,10 +8,11 @@ from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
+from labelgrove.workers.kinds import kind_named
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.states import State
+from labelgrove.workers.refresh import refresh
 from labelgrove.workers.requests.request import plan_request
-from labelgrove.workers.schedules.refresh import refresh
 from labelgrove.workers.schedules.schedule import Timetable, add_schedule
 from tests.integration.workers_support import PARTS, add_version, registered, settings_in
 
@@ -76,7 +77,7 @@ def test_a_wish_of_old_that_nothing_can_fulfil_ends_with_its_reason(
     workspace, kind, parameters, target, said
 ):
     ledger = Ledger(workspace.engine)
-    plan = plan_request(workspace, kind, parameters)
+    plan = plan_request(workspace, kind_named(kind), parameters)
     ledger.submit(plan, target=target)
     job = client.wait(workspace, plan.id, timeout_s=30)
     assert (job.state, job.publishing) == (State.DONE, False)
@@ -84,7 +85,7 @@ def test_a_wish_of_old_that_nothing_can_fulfil_ends_with_its_reason(
 
 
 def test_a_refresh_takes_no_name_along_that_nothing_gives(workspace):
-    plan = plan_request(workspace, "cover", {"ontology": "garden"})
+    plan = plan_request(workspace, kind_named("cover"), {"ontology": "garden"})
     Ledger(workspace.engine).submit(plan, target={"foo": "bar"})
     client.wait(workspace, plan.id, timeout_s=30)
     add_version(workspace, "garden", GROWN)

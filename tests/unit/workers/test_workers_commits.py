@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from labelgrove.ontology.sql.database import reading, writing
-from labelgrove.workers.ledger.tables import unit_table
+from labelgrove.workers.ledger.schema import unit_table
 from tests.integration.workers_support import plan_parts
 from tests.services import wait_until
 

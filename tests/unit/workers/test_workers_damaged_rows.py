@@ -11,7 +11,7 @@ from labelgrove.workers import client
 from labelgrove.workers.ledger.graphrows import GraphRows
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.schedules.refresh import refresh
+from labelgrove.workers.refresh import refresh
 from tests.integration.workers_support import add_version
 
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])

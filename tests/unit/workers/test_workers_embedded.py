@@ -14,13 +14,22 @@ from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError,
 from labelgrove.ontology.sql.database import writing
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.kinds import BUNDLE, JobKind, find_kind, known_kinds, register
+from labelgrove.workers.kinds import JobKind, find_kind, known_kinds, register
+from labelgrove.workers.kinds.bundle import BUNDLE
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.schema import unit_table
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.ledger.tables import unit_table
 from labelgrove.workers.requests.plan import plan_job
 from labelgrove.workers.running.pool import Pool
-from tests.integration.workers_support import GATED, PARTS, add_version, notes, registered, settings_in
+from tests.integration.workers_support import (
+    GATED,
+    PARTS,
+    add_version,
+    as_given,
+    notes,
+    registered,
+    settings_in,
+)
 
 pytestmark = pytest.mark.long
 
@@ -117,7 +126,7 @@ def test_a_lost_result_is_computed_again(workspace):
 def test_unknown_kinds_are_refused(workspace):
     with pytest.raises(InputError, match=r"'nonsense' is not known here; known kinds: .*gated, .*parts"):
         client.submit(workspace, "nonsense", {})
-    newer = JobKind("parts", 2, PARTS.normalise, PARTS.plan, PARTS.execute)
+    newer = JobKind("parts", 2, PARTS.complete, PARTS.plan, PARTS.execute)
     plan = plan_job(newer, {"numbers": [1]})
     Ledger(workspace.engine).submit(plan)
     with pytest.raises(ConflictError, match="needs version 2 of the job kind 'parts'"):
@@ -129,7 +138,7 @@ def test_kinds_come_from_the_entry_points_and_names_are_unique():
     assert find_kind("bundle", BUNDLE.version + 1) is None
     assert BUNDLE in known_kinds()
     with pytest.raises(InputError, match="'bundle' is taken"):
-        register(JobKind("bundle", 9, dict, lambda parameters: [], lambda work: None))
+        register(JobKind("bundle", 9, as_given, lambda parameters: [], lambda work: None))
     with pytest.raises(InputError, match="is a str"):
         register("bundle")
 

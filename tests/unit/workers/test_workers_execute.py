@@ -12,8 +12,9 @@ from labelgrove.ontology.errors import NotFoundError, ServiceError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds import JobKind
 from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.requests.plan import PlannedJob, plan_job
+from labelgrove.workers.requests.plan import plan_job
 from labelgrove.workers.running.execute import Outcome, execute_unit, finish_jobs
 from labelgrove.workers.running.sweeper import dispatch
 from tests.integration.workers_support import (
@@ -86,7 +87,7 @@ def test_a_unit_is_not_run_twice(workspace, ledger, tmp_path):
 
 def test_what_is_unknown_here_is_left_alone(workspace, ledger):
     assert execute_unit("f" * 64, ledger, workspace) is Outcome.UNKNOWN
-    newer = JobKind("parts", 2, PARTS.normalise, PARTS.plan, PARTS.execute)
+    newer = JobKind("parts", 2, PARTS.complete, PARTS.plan, PARTS.execute)
     plan = plan_job(newer, {"numbers": [1]})
     ledger.submit(plan)
     key = plan.units[0].key
@@ -172,16 +173,16 @@ def test_who_lost_the_lease_stops_and_publishes_nothing(workspace, ledger, tmp_p
 def test_a_failed_publication_is_repeated_and_a_hopeless_one_recorded(workspace, ledger, tmp_path):
     log = tmp_path / "published"
 
-    def publish(where, publication):
-        note(log, publication.target["name"])
+    def publish(naming):
+        note(log, naming.target["name"])
         if len(notes(log)) == 1:
             raise ServiceError("the index is away")
-        if publication.target["name"] == "hopeless":
+        if naming.target["name"] == "hopeless":
             raise NotFoundError("no such shelf")
-        if publication.target["name"] == "defect":
+        if naming.target["name"] == "defect":
             raise KeyError("shelf")
 
-    named = JobKind("named", 1, PARTS.normalise, PARTS.plan, PARTS.execute, publish=publish)
+    named = JobKind("named", 1, PARTS.complete, PARTS.plan, PARTS.execute, publish=publish)
     with registered(named):
         plan = plan_job(named, {"numbers": [2]})
         ledger.submit(plan, target={"name": "good"})

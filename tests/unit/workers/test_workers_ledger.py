@@ -8,8 +8,8 @@ import pytest
 
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import Beat, State
-from labelgrove.workers.requests.plan import PlannedJob
 from tests.integration.workers_support import plan_parts
 
 pytestmark = pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_a_lost_input_that_is_another_jobs_result_opens_that_job(ledger, engine)
     plan = plan_parts([1])
     ledger.submit(plan)
     (first,) = keys_of(plan)
-    alone = PlannedJob("a" * 64, plan.kind, plan.version, plan.spec_json, plan.units[:1], shown=False)
+    alone = PlannedJob("a" * 64, plan.kind, plan.version, plan.spec_json, plan.units[:1], plan.parameters)
     ledger.submit(alone)
     complete(ledger, first)
     assert ledger.settle(first) == [alone.id]

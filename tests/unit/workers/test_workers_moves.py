@@ -9,9 +9,10 @@ from labelgrove.ontology.errors import ConflictError
 from labelgrove.ontology.sql.database import writing
 from labelgrove.workers.kinds import Step
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.schema import job_table, unit_table
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import JOB_MOVES, UNIT_MOVES, Claim, State
-from labelgrove.workers.ledger.tables import job_table, unit_table
-from labelgrove.workers.requests.plan import PlannedJob, plan_job
+from labelgrove.workers.requests.plan import plan_job
 from tests.integration.workers_support import PARTS
 
 LEASE_S = 60.0

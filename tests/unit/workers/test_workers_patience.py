@@ -11,9 +11,9 @@ import sqlalchemy as sa
 import labelgrove.ontology.sql.postgresql
 from labelgrove.ontology.sql.database import create_engine, metadata, writing
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.schema import job_table, job_unit_table, unit_table
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import State
-from labelgrove.workers.ledger.tables import job_table, job_unit_table, unit_table
-from labelgrove.workers.requests.plan import PlannedJob
 from labelgrove.workers.upkeep.retention import forget_jobs
 from tests.integration.workers_support import plan_parts
 

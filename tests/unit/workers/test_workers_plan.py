@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelgrove.ontology.errors import InputError
-from labelgrove.workers.kinds import BUNDLE, JobKind, Product, Step
-from labelgrove.workers.requests.plan import canonical_json, plan_job
-from tests.integration.workers_support import plan_parts
+from labelgrove.workers.kinds import JobKind, Product, Step
+from labelgrove.workers.kinds.bundle import BUNDLE
+from labelgrove.workers.ledger.specs import canonical_json
+from labelgrove.workers.requests.plan import plan_job
+from tests.integration.workers_support import as_given, plan_parts
 
 A, B, C, D = (letter * 64 for letter in "abcd")
 REQUEST = {"ontology": A, "snapshot": B, "observed": C}
@@ -67,7 +69,7 @@ def test_every_parameter_enters_the_key(change):
 
 
 def test_the_version_of_a_kind_enters_every_key():
-    newer = JobKind("bundle", BUNDLE.version + 1, BUNDLE.normalise, BUNDLE.plan, BUNDLE.execute)
+    newer = JobKind("bundle", BUNDLE.version + 1, BUNDLE.complete, BUNDLE.plan, BUNDLE.execute)
     assert plan_job(newer, REQUEST).id != plan_job(BUNDLE, REQUEST).id
     assert plan_job(newer, REQUEST).units[0].key != plan_job(BUNDLE, REQUEST).units[0].key
 
@@ -82,7 +84,7 @@ def test_equal_units_are_shared_and_the_last_one_covers_its_inputs():
 
 @pytest.mark.parametrize("steps", [[], [Step({"a": 1}), Step({"a": 2})]])
 def test_a_plan_ends_in_one_unit(steps):
-    kind = JobKind("odd", 1, dict, lambda parameters: steps, lambda work: Product({}, {}))
+    kind = JobKind("odd", 1, as_given, lambda parameters: steps, lambda work: Product({}, {}))
     with pytest.raises(InputError, match=f"ends in {len(steps)} units"):
         plan_job(kind, {})
 

@@ -9,6 +9,7 @@ import pytest
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import InputError
 from labelgrove.workers import client
+from labelgrove.workers.kinds import kind_named
 from labelgrove.workers.requests.request import complete_request
 from labelgrove.workers.schedules.schedule import Timetable, add_schedule
 from tests.integration.workers_support import add_version
@@ -59,19 +60,24 @@ def test_what_is_wrong_in_detail_is_refused_and_nothing_is_recorded(trees, kind,
 @pytest.mark.parametrize("given", ["1", "2", "0.5"])
 def test_a_cap_is_a_number_of_labels_or_a_share(trees, given):
     assert (
-        complete_request(trees, "summary", {"ontology": "trees", "target": 2, "cap": given})["cap"] == given
+        complete_request(trees, kind_named("summary"), {"ontology": "trees", "target": 2, "cap": given})[
+            "cap"
+        ]
+        == given
     )
 
 
 def test_lists_that_may_be_empty_are_none_or_no_labels(trees):
-    found = complete_request(trees, "selection", {"ontology": "trees", "required": [], "forbidden": []})
+    found = complete_request(
+        trees, kind_named("selection"), {"ontology": "trees", "required": [], "forbidden": []}
+    )
     assert trees.artifacts.read_bytes(found["required"]) == b"[]"
 
 
 @pytest.mark.parametrize(("kind", "name"), [("locus", "observed"), ("distances", "columns")])
 def test_a_list_that_is_an_artifact_is_the_same_request_as_its_labels(trees, kind, name):
     labels = ["holm", "elm"]
-    by_keys = complete_request(trees, kind, {"ontology": "trees", name: labels})
+    by_keys = complete_request(trees, kind_named(kind), {"ontology": "trees", name: labels})
     digest = trees.artifacts.put_bytes(json.dumps(labels).encode())
-    assert complete_request(trees, kind, {"ontology": "trees", name: digest}) == by_keys
+    assert complete_request(trees, kind_named(kind), {"ontology": "trees", name: digest}) == by_keys
     assert by_keys[f"n_{name}"] == 2

@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, GroveError, InputError
-from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.sql.database import reading
-from labelgrove.workers.kinds import JobKind, find_kind
+from labelgrove.workers.kinds import JobKind, Subject, find_kind
 from labelgrove.workers.kinds.ingest import INGEST
+from labelgrove.workers.kinds.inputs import open_graph
 from labelgrove.workers.kinds.parameters import is_digest
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.records import ended_on_other_versions, read_targets
 from labelgrove.workers.ledger.states import Job, State
-from labelgrove.workers.requests.plan import plan_job
-from labelgrove.workers.requests.request import complete_for_ontology, record_lost
+from labelgrove.workers.requests.request import plan_for_ontology, record_lost
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
@@ -125,7 +124,7 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
         moving = [target for target in named if target.get("ontology", ontology) == ontology]
         targets = tuple(moving if kind.publish is not None else ())
         options, keys = _asked(workspace, kind, job)
-        plan = plan_job(kind, complete_for_ontology(workspace, kind.name, ontology, options, keys=keys))
+        plan = plan_for_ontology(workspace, kind, ontology, options, keys=keys)
     except DEPLOYMENT_FAULTS:  # a service that is away
         raise
     except GroveError as error:
@@ -141,7 +140,7 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
 def _asked(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any], _Keys]:
     """Return options and lists of labels that mean the same job: the fewest that do, on its own version.
 
-    A parameter that `JobKind.fit`, or a default, gives back when it is left out need not be asked for: on
+    A parameter that `JobKind.complete` gives back when it is left out need not be asked for: on
     another version it may well come out otherwise.
     """
     given = dict(job.parameters)
@@ -158,15 +157,13 @@ def _asked(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any
         ):
             keys[name] = listed
             del given[name]
-    if kind.fit is None:
-        return given, keys
-    graph = LabelGraph.from_arrays(*workspace.artifacts.open_arrays(snapshot))
-    counts = {name: len(listed) for name, listed in keys.items()}
+    graph = open_graph(workspace.artifacts, job.parameters)
+    subject = Subject.of(graph, {name: len(listed) for name, listed in keys.items()})
     fixed = {"ontology": version, "snapshot": snapshot} | {name: job.parameters[name] for name in keys}
     for name in sorted(given):
         fewer = {other: value for other, value in given.items() if other != name}
         try:
-            same = kind.normalise(kind.fit(fixed | fewer, graph, counts)) == job.parameters
+            same = kind.complete(fixed | fewer, subject) == job.parameters
         except InputError:  # it has to be given
             continue
         if same:

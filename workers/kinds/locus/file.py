@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from labelgrove.ontology.geometry import MetricSpace
     from labelgrove.ontology.store.artifacts import ArtifactStore
 
-__all__ = ["FORMAT", "StoredWitnesses", "pack_locus", "pack_witnesses", "read_locus", "unpack_witnesses"]
+__all__ = ["StoredWitnesses", "pack_locus", "pack_witnesses", "read_locus", "unpack_witnesses"]
 
-FORMAT = "labelgrove/locus/1"
+_FORMAT = "labelgrove/locus/1"
 
 _LARGEST = np.iinfo(np.int64).max
 _HEXADECIMAL = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
@@ -180,7 +180,7 @@ def pack_locus(graph: LabelGraph, found: Locus, *, method: str = "exact") -> Pac
     if not _is_derived(found.space, method):
         arrays |= pack_witnesses(found.witnesses)
     metadata |= {
-        "format": FORMAT,
+        "format": _FORMAT,
         "method": method,
         "status": found.status,
         "tolerance": repr(float(found.tolerance)),
@@ -203,7 +203,7 @@ def read_locus(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Locu
     NotFoundError, ArtifactError
         If it is not there, or is no such file of this ontology.
     """
-    file = ResultFile(artifacts, digest, graph, FORMAT)
+    file = ResultFile(artifacts, digest, graph, _FORMAT)
     space = file.space
     points = file.index("observed", space.n_points)
     if not len(points):
@@ -212,8 +212,10 @@ def read_locus(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Locu
     witnesses: Sequence[tuple[int, ...]]
     tolerance = file.number("tolerance")
     if _is_derived(space, file.text("method")):
-        plain = isinstance(space, TreeSpace) and not tolerance  # the tie rule has no say in it
-        witnesses = (hull_locus if plain else locus_index)(space, points).witnesses
+        if isinstance(space, TreeSpace) and not tolerance:  # the tie rule has no say in it
+            witnesses = hull_locus(space, points).witnesses
+        else:
+            witnesses = locus_index(space, points).witnesses
     else:
         witnesses = unpack_witnesses(file.arrays, len(points))
     if len(witnesses) != len(index):

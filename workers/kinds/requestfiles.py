@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError
-from labelgrove.workers.requests.plan import canonical_json
+from labelgrove.workers.ledger.specs import canonical_json
 
 if TYPE_CHECKING:
     from labelgrove.adapter.outputs.outputfiles import OutputFile

@@ -1,0 +1,72 @@
+"""What kinds share when they show and describe a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.workers.kinds.kind import Description
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.versions.workspace import Workspace
+    from labelgrove.workers.kinds.kind import JobResult
+
+__all__ = ["describe_artifact", "facts", "labels_table", "named_labels", "places", "version_fields"]
+
+_ARRAY = ("array", "dtype", "shape")
+
+
+def version_fields(workspace: Workspace, result: JobResult) -> dict[str, Any]:
+    """Return the version that a result is about: the name of its ontology, if it has one, and its digest."""
+    digest = result.parameters["ontology"]
+    names = [version.ontology for version in workspace.catalog.versions() if version.digest == digest]
+    return {"ontology": names[0] if names else None, "digest": digest}
+
+
+def named_labels(graph: LabelGraph, keys: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the key and the name of each label."""
+    return [(key, graph.names[index]) for key, index in zip(keys, graph.keys.indices(keys), strict=True)]
+
+
+def labels_table(
+    line: str, document: Mapping[str, Any], columns: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> Description:
+    """Describe a result by a table of labels, which the document holds as well."""
+    listed = list(rows)
+    labels = [dict(zip(columns, row, strict=True)) for row in listed]
+    return Description(line, {**document, "labels": labels}, columns, listed)
+
+
+def facts(line: str, document: Mapping[str, Any], **more: Any) -> Description:
+    """Describe a result by its figures alone; `more` are further fields of the description."""
+    return Description(line, document, ("property", "value"), list(document.items()), **more)
+
+
+def describe_artifact(workspace: Workspace, result: JobResult) -> Description:
+    """Describe a result of which its kind says nothing by what stands in its artifact."""
+    from labelgrove.ontology.errors import ArtifactError
+    from labelgrove.ontology.store.artifacts import read_safetensors
+
+    del workspace
+    line = f"{result.kind} is not one of our kinds; its artifact is {result.sha256}"
+    content = result.artifacts.read_bytes(result.sha256)
+    try:
+        arrays, metadata = read_safetensors(content)
+    except ArtifactError:  # a document of its own
+        return facts(line, {"bytes": len(content)})
+    rows = [(name, str(array.dtype), list(array.shape)) for name, array in arrays.items()]
+    document = {"metadata": metadata, "arrays": [dict(zip(_ARRAY, row, strict=True)) for row in rows]}
+    return Description(line, document, _ARRAY, rows)
+
+
+def places(index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place of each in its order, counted from 1.
+
+    >>> places(np.array([30, 10, 20])).tolist()
+    [1, 2, 3]
+    """
+    return np.arange(1, len(index) + 1, dtype=np.int64)

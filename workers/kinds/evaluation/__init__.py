@@ -1,0 +1,1 @@
+"""The kind `evaluation`: the request with its files, and what is computed."""

@@ -1,0 +1,152 @@
+"""From the files and the bundle that a request for an evaluation names to digests and label keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from labelgrove.ontology.errors import InputError, NotFoundError, first_few
+from labelgrove.workers.kinds.inputs import read_keys
+from labelgrove.workers.kinds.parameters import is_digest
+from labelgrove.workers.kinds.requestfiles import StoredOutputs, put_outputs, put_truth, stored_outputs
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.store.artifacts import ArtifactStore
+    from labelgrove.ontology.versions.workspace import Workspace
+
+__all__ = ["LOOKED_UP", "gather"]
+
+LOOKED_UP = ("bundle", "array", "id_column")
+"""Parameters that say how to read others, and end with that."""
+
+
+def gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Publish the files, and take from header or bundle what they say."""
+    if "snapshot" in given:  # a complete request names digests alone
+        return dict(given)
+    asked = dict(given)
+    name, array, id_column = (_name(asked, parameter) for parameter in LOOKED_UP)
+    for parameter in LOOKED_UP:
+        asked.pop(parameter, None)
+    classes: Sequence[str] | None = None
+    if name is not None:
+        asked, classes = _as_bundle(workspace, asked, name)
+    if asked.get("outputs") is not None:
+        outputs = _stored(workspace.artifacts, asked, array, id_column)
+        observed = _columns(outputs, asked, _observed(workspace.artifacts, asked), classes)
+        asked |= {"outputs": outputs.sha256, "n_samples": outputs.n_samples, "observed": observed}
+    for truth in ("truth", "train_truth"):
+        if asked.get(truth) is not None:
+            asked[truth], n = _labelled(workspace.artifacts, asked, truth)
+            if truth == "truth" and n != asked.get("n_samples", n):
+                raise InputError(
+                    f"evaluation: truth is {given[truth]!r} with {n} labels, for {asked['n_samples']} rows "
+                    f"of outputs in {given['outputs']!r}; give one label for each row"
+                )
+    return asked
+
+
+def _stored(
+    artifacts: ArtifactStore, asked: Mapping[str, Any], array: str | None, id_column: str | None
+) -> StoredOutputs:
+    if is_digest(asked["outputs"]):
+        return stored_outputs(artifacts, asked["outputs"])[0]
+    return put_outputs(artifacts, _location(asked, "outputs"), array, id_column)
+
+
+def _labelled(artifacts: ArtifactStore, asked: Mapping[str, Any], truth: str) -> tuple[str, int]:
+    """Return the artifact of a truth, and how many labels it holds."""
+    if is_digest(asked[truth]):
+        return asked[truth], len(read_keys(artifacts, asked[truth]))
+    return put_truth(artifacts, _location(asked, truth))
+
+
+def _observed(artifacts: ArtifactStore, asked: Mapping[str, Any]) -> Sequence[str] | None:
+    """Return the labels that the request itself names, or the artifact in it; None where it names none."""
+    given = asked.get("observed")
+    if is_digest(given):
+        return read_keys(artifacts, given)
+    if not (given is None or isinstance(given, list | tuple)):
+        raise InputError(
+            f'evaluation: observed is {given!r:.80}; give a list of label keys, such as ["oak", "elm"]'
+        )
+    return given
+
+
+def _columns(
+    outputs: StoredOutputs,
+    asked: Mapping[str, Any],
+    given: Sequence[str] | None,
+    classes: Sequence[str] | None,
+) -> Sequence[str]:
+    """Return the labels of the columns, out of request, header or bundle."""
+    header = outputs.columns
+    if given is not None and header is not None and list(given) != list(header):
+        raise InputError(
+            f"evaluation: the header of {asked['outputs']!r} names the columns ({', '.join(header[:3])}, "
+            "...), and observed names others, or in another order; leave observed out"
+        )
+    named = next((list(labels) for labels in (given, header, classes) if labels is not None), None)
+    if named is None:
+        raise InputError(
+            f"evaluation: nothing names the columns of {asked['outputs']!r}; give observed, the label keys "
+            "in their order, or a bundle that was built in this order; the header of a .csv or .parquet file "
+            "names them itself"
+        )
+    if len(named) != outputs.n_columns:
+        raise InputError(
+            f"evaluation: {len(named)} labels are observed, and {asked['outputs']!r} has "
+            f"{outputs.n_columns} columns; give one label for each column"
+        )
+    if classes is not None and sorted(named) != sorted(classes):
+        strange = sorted(set(named) ^ set(classes))
+        raise InputError(
+            f"evaluation: the columns of {asked['outputs']!r} are not the observed labels of the bundle "
+            f"({first_few(strange)}); name the bundle of this model, or metric and labels without a bundle"
+        )
+    return named
+
+
+def _as_bundle(
+    workspace: Workspace, asked: Mapping[str, Any], name: str
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the request with the version and the space of a bundle, and its observed labels."""
+    from labelgrove.adapter.bundles.bundle import Bundle
+
+    both = [parameter for parameter in ("metric", "labels") if parameter in asked]
+    if both:
+        raise InputError(f"evaluation: bundle is {name!r}, which says {' and '.join(both)}; leave them out")
+    ontology, _, version = str(asked.get("ontology", "")).partition("@")
+    named = {bundle.name: bundle for bundle in workspace.catalog.bundles(ontology)}
+    if name not in named:
+        raise NotFoundError(
+            f"evaluation: ontology {ontology!r} has no bundle {name!r}; it has {', '.join(named) or 'none'}"
+        )
+    found = named[name]
+    if not found.version.startswith(version):
+        raise InputError(
+            f"evaluation: bundle {ontology}/{name} is of version {found.version[:12]}, ontology says "
+            f"{version}; name the ontology alone: ontology={ontology}"
+        )
+    held = Bundle.from_arrays(*workspace.artifacts.open_arrays(found.sha256), name=f"{ontology}/{name}")
+    labels = list(held.points.take(held.allowed)) if held.labels == "listed" else held.labels
+    return {
+        **asked,
+        "ontology": f"{ontology}@{found.version}",
+        "metric": held.metric if held.metric in ("tree", "graph") else "auto",
+        "labels": labels,
+    }, held.observed_keys
+
+
+def _name(asked: Mapping[str, Any], parameter: str) -> str | None:
+    name = asked.get(parameter)
+    if not (name is None or isinstance(name, str)):
+        raise InputError(f"evaluation: {parameter} is {name!r:.80}; give its name, as a string, or null")
+    return name
+
+
+def _location(asked: Mapping[str, Any], name: str) -> str:
+    location = asked[name]
+    if not isinstance(location, str):
+        raise InputError(f"evaluation: {name} is {location!r}; give the path or URL of a file, as a string")
+    return location

@@ -1,0 +1,1 @@
+"""The kind `locus`: the request, what its units compute, and the file of the result."""

@@ -1,0 +1,138 @@
+"""What the ledger records of a job and of its units: JSON texts with one spelling, read back as written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from labelgrove.ontology.errors import InputError
+
+__all__ = [
+    "PlannedJob",
+    "PlannedUnit",
+    "canonical_json",
+    "job_parameters",
+    "recorded_object",
+    "unit_request",
+]
+
+
+@dataclass(frozen=True)
+class PlannedUnit:
+    """One unit: its key and what the key is the digest of."""
+
+    key: str
+    stage: int
+    spec_json: str
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    """A job and all its units, ready for `Ledger.submit`."""
+
+    id: str
+    kind: str
+    version: int
+    spec_json: str
+    units: tuple[PlannedUnit, ...]
+    parameters: Mapping[str, Any] = field(compare=False)
+    """Its complete parameters; `spec_json` holds them too."""
+    shown: bool = False
+    """Whether its result is shown in the graph."""
+
+
+def canonical_json(value: Any) -> str:
+    """Return the one JSON text of `value`: sorted keys, no spaces, no floats (decimals are given as strings).
+
+    Raises
+    ------
+    InputError
+        For a float or anything else that has no one spelling; the message says where it stands.
+
+    Examples
+    --------
+    >>> canonical_json({"b": [1, None, "é"], "a": "0.25"})
+    '{"a":"0.25","b":[1,null,"é"]}'
+    """
+    _check(value, "value")
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def unit_request(spec_json: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the parameters of a unit and the keys of its inputs, as `plan_job` wrote them.
+
+    Raises
+    ------
+    InputError
+        For any other text.
+    """
+    parameters, inputs = _read(spec_json, "unit", "parameters", "inputs")
+    listed = isinstance(inputs, list) and all(isinstance(key, str) for key in inputs)
+    if not (isinstance(parameters, dict) and listed):
+        raise _not_planned(spec_json, "unit", "parameters", "inputs")
+    return parameters, inputs
+
+
+def job_parameters(spec_json: str) -> dict[str, Any]:
+    """Return the parameters of a job, as `plan_job` wrote them.
+
+    Raises
+    ------
+    InputError
+        For any other text.
+    """
+    (parameters,) = _read(spec_json, "job", "parameters")
+    if not isinstance(parameters, dict):
+        raise _not_planned(spec_json, "job", "parameters")
+    return parameters
+
+
+def recorded_object(column: str, text: str) -> dict[str, Any]:
+    """Return the JSON object that a column of the database holds; `InputError` for any other text."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(
+            f"{column} is {text:.60}, expected a JSON object; somebody edited the database or damaged it: "
+            "ask again, or restore a backup"
+        )
+    return found
+
+
+def _read(spec_json: str, of: str, *names: str) -> list[Any]:
+    try:
+        spec = json.loads(spec_json)
+        return [spec[name] for name in names]
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise _not_planned(spec_json, of, *names) from error
+
+
+def _not_planned(spec_json: str, of: str, *names: str) -> InputError:
+    return InputError(
+        f"the ledger says {spec_json:.60} of the {of}, expected a JSON object with {' and '.join(names)}; "
+        "somebody edited the database or damaged it: restore a backup"
+    )
+
+
+def _check(value: Any, where: str) -> None:
+    if isinstance(value, dict):
+        for name, entry in value.items():
+            if not isinstance(name, str):
+                raise InputError(f"{where}: key {name!r} is of type {type(name).__name__}; keys are strings")
+            _check(name, f"{where}: key")
+            _check(entry, f"{where}.{name}")
+    elif isinstance(value, list | tuple):
+        for i, entry in enumerate(value):
+            _check(entry, f"{where}[{i}]")
+    elif isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{where}: {value!r} holds a lone surrogate, which has no UTF-8 form") from None
+    elif value is not None and type(value) not in (bool, int):
+        hint = "; write a decimal number as a string" if isinstance(value, float) else ""
+        raise InputError(f"{where}: {value!r} of type {type(value).__name__} has no canonical JSON{hint}")
