@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from labelgrove.adapter.bundles.bundle import Bundle
-from labelgrove.adapter.outputs.weights import OutputKind
+from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.plainfile import read_plain
 from labelgrove.ontology.errors import ArtifactError, BundleError, NotFoundError, ServiceError
 from labelgrove.ontology.extras import upgrade_command

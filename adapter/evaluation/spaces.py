@@ -10,8 +10,8 @@ from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.evaluation.evaluating import evaluate
 from labelgrove.adapter.evaluation.result import Evaluation
 from labelgrove.adapter.evaluation.text import Table
+from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import OutputStream
-from labelgrove.adapter.outputs.weights import OutputKind
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace

@@ -108,7 +108,6 @@ def evaluate(
     memory.
     """
     from labelgrove.adapter import evaluate as measure
-    from labelgrove.adapter.outputs.rowblocks import opened
     from labelgrove.adapter.outputs.truthfile import read_truth_keys
 
     _checked(reports)
@@ -118,7 +117,7 @@ def evaluate(
     space, tree = _spaces(bundle, ontology, adapter, hierarchy)
     named = str if as_json and not reports else _names(bundle, ontology, adapter)
     points = () if space is None else space.points
-    n_rows = opened(adapter, file)[1]
+    n_rows = adapter.blocks(file).n_rows
     truths = read_truth_keys(truth, adapter.bundle, by=model["by"], points=points, n_rows=n_rows)
     training = (
         None
@@ -188,7 +187,6 @@ def calibrate(
     other exponents of the distances.
     """
     from labelgrove.adapter.calibration.report import calibrate as fitted
-    from labelgrove.adapter.outputs.rowblocks import opened
     from labelgrove.adapter.outputs.truthfile import read_truth_keys
 
     _checked(reports)
@@ -199,7 +197,7 @@ def calibrate(
         adapter.bundle,
         by=model["by"],
         points=() if space is None else space.points,
-        n_rows=opened(adapter, file)[1],
+        n_rows=adapter.blocks(file).n_rows,
     )
     with Progress(f"calibrate on {len(truths):,} rows").shown():
         result = fitted(adapter, file, truths, by=measure, space=space, bins=bins)

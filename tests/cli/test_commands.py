@@ -337,9 +337,13 @@ def test_doctor_refuses_celery_beside_the_embedded_graph(call, monkeypatch):
     ("name", "content", "message"),
     [
         ("empty.csv", "", "is empty"),
-        ("text.csv", "oak,elm,moss\n1,2,x\n", "text.csv:2: column 'moss' holds 'x'"),
+        ("text.csv", "oak,elm,moss\n1,2,x\n", "text.csv:2: row 0, column 2 ('moss') holds 'x'"),
         ("headless.csv", "0.5,0.5,0\n1,0,0\n", "headless.csv:1: the first line holds numbers alone"),
-        ("ragged.csv", "oak,elm,moss\n1,2\n", "ragged.csv:2: 2 cells under a header of 3"),
+        (
+            "ragged.csv",
+            "oak,elm,moss\n1,2\n",
+            "ragged.csv:2: rows of different lengths (2 cells under a header of 3)",
+        ),
         ("negative.csv", "oak,elm,moss\n1,-2,0\n", "row"),
         ("nan.csv", "oak,elm,moss\n1,nan,0\n", "row"),
         ("zero.csv", "oak,elm,moss\n0,0,0\n", "row"),

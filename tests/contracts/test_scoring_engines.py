@@ -359,11 +359,12 @@ def test_every_engine_refuses_the_rows_that_the_adapter_refuses(name, metric, ou
     among = np.concatenate([good[:1], bad, good[1:]])
     answer = ENGINES[name](adapter)
     for rows in (bad, among):
-        with pytest.raises(WeightError, match="1 rows"):
+        with pytest.raises(WeightError) as said:
             adapter.predict_indices(rows)
         if not name.startswith("onnx"):
-            with pytest.raises(WeightError, match="1 rows"):
+            with pytest.raises(WeightError) as also:
                 answer(rows)
+            assert str(also.value) == str(said.value)
     expected = adapter.predict_indices(good).tolist()
     assert np.asarray(answer(good)).tolist() == expected
     assert np.asarray(answer(good[:0])).tolist() == []

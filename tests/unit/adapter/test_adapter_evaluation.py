@@ -14,8 +14,7 @@ from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.calibration import fit_temperature
 from labelgrove.adapter.evaluation import RULES, pairdistances
 from labelgrove.adapter.evaluation import baselines as baselines_module
-from labelgrove.adapter.outputs import rowblocks
-from labelgrove.adapter.outputs import weights as outputs_module
+from labelgrove.adapter.outputs import gate
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
 from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -124,9 +123,9 @@ def test_working_in_small_pieces_changes_nothing(metric, monkeypatch):
     observed = [graph.keys[i] for i in (3, 30, 11, 8, 25, 39)]
     whole = evaluate(space, weights, truth, observed=observed)
     monkeypatch.setattr(pairdistances, "_SOURCES_AT_ONCE", 2)
-    monkeypatch.setattr(rowblocks, "_BLOCK_ROWS", 11)
+    monkeypatch.setattr(gate, "_ROWS_AT_ONCE", 11)
     monkeypatch.setattr(baselines_module, "_SOURCES_AT_ONCE", 3)
-    monkeypatch.setattr(outputs_module, "_CHUNK_ROWS", 7)
+    monkeypatch.setattr(gate, "_ROWS_AT_ONCE", 7)
     assert evaluate(space, weights, truth, observed=observed) == whole
 
 
@@ -337,7 +336,7 @@ def test_numbers_for_truths_are_told_what_they_may_be():
         (lambda a: evaluate(a, P, TRUTH, train_truth=[]), InputError, "train_truth"),
         (lambda a: evaluate(a, P, TRUTH, train_truth=["x"]), UnknownLabelError, "'x'"),
         (lambda a: evaluate(a, np.array(P) - 10, TRUTH), WeightError, "softmax"),
-        (lambda a: evaluate(a, np.array(P)[:, :2], TRUTH), WeightError, "shape"),
+        (lambda a: evaluate(a, np.array(P)[:, :2], TRUTH), WeightError, "2 columns given"),
         (lambda a: evaluate(a, [[1, 2, 3], [4]], TRUTH), WeightError, "different lengths"),
         (lambda a: evaluate(metric_space(HAND), P, TRUTH), InputError, "observed"),
         (

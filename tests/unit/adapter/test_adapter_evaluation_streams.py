@@ -48,11 +48,11 @@ def test_pieces_of_any_size_give_the_very_same_report(graph):
 
 
 def test_blocks_of_another_size_change_rounding_at_most(monkeypatch):
-    from labelgrove.adapter.outputs import rowblocks
+    from labelgrove.adapter.outputs import gate
 
     observed, P, truth = case(WEIGHTED)
     whole = evaluate(metric_space(WEIGHTED), P, truth, observed=observed)
-    monkeypatch.setattr(rowblocks, "_BLOCK_ROWS", 13)
+    monkeypatch.setattr(gate, "_ROWS_AT_ONCE", 13)
     cut = evaluate(metric_space(WEIGHTED), P, truth, observed=observed)
     for one, other in zip(whole.rules, cut.rules, strict=True):
         assert other.severity == one.severity
@@ -81,7 +81,7 @@ def test_rows_are_counted_over_all_pieces():
     with pytest.raises(WeightError, match=rf"row 777, column 3 \('{observed[3]}'\) holds nan"):
         evaluate(metric_space(TREE), pieces(P, 500), truth, observed=observed)
     narrow = iter([P[:500], P[500:, :6]])
-    with pytest.raises(WeightError, match=r"shape \(400, 6\).*block that begins with row 500"):
+    with pytest.raises(WeightError, match=r"6 columns given.*block that begins with row 500"):
         evaluate(metric_space(TREE), narrow, truth, observed=observed)
     P[777, 3] = 0.5
     for given in (P[:700], P):
