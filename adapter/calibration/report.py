@@ -17,10 +17,10 @@ from labelgrove.adapter.calibration.tradeoff import (
     trade_off,
 )
 from labelgrove.adapter.evaluation.calibrationerror import BINS, Reliability
-from labelgrove.adapter.evaluation.text import Span, Table, shown
 from labelgrove.adapter.evaluation.verdict import applied
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.scorer import Adapter
+from labelgrove.adapter.texttable import Span, Table, shown
 from labelgrove.ontology.geometry import MetricSpace
 
 __all__ = ["CalibrationReport", "bin_table", "calibrate"]

@@ -16,10 +16,9 @@ from labelgrove.adapter.evaluation.truths import (
     listed_keys,
     resolved,
     truth_indices,
-    wrong_length,
 )
 from labelgrove.adapter.evaluation.verdict import softmax
-from labelgrove.adapter.outputs.gate import wrong_axes
+from labelgrove.adapter.outputs.gate import wrong_axes, wrong_length
 from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import BlockSource, OutputStream
 from labelgrove.adapter.scorer import Adapter

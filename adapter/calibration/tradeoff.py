@@ -10,10 +10,10 @@ import numpy as np
 
 from labelgrove.adapter.calibration.temperatures import CAVEAT, LabelledOutputs, check_temperatures
 from labelgrove.adapter.evaluation.calibrationerror import BINS, BinScheme, Reliability
-from labelgrove.adapter.evaluation.text import Table
 from labelgrove.adapter.evaluation.verdict import softmax
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.scorer import Adapter
+from labelgrove.adapter.texttable import Table
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace
 

@@ -24,9 +24,9 @@ from labelgrove.adapter.evaluation.truths import (
     listed_keys,
     resolved,
     truth_indices,
-    wrong_length,
 )
 from labelgrove.adapter.evaluation.verdict import judged, no_better_than_chance
+from labelgrove.adapter.outputs.gate import wrong_length
 from labelgrove.adapter.outputs.kinds import KindSeen
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.outputs.rows import DenseRows

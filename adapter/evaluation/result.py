@@ -10,6 +10,7 @@ from labelgrove.adapter.bundles.bundlechecks import UNIT
 from labelgrove.adapter.evaluation.bootstrap import Interval
 from labelgrove.adapter.evaluation.calibrationerror import Reliability
 from labelgrove.adapter.evaluation.measures import Scores
+from labelgrove.adapter.evaluation.text import as_text
 from labelgrove.adapter.evaluation.verdict import Verdict
 from labelgrove.ontology.errors import InputError
 
@@ -146,6 +147,4 @@ class Evaluation:
         named : callable, default=str
             Turns the key of a label into what is written for it.
         """
-        from labelgrove.adapter.evaluation.text import as_text
-
         return as_text(self, named)

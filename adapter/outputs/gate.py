@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.outputs.kinds import IF_LOGITS, IF_LOGITS_OR_LOGS, LARGEST_LOG, OutputKind
-from labelgrove.ontology.errors import WeightError, counted, first_few
+from labelgrove.ontology.errors import InputError, WeightError, counted, first_few
 from labelgrove.ontology.geometry.ties import LARGEST_TOTAL, SMALLEST_TOTAL
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "rows_at_once",
     "wrong_axes",
     "wrong_dtype",
+    "wrong_length",
     "wrong_width",
 ]
 
@@ -63,6 +64,18 @@ def wrong_width(
     return WeightError(
         f"{name}: {counted(shape[-1] or 0, 'column')} given, expected {n_columns}: one for each class of the "
         f"model{named}{transposed}"
+    )
+
+
+def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: str = "truth") -> InputError:
+    """Return the error of a truth that is not as long as the outputs, of `n_rows` rows or `more`.
+
+    `name` is what holds the truth; None stands for rows that nobody has counted yet.
+    """
+    rows = "the outputs" if n_rows is None else f"{counted(n_rows, 'row')} of the outputs"
+    return InputError(
+        f"{name}: {counted(n_truth, 'label')} for {rows}{' or more' if more else ''}; give one for each, "
+        "and at least one"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from labelgrove.adapter.calibration.report import CalibrationReport, bin_table
 from labelgrove.adapter.calibration.tradeoff import TradeOff
-from labelgrove.adapter.evaluation.text import Table
+from labelgrove.adapter.texttable import Table
 from labelgrove.report.content import Folded, Notes, Origin, Pictures, Report, Section
 from labelgrove.report.picturedata import Line, Mark, Panel, ReliabilityDiagram
 

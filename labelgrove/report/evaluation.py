@@ -10,7 +10,6 @@ from labelgrove.adapter.calibration.report import CalibrationReport, bin_table
 from labelgrove.adapter.evaluation.result import Evaluation, RuleResult
 from labelgrove.adapter.evaluation.text import (
     MOST_BRANCHES,
-    Table,
     branch_table,
     interval_table,
     measures_table,
@@ -20,6 +19,7 @@ from labelgrove.adapter.evaluation.text import (
     severity_table,
 )
 from labelgrove.adapter.evaluation.verdict import CALIBRATE, REFUSE, THIN, UNDECIDED, USE
+from labelgrove.adapter.texttable import Table
 from labelgrove.report.calibration import calibration_sections
 from labelgrove.report.content import Folded, Notes, Origin, Pictures, Report, Section, Tone
 from labelgrove.report.picturedata import (

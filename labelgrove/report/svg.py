@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from labelgrove.adapter.evaluation.text import shown
+from labelgrove.adapter.texttable import shown
 
 __all__ = ["Drawing", "Element", "Scale", "clean", "element", "points", "series_class", "short"]
 

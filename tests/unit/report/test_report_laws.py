@@ -11,7 +11,7 @@ import pytest
 
 from labelgrove.adapter import Adapter, evaluate
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.adapter.evaluation.text import shown
+from labelgrove.adapter.texttable import shown
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import CompleteSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
