@@ -194,10 +194,10 @@ class Holder:
         """Return P as blocks of rows for `chunks` and `logits`; files and iterators may exceed memory."""
         return RowBlocks(self._reader, self.observed, P)
 
-    def score(
+    def rank(
         self, weights: NDArray[np.float64], k: int = 1, candidates: OneSet | None = None
     ) -> FrechetResult:
-        """Score weights that `chunks` gave; index and value have shape (n_samples, k) for every k."""
+        """Rank labels by the weights of `chunks`; index and value have shape (n_samples, k) for every k."""
         return one_set(self._state, candidates).score(weights, k)
 
     # ---- renewal -----------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ class CalibrationReport:
     fitted : Reliability
         At the fitted temperature, in bins of equal width.
     betas : BetaTable
-        At the default, the ECE-best, the Loki-best and the fitted temperature.
+        At the default, the ECE-best, the E[d²]-best and the fitted temperature.
     outputs : str
         What the model emits.
     """
@@ -170,7 +170,7 @@ def calibrate(
         adapter, P, truths, space=space, temperatures=[*temperatures, fit.temperature], bins=bins
     )
     data = LabelledOutputs(P, truths, adapter=adapter)
-    marked = [curve.default, curve.loki_best, *([] if curve.ece_best is None else [curve.ece_best])]
+    marked = [curve.default, curve.distance_best, *([] if curve.ece_best is None else [curve.ece_best])]
     degrees = sorted({*(curve.temperatures[i] for i in marked), fit.temperature})
     return CalibrationReport(
         fit=fit,

@@ -143,7 +143,7 @@ class LabelledOutputs:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the squared distance of the Fréchet mean of each row, and whether it is the truth."""
         truths = self._truths[of]
-        answers = (adapter or self.adapter).score(weights).index[:, 0]
+        answers = (adapter or self.adapter).rank(weights).index[:, 0]
         if self._distance is None:
             raise InputError("P: distances were not asked for")
         return self._distance(truths, answers) ** 2, answers == truths

@@ -1,7 +1,7 @@
 """How far from the truth the answers are, and how far those of simpler rules would be.
 
-Every report shows the Fréchet mean (``loki``) beside the rules of `adapter.evaluation.baselines`: without
-them its figures say little. Outputs pass by once, a block of rows at a time.
+Every report shows the Fréchet mean next to the rules of `adapter.evaluation.baselines`: without them its
+figures say little. Outputs pass by once, a block of rows at a time.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def evaluate(
     >>> graph = LabelGraph.from_edges(pairs)
     >>> adapter = Adapter.from_graph(graph, ["oak", "moss"])
     >>> result = evaluate(adapter, [[0.6, 0.4], [0.9, 0.1]], ["tree", "oak"])
-    >>> result["loki"].all.mean_squared_distance, result["argmax"].all.mean_squared_distance
+    >>> result["frechet_mean"].all.mean_squared_distance, result["argmax"].all.mean_squared_distance
     (0.0, 0.5)
     """
     for name, number, least in (("top_k", top_k, 1), ("resamples", resamples, 1), ("seed", seed, 0)):
@@ -255,10 +255,10 @@ class _Run:
 
     def _measured(self, truths: NDArray[np.int64], weights: NDArray[np.float64]) -> dict[str, TruthAndAnswer]:
         """Return what each rule's answers come to."""
-        ranking = self._adapter.score(weights, min(self._k, self._adapter.n_labels)).index
+        ranking = self._adapter.rank(weights, min(self._k, self._adapter.n_labels)).index
         constant = np.full(len(truths), self._constant)
         found = {
-            "loki": self._of_labels(truths, ranking[:, 0], (ranking == truths[:, None]).any(axis=1)),
+            "frechet_mean": self._of_labels(truths, ranking[:, 0], (ranking == truths[:, None]).any(axis=1)),
             "constant": self._of_labels(truths, constant, None),
         }
         distinct, at = np.unique(truths, return_inverse=True)

@@ -83,18 +83,18 @@ def summary(found: Evaluation) -> str:
 
 
 def interval_table(found: Evaluation) -> Table:
-    """Return E[d²] of each rule and how much it is above that of loki, with their intervals."""
+    """Return E[d²] of each rule and how much it is above that of the Fréchet mean, with their intervals."""
     percent = f"{100 * found.level:g} %"
     rows = []
     for r in found.rules:
         own, more = (Span(i.low, i.high) for i in (r.interval, r.difference))
-        beside = (None,) * 3 if r.rule == "loki" else (r.difference.mean, more, r.n_differing)
+        beside = (None,) * 3 if r.rule == "frechet_mean" else (r.difference.mean, more, r.n_differing)
         rows.append((rule_name(r.rule), r.interval.mean, own, *beside))
     columns = (
         "rule",
         "E[d²]",
         f"{percent} interval",
-        "minus loki",
+        "minus frechet_mean",
         f"{percent} interval, paired",
         "samples that differ",
     )
@@ -157,19 +157,19 @@ def remarks(found: Evaluation, named: Callable[[str], str] = str) -> list[str]:
 
 def price(found: Evaluation) -> str:
     """Return what a smaller E[d²] than that of argmax is paid with; nothing where it costs nothing."""
-    loki, argmax = found["loki"], found["argmax"]
-    if not loki.interval.mean < argmax.interval.mean:
+    mean, argmax = found["frechet_mean"], found["argmax"]
+    if not mean.interval.mean < argmax.interval.mean:
         return ""
     costs = []
-    exact = [r.all.accuracy or 0.0 for r in (argmax, loki)]
+    exact = [r.all.accuracy or 0.0 for r in (argmax, mean)]
     if exact[1] < exact[0]:
         costs.append(
             f"accuracy falls from {_percent(exact[0])} to {_percent(exact[1])}, because the mean hedges"
         )
-    known = [r.observed.mean_squared_distance or 0.0 for r in (argmax, loki)]
+    known = [r.observed.mean_squared_distance or 0.0 for r in (argmax, mean)]
     if known[1] > known[0]:
         costs.append(
-            f"where the truth is observed, in {_percent(loki.observed.n / found.n_samples)} of the samples, "
+            f"where the truth is observed, in {_percent(mean.observed.n / found.n_samples)} of the samples, "
             f"E[d²] rises from {shown(known[0])} to {shown(known[1])} squared {UNIT}, and the gain is made "
             "on the others"
         )

@@ -102,10 +102,9 @@ def evaluate(
 ) -> None:
     """Measure the answers to OUTPUTS against TRUTH (a label per line, key or name), beside every baseline.
 
-    The report shows the Fréchet mean (loki), argmax, a constant answer, the Fréchet mean among observed
-    labels, CRM, and the observed label nearest to the truth, which no rule that answers with observed labels
-    can beat; and it ends in a verdict. OUTPUTS are what `grove score` takes; dense ones may be larger than
-    memory.
+    The report shows the Fréchet mean, argmax, a constant answer, the Fréchet mean among observed labels, CRM,
+    and the observed label nearest to the truth, which no rule that answers with observed labels can beat; and
+    it ends in a verdict. OUTPUTS are what `grove score` takes; dense ones may be larger than memory.
     """
     from labelgrove.adapter import evaluate as measure
     from labelgrove.adapter.outputs.truthfile import read_truth_keys

@@ -200,9 +200,9 @@ def _of_rebuild(workspace: Workspace, job: Job, digest: str) -> _Shown:
 
 def _of_evaluation(workspace: Workspace, job: Job, digest: str) -> _Shown:
     from labelgrove.adapter.evaluation.text import rule_name
-    from labelgrove.ontology.results import read_document
+    from labelgrove.workers.kinds.evaluation import read_evaluation
 
-    found = read_document(workspace.artifacts, digest)
+    found = read_evaluation(workspace.artifacts, digest)
     rows = [
         (
             rule_name(rule),

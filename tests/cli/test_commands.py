@@ -173,14 +173,14 @@ def test_score_binds_columns_by_name_and_never_by_position_unasked(bundled):
 def test_evaluate_shows_every_baseline(bundled):
     result = json.loads(bundled("evaluate", "garden/all", "p.csv", "truth.txt", "--json").stdout)
     assert set(result["rules"]) == {
-        "loki",
+        "frechet_mean",
         "argmax",
         "constant",
         "observed_only",
         "crm",
         "nearest_observed",
     }
-    assert result["rules"]["loki"]["all"]["mean_squared_distance"] == 0
+    assert result["rules"]["frechet_mean"]["all"]["mean_squared_distance"] == 0
     assert "argmax" in bundled("evaluate", "garden/all", "p.csv", "truth.txt").stdout
 
 
@@ -226,7 +226,7 @@ def test_evaluate_measures_block_bundles_in_their_ontology(garden):
     result = json.loads(
         garden("evaluate", "garden/graph", "p.csv", "truth.txt", "--ontology", "garden", "--json").stdout
     )
-    assert result["rules"]["loki"]["all"]["mean_squared_distance"] == 1
+    assert result["rules"]["frechet_mean"]["all"]["mean_squared_distance"] == 1
 
 
 def test_cypher_prints_table_json_and_csv_and_binds_the_version(garden):

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.ledger.states import Publication
 
-__all__ = ["EVALUATION"]
+__all__ = ["EVALUATION", "read_evaluation"]
 
 _FORMAT = "labelgrove/evaluation/1"
+_STORED = {"frechet_mean": "loki"}  # an artifact keeps the bytes, and the names, of earlier versions
 _ROWS = 4096  # measured between two looks at whether the work is still wanted
 _SECONDS_PER_ROW, _SECONDS_PER_OUTPUT = 1e-5, 5e-7
 _BYTES, _BYTES_PER_BRANCH = 65_536, 6_000  # of the document
@@ -269,7 +270,20 @@ def _execute(work: Work) -> bytes:
     )
     inputs = {name: wanted[name] for name in ("outputs", "truth", "train_truth")}
     head = {"format": _FORMAT, "model": wanted["model"], "ontology": graph.digest, "inputs": inputs}
-    return pack_document({**head, **result.to_dict()})
+    return pack_document({**head, **_renamed(result.to_dict(), _STORED)})
+
+
+def read_evaluation(artifacts: ArtifactStore, digest: str) -> dict[str, Any]:
+    """Return the document of an evaluation, its rules called as `adapter.evaluation.RULES` calls them."""
+    from labelgrove.ontology.results import read_document
+
+    return _renamed(read_document(artifacts, digest), {old: new for new, old in _STORED.items()})
+
+
+def _renamed(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a document whose rules have other names."""
+    called = {names.get(rule, rule): found for rule, found in document["rules"].items()}
+    return {**document, "rules": {rule: {**found, "rule": rule} for rule, found in called.items()}}
 
 
 def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[Any]]:
@@ -280,20 +294,18 @@ def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[
 
 
 def _show(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
-    from labelgrove.ontology.results import read_document
-
-    document = read_document(artifacts, publication.sha256)
-    loki, argmax, constant = (document["rules"][rule] for rule in ("loki", "argmax", "constant"))
+    document = read_evaluation(artifacts, publication.sha256)
+    mean, argmax, constant = (document["rules"][rule] for rule in ("frechet_mean", "argmax", "constant"))
     properties = {
         "model": document["model"],
         "n_samples": document["n_samples"],
         "diameter": document["diameter"],
         "verdict": document["verdict"]["answer"],
-        **_interval("error", loki["interval"]),
+        **_interval("error", mean["interval"]),
         **_interval("error_argmax", argmax["interval"]),
         "error_constant": constant["interval"]["mean"],
         **_interval("gain", argmax["difference"]),
-        "accuracy": loki["all"]["accuracy"],
+        "accuracy": mean["all"]["accuracy"],
         "accuracy_argmax": argmax["all"]["accuracy"],
     }
     return shown_result(publication, open_graph(artifacts, publication.parameters), "Evaluation", properties)

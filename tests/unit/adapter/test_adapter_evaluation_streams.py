@@ -131,10 +131,13 @@ def test_the_seed_alone_decides_the_draws():
     observed, P, truth = case(TREE)
     runs = [evaluate(metric_space(TREE), P, truth, observed=observed, seed=seed) for seed in (1, 1, 2)]
     assert runs[0] == runs[1]
-    assert runs[0]["loki"].interval != runs[2]["loki"].interval
-    assert runs[0]["loki"].all == runs[2]["loki"].all
-    narrow = evaluate(metric_space(TREE), P, truth, observed=observed, level=0.5)["loki"].interval
-    assert narrow.high - narrow.low < (runs[0]["loki"].interval.high - runs[0]["loki"].interval.low) / 2
+    assert runs[0]["frechet_mean"].interval != runs[2]["frechet_mean"].interval
+    assert runs[0]["frechet_mean"].all == runs[2]["frechet_mean"].all
+    narrow = evaluate(metric_space(TREE), P, truth, observed=observed, level=0.5)["frechet_mean"].interval
+    assert (
+        narrow.high - narrow.low
+        < (runs[0]["frechet_mean"].interval.high - runs[0]["frechet_mean"].interval.low) / 2
+    )
 
 
 # ---- verdict -------------------------------------------------------------------------------------------
@@ -176,7 +179,9 @@ def test_calibrate_first_where_another_temperature_mends_it(outputs):
     better = Adapter(adapter.bundle, outputs="logits", temperature=result.verdict.temperature)
     again = evaluate(better, logits if outputs == "logits" else logits / 20, truth, space=LINE)
     assert again.verdict.answer == "use it"
-    assert again["loki"].all.mean_squared_distance < result["loki"].all.mean_squared_distance / 2
+    assert (
+        again["frechet_mean"].all.mean_squared_distance < result["frechet_mean"].all.mean_squared_distance / 2
+    )
 
 
 def test_a_model_that_is_not_calibrated_is_called_so():
@@ -212,7 +217,7 @@ def test_do_not_use_it_where_no_temperature_mends_it():
 
 def test_no_difference_is_called_so():
     same = evaluate(LINE, np.eye(3)[[0, 1, 2] * 100], ENDS * 100, observed=ENDS)
-    assert same["loki"].all == same["argmax"].all
+    assert same["frechet_mean"].all == same["argmax"].all
     assert same.verdict == Verdict("no difference shown", "it answers every sample as argmax does")
     # between 0,0 and 0,14 the mean answers 0,6: of as much use where the truth is 0,6 as harm where it is 0,0
     half = evaluate(LINE, [[0.6, 0.0, 0.4]] * 100, ["0,0", "0,6"] * 50, observed=ENDS, train_truth=["0,14"])

@@ -37,7 +37,7 @@ LOADING = {
 }
 """What could load or run something."""
 
-PLACES = {"default", "loki_best", "ece_best", "best"}
+PLACES = {"default", "distance_best", "ece_best", "best"}
 """Places in the lists of a calibration, which pages show as names beside the figures."""
 
 
