@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from labelgrove.adapter.columns.bindingfile import Binding
     from labelgrove.adapter.evaluation import Evaluation, evaluate
     from labelgrove.adapter.loading.source import open_bundle
-    from labelgrove.adapter.outputs.weights import SparseOutputs
+    from labelgrove.adapter.outputs.rows import SparseOutputs
     from labelgrove.adapter.scorer import Adapter, Ranking
 
 __all__ = [
@@ -40,7 +40,7 @@ _HOMES = {
     "Bundle": "labelgrove.adapter.bundles.bundle",
     "Evaluation": "labelgrove.adapter.evaluation",
     "Ranking": "labelgrove.adapter.scorer",
-    "SparseOutputs": "labelgrove.adapter.outputs.weights",
+    "SparseOutputs": "labelgrove.adapter.outputs.rows",
     "Subtree": "labelgrove.adapter.answers.candidates",
     "bind": "labelgrove.adapter.columns.binding",
     "build_bundle": "labelgrove.adapter.bundles.bundle",

@@ -17,7 +17,10 @@ from labelgrove.adapter.bundles.bundle import Bundle
 from labelgrove.adapter.bundles.pretrained import read_folder, write_folder
 from labelgrove.adapter.columns.binding import By, Columns
 from labelgrove.adapter.loading.source import BundleSource, Located
-from labelgrove.adapter.outputs.weights import OutputKind, OutputReader, OutputRows, Outputs
+from labelgrove.adapter.outputs.kinds import OutputKind
+from labelgrove.adapter.outputs.rowblocks import OutputStream, RowBlocks
+from labelgrove.adapter.outputs.rows import OutputRows, Outputs
+from labelgrove.adapter.outputs.weights import OutputReader
 from labelgrove.adapter.state import State
 from labelgrove.ontology.errors import BundleError, InputError
 from labelgrove.ontology.geometry import FrechetResult, MetricSpace, metric_space
@@ -169,11 +172,11 @@ class Holder:
         """Column of P for each observed label in the order of the bundle; None where both are one order."""
         return self._state.order
 
-    def rows(self, P: Outputs | OutputRows) -> OutputRows:
+    def rows(self, P: Outputs) -> OutputRows:
         """Return P as rows of n_observed columns whose values are not yet checked; they have a length."""
         return self._reader.rows(P, self.observed)
 
-    def chunks(self, P: Outputs | OutputRows) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    def chunks(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield the first row and the checked weights of each chunk of P, columns in the order of the bundle.
 
         Raises
@@ -183,10 +186,18 @@ class Holder:
         """
         return self._reader.chunks(self.rows(P), self._state.order)
 
-    def score(
+    def logits(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield logits in place of weights, without the temperature of the adapter; else as `chunks`."""
+        return self._reader.logits(self.rows(P), self._state.order)
+
+    def blocks(self, P: OutputStream) -> RowBlocks:
+        """Return P as blocks of rows for `chunks` and `logits`; files and iterators may exceed memory."""
+        return RowBlocks(self._reader, self.observed, P)
+
+    def rank(
         self, weights: NDArray[np.float64], k: int = 1, candidates: OneSet | None = None
     ) -> FrechetResult:
-        """Score weights that `chunks` gave; index and value have shape (n_samples, k) for every k."""
+        """Rank labels by the weights of `chunks`; index and value have shape (n_samples, k) for every k."""
         return one_set(self._state, candidates).score(weights, k)
 
     # ---- renewal -----------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.columns.binding import By, Columns
 from labelgrove.adapter.holder import Holder, refuse_other_version
 from labelgrove.adapter.loading.source import BundleSource, Stale, Verify
-from labelgrove.adapter.outputs.weights import OutputKind, Outputs
+from labelgrove.adapter.outputs.kinds import OutputKind
+from labelgrove.adapter.outputs.rows import Outputs
 from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry.arguments import nonnegative_number
 from labelgrove.ontology.labelgraph import LabelGraph

@@ -13,9 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from labelgrove.adapter.calibration.temperatures import CAVEAT
 from labelgrove.adapter.classes import ClassAnswers, ClassBinding, Source, measuring_space, opened_source
 from labelgrove.adapter.distancescore import expected_sq_distance, mean_over_samples
-from labelgrove.adapter.outputs.weights import OutputKind, OutputReader, named_order
+from labelgrove.adapter.outputs.gate import wrong_axes, wrong_width
+from labelgrove.adapter.outputs.kinds import OutputKind
+from labelgrove.adapter.outputs.rows import named_order
+from labelgrove.adapter.outputs.weights import OutputReader
 from labelgrove.adapter.scorer import Adapter
-from labelgrove.ontology.errors import InputError, MissingExtraError, WeightError
+from labelgrove.ontology.errors import InputError, MissingExtraError
 from labelgrove.ontology.geometry import MetricSpace
 from labelgrove.ontology.geometry.arguments import nonnegative_number
 from labelgrove.ontology.geometry.ties import check_beta
@@ -323,14 +326,13 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         given = np.asarray(said)
         if given.ndim == 1 and self.response_method == "decision_function":
             given = np.stack([np.zeros_like(given), given], axis=1)
-        n_classes = len(self.source_classes_)
-        if given.ndim != 2 or given.shape[1] != n_classes:
-            raise WeightError(
-                f"estimator: {self.response_method} gave an array of shape {given.shape}, expected "
-                f"(n_samples, {n_classes}), one column for each of source_classes_"
-            )
+        name, classes = f"estimator: {self.response_method}", self.source_classes_.tolist()
+        if given.ndim != 2:
+            raise wrong_axes(name, given.shape)
+        if given.shape[1] != len(classes):
+            raise wrong_width(name, given.shape, len(classes), tuple(map(str, classes)))
         if given is not said:
-            order = named_order(f"estimator: {self.response_method}", said, self.source_classes_.tolist())
+            order = named_order(name, said, classes)
             given = given if order is None else given.take(order, axis=1)
         return self._answers.outputs(given)
 

@@ -24,8 +24,9 @@ from labelgrove.adapter.engines.tables import (
     table_of,
     weights_of,
 )
+from labelgrove.adapter.outputs.gate import wrong_width
 from labelgrove.adapter.scorer import Adapter
-from labelgrove.ontology.errors import BundleError, InputError, MissingExtraError, WeightError
+from labelgrove.ontology.errors import BundleError, InputError, MissingExtraError
 
 try:
     import array_api_compat.torch as namespace
@@ -163,7 +164,8 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
         def weights(rows: torch.Tensor) -> torch.Tensor:
             return self._weights(rows).T.index_select(0, table.columns)
 
-        found: torch.Tensor = predict_rows(namespace, table, x.reshape(-1, x.shape[-1]), weights)
+        rows = x.reshape(-1, x.shape[-1])
+        found: torch.Tensor = predict_rows(namespace, table, rows, weights, self.outputs, self.observed)
         return found.reshape(x.shape[:-1])
 
     def extra_repr(self) -> str:
@@ -197,10 +199,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
 
     def _check_width(self, x: torch.Tensor) -> None:
         if not x.ndim or x.shape[-1] != len(self.observed):
-            raise WeightError(
-                f"x: shape {tuple(x.shape)} given, expected (..., {len(self.observed)}); one column for each "
-                f"observed label, in the order of head.observed: {', '.join(self.observed[:3])}, ..."
-            )
+            raise wrong_width("x", tuple(x.shape) or (0,), len(self.observed), self.observed)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> FrechetHead:
         """Move the buffers and keep their dtypes: distances in half precision would be other distances."""

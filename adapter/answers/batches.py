@@ -17,7 +17,8 @@ from labelgrove.adapter.answers.candidates import (
     read_candidates,
     read_set,
 )
-from labelgrove.adapter.outputs.weights import OutputReader, OutputRows, Outputs
+from labelgrove.adapter.outputs.rows import OutputRows, Outputs
+from labelgrove.adapter.outputs.weights import OutputReader
 from labelgrove.adapter.state import CandidateSet, State
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import FrechetResult
@@ -31,9 +32,7 @@ _CONVERTED_AT_ONCE = 1 << 20
 _FEW = 256  # keys of a row that are scored one by one, sooner than a search over all is set up
 
 
-def best(
-    state: State, reader: OutputReader, P: Outputs | OutputRows, candidates: Candidates | None
-) -> NDArray[np.int64]:
+def best(state: State, reader: OutputReader, P: Outputs, candidates: Candidates | None) -> NDArray[np.int64]:
     """Return the best candidate of each row.
 
     Arrays of probabilities are decided on as they are, where something compiled is at hand for all labels, or

@@ -38,7 +38,7 @@ from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import read_safetensors, safetensors_chunks
 from labelgrove.ontology.store.wholefile import write_whole
 
-__all__ = ["Bundle", "build_bundle"]
+__all__ = ["Bundle", "build_bundle", "read_bundle"]
 
 _TEXT_FIELDS = ("kind", "metric", "labels", "ontology", "ontology_digest")
 _FORMS = ("auto", "tree", "block")
@@ -279,39 +279,39 @@ class Bundle:
             ) from error
         return hashed.hexdigest()
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Bundle:
-        """Open a file written by `save`, memory-mapped.
-
-        Raises
-        ------
-        NotFoundError
-            Where there is no such file.
-        ArtifactError
-            For bytes that are not a safetensors file; `BundleError` for one that is not a bundle.
-        """
-        shown = os.fspath(path)
-        try:
-            with open_plain(path) as file:
-                if os.fstat(file.fileno()).st_size == 0:
-                    raise ArtifactError(f"{shown}: an empty file; a bundle is a safetensors file")
-                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except FileNotFoundError:
-            raise NotFoundError(f"{shown}: no such bundle file") from None
-        except IsADirectoryError:
-            raise ArtifactError(
-                f"{shown}: a folder; a bundle is one .safetensors file, and what save_pretrained wrote "
-                "is opened by Adapter.from_pretrained"
-            ) from None
-        except (OSError, ValueError) as error:
-            raise ArtifactError(f"{shown!r}: cannot be read ({error}); give a file you may read") from error
-        return cls.from_arrays(*read_safetensors(data, name=shown), name=shown)
-
     def __repr__(self) -> str:
         return (
             f"Bundle({self.kind}, n_labels={self.n_labels}, n_observed={self.n_observed}, "
             f"ontology={self.ontology!r}, digest={self.digest[:12]})"
         )
+
+
+def read_bundle(path: str | os.PathLike[str]) -> Bundle:
+    """Open a file that `Bundle.save` wrote, memory-mapped; people call `adapter.open_bundle`.
+
+    Raises
+    ------
+    NotFoundError
+        Where there is no such file.
+    ArtifactError
+        For bytes that are not a safetensors file; `BundleError` for one that is not a bundle.
+    """
+    shown = os.fspath(path)
+    try:
+        with open_plain(path) as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                raise ArtifactError(f"{shown}: an empty file; a bundle is a safetensors file")
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError:
+        raise NotFoundError(f"{shown}: no such bundle file") from None
+    except IsADirectoryError:
+        raise ArtifactError(
+            f"{shown}: a folder; a bundle is one .safetensors file, and what save_pretrained wrote "
+            "is opened by Adapter.from_pretrained"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ArtifactError(f"{shown!r}: cannot be read ({error}); give a file you may read") from error
+    return Bundle.from_arrays(*read_safetensors(data, name=shown), name=shown)
 
 
 def build_bundle(

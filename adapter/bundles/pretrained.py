@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from labelgrove.adapter.bundles.bundle import Bundle
-from labelgrove.adapter.outputs.weights import OutputKind
+from labelgrove.adapter.bundles.bundle import Bundle, read_bundle
+from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.plainfile import read_plain
 from labelgrove.ontology.errors import ArtifactError, BundleError, NotFoundError, ServiceError
 from labelgrove.ontology.extras import upgrade_command
@@ -96,7 +96,7 @@ def read_folder(folder: str | os.PathLike[str]) -> tuple[Bundle, Config]:
     where = path / BUNDLE_FILE
     if not where.is_file():
         raise NotFoundError(f"{path}: no {BUNDLE_FILE} beside {CONFIG_FILE}; save the adapter again")
-    bundle = Bundle.load(where)
+    bundle = read_bundle(where)
     if bundle.digest != config.sha256:
         raise ArtifactError(
             f"{where}: has sha256 {bundle.digest}, and {CONFIG_FILE} names {config.sha256!r}; the two do not "

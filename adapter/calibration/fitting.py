@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from labelgrove.adapter.calibration.temperatures import CAVEAT, LabelledOutputs
 from labelgrove.adapter.evaluation.calibrationerror import BINS, BinScheme
 from labelgrove.adapter.evaluation.verdict import softmax
+from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import OutputStream
-from labelgrove.adapter.outputs.weights import OutputKind
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, MissingExtraError
 from labelgrove.ontology.geometry import MetricSpace

@@ -17,10 +17,10 @@ from labelgrove.adapter.calibration.tradeoff import (
     trade_off,
 )
 from labelgrove.adapter.evaluation.calibrationerror import BINS, Reliability
-from labelgrove.adapter.evaluation.text import Span, Table, shown
 from labelgrove.adapter.evaluation.verdict import applied
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.scorer import Adapter
+from labelgrove.adapter.texttable import Span, Table, shown
 from labelgrove.ontology.geometry import MetricSpace
 
 __all__ = ["CalibrationReport", "bin_table", "calibrate"]
@@ -44,7 +44,7 @@ class CalibrationReport:
     fitted : Reliability
         At the fitted temperature, in bins of equal width.
     betas : BetaTable
-        At the default, the ECE-best, the Loki-best and the fitted temperature.
+        At the default, the ECE-best, the E[d²]-best and the fitted temperature.
     outputs : str
         What the model emits.
     """
@@ -170,7 +170,7 @@ def calibrate(
         adapter, P, truths, space=space, temperatures=[*temperatures, fit.temperature], bins=bins
     )
     data = LabelledOutputs(P, truths, adapter=adapter)
-    marked = [curve.default, curve.loki_best, *([] if curve.ece_best is None else [curve.ece_best])]
+    marked = [curve.default, curve.distance_best, *([] if curve.ece_best is None else [curve.ece_best])]
     degrees = sorted({*(curve.temperatures[i] for i in marked), fit.temperature})
     return CalibrationReport(
         fit=fit,

@@ -16,11 +16,11 @@ from labelgrove.adapter.evaluation.truths import (
     listed_keys,
     resolved,
     truth_indices,
-    wrong_length,
 )
 from labelgrove.adapter.evaluation.verdict import softmax
-from labelgrove.adapter.outputs.rowblocks import BlockSource, OutputStream, logits_of, opened, row_blocks
-from labelgrove.adapter.outputs.weights import OutputKind
+from labelgrove.adapter.outputs.gate import wrong_axes, wrong_length
+from labelgrove.adapter.outputs.kinds import OutputKind
+from labelgrove.adapter.outputs.rowblocks import BlockSource, OutputStream
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, UnknownLabelError
 from labelgrove.ontology.geometry import CompleteSpace, MetricSpace
@@ -105,10 +105,10 @@ class LabelledOutputs:
         elif columns is not None:
             raise InputError("columns: the adapter has its columns; leave them out")
         self.adapter = adapter = adapter.pinned()
-        self._rows, n_rows = opened(adapter, P)
+        self._blocks = adapter.blocks(P)
         listed = listed_keys("truth", truth)
-        if not listed or n_rows not in (None, len(listed)):
-            raise wrong_length(len(listed), n_rows)
+        if not listed or self._blocks.n_rows not in (None, len(listed)):
+            raise wrong_length(len(listed), self._blocks.n_rows)
         whole = resolved(adapter, None, space)[1] if distances else None
         points = adapter.bundle.points if whole is None else whole.points
         self._truths = truth_indices(adapter, points, listed)
@@ -129,11 +129,12 @@ class LabelledOutputs:
     def logits(self) -> Blocks:
         """Yield which samples, and their logits with columns in the order of the bundle."""
         stop = 0
-        for start, block in row_blocks(self.adapter, self._rows):
-            stop = start + len(block)
+        for rows in self._blocks:
+            stop = rows.first + len(rows)
             if stop > self.n:
                 raise wrong_length(self.n, stop, more=True)
-            yield slice(start, stop), logits_of(self.adapter, block)
+            for _, logits in self.adapter.logits(rows):
+                yield slice(rows.first, stop), logits
         if stop != self.n:
             raise wrong_length(self.n, stop)
 
@@ -142,7 +143,7 @@ class LabelledOutputs:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the squared distance of the Fréchet mean of each row, and whether it is the truth."""
         truths = self._truths[of]
-        answers = (adapter or self.adapter).score(weights).index[:, 0]
+        answers = (adapter or self.adapter).rank(weights).index[:, 0]
         if self._distance is None:
             raise InputError("P: distances were not asked for")
         return self._distance(truths, answers) ** 2, answers == truths
@@ -281,7 +282,7 @@ def _flat(
         keys = listed_keys("columns", columns)
         return Adapter(build_bundle(CompleteSpace(keys), keys), outputs=outputs), truth
     if not isinstance(P, BlockSource) and np.ndim(P) != 2:
-        raise InputError(f"P: shape {np.shape(P)} given; one row for each sample, one column for each class")
+        raise wrong_axes("P", np.shape(P))
     keys = [str(i) for i in range(P.n_columns if isinstance(P, BlockSource) else np.shape(P)[1])]
     numbers = [
         str(key) if isinstance(key, int | np.integer) and not isinstance(key, bool) else key for key in truth

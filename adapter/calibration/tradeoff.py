@@ -10,10 +10,10 @@ import numpy as np
 
 from labelgrove.adapter.calibration.temperatures import CAVEAT, LabelledOutputs, check_temperatures
 from labelgrove.adapter.evaluation.calibrationerror import BINS, BinScheme, Reliability
-from labelgrove.adapter.evaluation.text import Table
 from labelgrove.adapter.evaluation.verdict import softmax
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.scorer import Adapter
+from labelgrove.adapter.texttable import Table
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace
 
@@ -40,7 +40,7 @@ class TradeOff:
         Share of its answers that are the truth.
     ece : tuple of float or None
         Of the model's own argmax, over samples whose truth is observed; None where there is none.
-    default, loki_best, ece_best : int or None
+    default, distance_best, ece_best : int or None
         Index of the adapter's own temperature, of the smallest E[d^2] and of the smallest ECE; of equal ones
         that nearest to the default.
     reliability : Reliability
@@ -54,7 +54,7 @@ class TradeOff:
     accuracy: tuple[float, ...]
     ece: tuple[float | None, ...]
     default: int
-    loki_best: int
+    distance_best: int
     ece_best: int | None
     reliability: Reliability
     n_samples: int
@@ -68,7 +68,7 @@ class TradeOff:
     def table(self, *, fitted: float | None = None) -> Table:
         """Return a row for each temperature, the marked ones named, and `fitted` where it is among them."""
         rows = []
-        marks = {"default": self.default, "Loki-best": self.loki_best, "ECE-best": self.ece_best}
+        marks = {"default": self.default, "E[d²]-best": self.distance_best, "ECE-best": self.ece_best}
         for i, temperature in enumerate(self.temperatures):
             listed = ["fitted"] if temperature == fitted else []
             named = ", ".join([*listed, *(name for name, at in marks.items() if at == i)])
@@ -146,7 +146,7 @@ def trade_off(
     >>> graph = LabelGraph.from_edges(pairs)
     >>> adapter = Adapter.from_graph(graph, ["oak", "elm", "moss"], outputs="logits")
     >>> found = trade_off(adapter, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], ["oak", "elm"], temperatures=[0.25])
-    >>> found.temperatures, found.squared_distance, found.default, found.loki_best
+    >>> found.temperatures, found.squared_distance, found.default, found.distance_best
     ((0.25, 1.0), (0.0, 1.0), 1, 0)
     """
     own = adapter.temperature
@@ -166,7 +166,7 @@ def trade_off(
         accuracy=tuple((1 - found.distance_error).tolist()),
         ece=tuple(found.ece.tolist()) if observed else (None,) * len(listed),
         default=default,
-        loki_best=smallest(found.squared_distance.tolist()),
+        distance_best=smallest(found.squared_distance.tolist()),
         ece_best=smallest(found.ece.tolist()) if observed else None,
         reliability=data.reliability(own, bins=bins, scheme=scheme),
         n_samples=data.n,

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelgrove.adapter.engines.tables import (
     Table,
@@ -26,6 +27,14 @@ from labelgrove.adapter.engines.tables import (
     table_of,
     weights_of,
 )
+from labelgrove.adapter.outputs.gate import (
+    refuse_faults,
+    rows_at_once,
+    wrong_axes,
+    wrong_dtype,
+    wrong_width,
+)
+from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.scorer import MAX_VALUES, Adapter
 from labelgrove.ontology.errors import InputError, MissingExtraError, WeightError
 
@@ -102,7 +111,9 @@ class ArrayAdapter:
         Rows are taken in batches, so that memory beyond P stays below about a gigabyte.
         """
         xp, table, P = self._ready(P)
-        return predict_rows(xp, table, P, lambda rows: self._weights(xp, table, rows))
+        return predict_rows(
+            xp, table, P, lambda rows: self._weights(xp, table, rows), self._outputs, self.observed
+        )
 
     def decision_function(self, P: Any) -> Any:
         """Return the negative Fréchet variance of every label; shape (n_samples, n_labels).
@@ -126,7 +137,7 @@ class ArrayAdapter:
                 f"numbers; pass at most {max(1, MAX_VALUES // len(self.keys))} rows at a time"
             )
         weights = self._weights(xp, table, P)
-        _refuse_bad(xp, weights, 0)
+        _refuse_bad(xp, weights, P, 0, self._outputs, self.observed)
         return xp.matrix_transpose(-table.variance(xp, weights))
 
     def _weights(self, xp: Any, table: Table, rows: Any) -> Any:
@@ -138,13 +149,12 @@ class ArrayAdapter:
         xp = _namespace(P)
         if P.ndim == 1:
             P = xp.expand_dims(P, axis=0)
-        if P.ndim != 2 or P.shape[1] != len(self.observed):
-            raise WeightError(
-                f"P: shape {tuple(P.shape)} given, expected (n_samples, {len(self.observed)}): a column "
-                f"for each observed label, in the order of `observed`: {', '.join(self.observed[:3])}, ..."
-            )
-        if not xp.isdtype(P.dtype, ("bool", "integral", "real floating")):
-            raise WeightError(f"P: dtype {P.dtype} given; weights are real numbers")
+        if P.ndim != 2:
+            raise wrong_axes("P", tuple(P.shape))
+        if P.shape[1] != len(self.observed):
+            raise wrong_width("P", tuple(P.shape), len(self.observed), self.observed)
+        if not xp.isdtype(P.dtype, ("integral", "real floating")):
+            raise wrong_dtype("P", P.dtype, boolean=xp.isdtype(P.dtype, "bool"))
         device = _compat().device(P)
         known = (xp.__name__, f"{device} {_real(xp, P)}")
         if known not in self._moved:
@@ -174,10 +184,18 @@ def _namespace(P: Any) -> Any:
     return compat.array_namespace(P)
 
 
-def predict_rows(xp: Any, table: Table, P: Any, weights_of: Callable[[Any], Any]) -> Any:
+def predict_rows(
+    xp: Any,
+    table: Table,
+    P: Any,
+    weights_of: Callable[[Any], Any],
+    outputs: OutputKind,
+    observed: tuple[str, ...],
+) -> Any:
     """Return the index of the Fréchet mean of each row of P, in batches.
 
-    `weights_of` turns some rows of P into weights as `decide` takes them; they are checked here.
+    `weights_of` turns some rows of P into weights as `decide` takes them; they are checked here. What P holds
+    and the keys of its columns are for messages.
     """
     if not P.shape[0]:
         return xp.zeros((0,), dtype=table.columns.dtype, device=_compat().device(P))
@@ -185,7 +203,7 @@ def predict_rows(xp: Any, table: Table, P: Any, weights_of: Callable[[Any], Any]
     found = []
     for rows in blocks(P.shape[0], step):
         weights = weights_of(P[rows, :])
-        _refuse_bad(xp, weights, rows.start)
+        _refuse_bad(xp, weights, P[rows, :], rows.start, outputs, observed)
         unit = float(xp.finfo(weights.dtype).eps) / 2
         found.append(decide(xp, table, weights, unit, lambda *pairs: _totals(table, *pairs)))
     return found[0] if len(found) == 1 else xp.concat(found)
@@ -200,22 +218,34 @@ def _totals(table: Table, xp: Any, weights: Any, sample: Any, candidate: Any) ->
     return xp.concat([table.totals(xp, weights, sample[some], candidate[some]) for some in pairs])
 
 
-def _refuse_bad(xp: Any, weights: Any, first: int) -> None:
-    """Raise `WeightError` for samples that are not weights; `first` is the number of the first row."""
-    with np.errstate(over="ignore", invalid="ignore"):  # as a sum that is not fair
+def _refuse_bad(
+    xp: Any, weights: Any, P: Any, first: int, outputs: OutputKind, observed: tuple[str, ...]
+) -> None:
+    """Raise `WeightError` for samples that are not weights; `first` is the number of the first row of P.
+
+    The block of rows that holds the first of them is copied to numpy, whose checks have the words.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # as a sum beyond the limits
         fair = fair_samples(xp, weights)
     if bool(xp.all(fair)):
         return
-    smallest, largest = fair_limits(xp, weights)
-    bad = xp.nonzero(~fair)[0]
-    shown = ", ".join(str(first + int(bad[i])) for i in range(min(5, bad.shape[0])))
-    more = ", ..." if bad.shape[0] > 5 else ""
-    raise WeightError(
-        f"P: {bad.shape[0]} rows hold NaN, infinity, a negative value or a log-probability above 0, or sum "
-        f"to less than {smallest:g} or more than {largest:g} (rows {shown}{more}); a row holds finite, "
-        "non-negative numbers, at least one of them positive; if these are logits, make the adapter with "
-        "outputs='logits'"
-    )
+    step = rows_at_once(len(observed))
+    start = int(xp.nonzero(~fair)[0][0]) // step * step
+    limits = fair_limits(xp, weights)
+    block = _numpy(xp, P[start : min(start + step, P.shape[0]), :])
+    refuse_faults(outputs, block, first=first + start, columns=observed, limits=limits)
+    # another order of adding up: within the limits there, beyond them here
+    raise WeightError(f"P: the weights of a row sum to {limits[0]:g} to {limits[1]:g}; scale them")
+
+
+def _numpy(xp: Any, rows: Any) -> NDArray[np.floating[Any]]:
+    """Return rows as a numpy array, in the memory of this machine."""
+    compat, rows = _compat(), xp.astype(rows, _real(xp, rows))
+    if compat.is_torch_array(rows):
+        rows = rows.detach()
+    if compat.is_torch_array(rows) or compat.is_cupy_array(rows):
+        rows = compat.to_device(rows, "cpu")
+    return np.asarray(rows)
 
 
 def _real(xp: Any, P: Any) -> Any:

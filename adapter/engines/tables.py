@@ -32,7 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.outputs.weights import LARGEST_LOG, OutputKind
+from labelgrove.adapter.outputs.gate import LIMITS
+from labelgrove.adapter.outputs.kinds import LARGEST_LOG, OutputKind
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import TreeSpace
@@ -59,7 +60,7 @@ __all__ = [
 _SAFETY = 10.0
 _DIGITS = 53
 _BLOCK_ENTRIES = 1 << 22
-_LIMITS = {64: (1e-150, 1e150), 32: (1e-20, 1e20)}
+_LIMITS = {64: LIMITS, 32: (1e-20, 1e20)}
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class Baselines:
             if rule == "observed_only" and self._n_inside == adapter.n_labels:  # no label beside the observed
                 labels = ranking
             else:
-                labels = adapter.score(weights, top, candidates="observed").index
+                labels = adapter.rank(weights, top, candidates="observed").index
             chosen[rule] = self._canonical[self._by_label[np.searchsorted(self._sorted_labels, labels)]]
         return chosen
 

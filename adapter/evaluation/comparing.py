@@ -51,7 +51,7 @@ class Comparison:
     truths : ndarray of shape (n_samples,), dtype=int64
         Allowed label of each sample.
     rules : sequence of str
-        ``"loki"`` among them.
+        ``"frechet_mean"`` among them.
     seed : int
         Of the intervals.
     """
@@ -65,7 +65,7 @@ class Comparison:
         seed: int,
     ) -> None:
         self._adapter, self._truths, self._rules = adapter, truths, rules
-        self._own = rules.index("loki")
+        self._own = rules.index("frechet_mean")
         self._bootstrap = PairedBootstrap(len(truths), len(rules), seed)
         self._repeats = Repeats(len(truths))
         self._largest = np.full(len(rules), adapter.bundle.diameter**2)

@@ -1,7 +1,7 @@
 """How far from the truth the answers are, and how far those of simpler rules would be.
 
-Every report shows the Fréchet mean (``loki``) beside the rules of `adapter.evaluation.baselines`: without
-them its figures say little. Outputs pass by once, a block of rows at a time.
+Every report shows the Fréchet mean next to the rules of `adapter.evaluation.baselines`: without them its
+figures say little. Outputs pass by once, a block of rows at a time.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ from labelgrove.adapter.evaluation.truths import (
     listed_keys,
     resolved,
     truth_indices,
-    wrong_length,
 )
 from labelgrove.adapter.evaluation.verdict import judged, no_better_than_chance
-from labelgrove.adapter.outputs.rowblocks import KindSeen, OutputStream, logits_of, opened, row_blocks
+from labelgrove.adapter.outputs.gate import wrong_length
+from labelgrove.adapter.outputs.kinds import KindSeen
+from labelgrove.adapter.outputs.rowblocks import OutputStream
+from labelgrove.adapter.outputs.rows import DenseRows
+from labelgrove.adapter.outputs.weights import as_logits
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, SpaceError, counted
 from labelgrove.ontology.geometry import MetricSpace, TreeSpace
@@ -119,7 +122,7 @@ def evaluate(
     >>> graph = LabelGraph.from_edges(pairs)
     >>> adapter = Adapter.from_graph(graph, ["oak", "moss"])
     >>> result = evaluate(adapter, [[0.6, 0.4], [0.9, 0.1]], ["tree", "oak"])
-    >>> result["loki"].all.mean_squared_distance, result["argmax"].all.mean_squared_distance
+    >>> result["frechet_mean"].all.mean_squared_distance, result["argmax"].all.mean_squared_distance
     (0.0, 0.5)
     """
     for name, number, least in (("top_k", top_k, 1), ("resamples", resamples, 1), ("seed", seed, 0)):
@@ -129,9 +132,9 @@ def evaluate(
         raise InputError(f"resamples: {resamples} given, at most {_MOST_RESAMPLES}; 1000 are enough for most")
     adapter, space = resolved(source.pinned() if isinstance(source, Adapter) else source, observed, space)
     listed = listed_keys("truth", truth)
-    rows, n_rows = opened(adapter, P)
-    if not listed or n_rows not in (None, len(listed)):
-        raise wrong_length(len(listed), n_rows)
+    blocks = adapter.blocks(P)
+    if not listed or blocks.n_rows not in (None, len(listed)):
+        raise wrong_length(len(listed), blocks.n_rows)
     truths = truth_indices(adapter, space.points, listed)
     del listed
     training = None if train_truth is None else listed_keys("train_truth", train_truth)
@@ -152,8 +155,8 @@ def evaluate(
     if tree is not None and branch_level is None:
         branch_level = tree.parting(tree.position[adapter.bundle.allowed[truths]])
     run = _Run(adapter, space, truths, constant, tree, branch_level or 0, top_k, seed)
-    for start, block in row_blocks(adapter, rows):
-        run.add(start, block)
+    for rows in blocks:
+        run.add(rows)
     if run.n != len(truths):
         raise wrong_length(len(truths), run.n)
     compared = run.comparison.compared(resamples, level)
@@ -222,14 +225,14 @@ class _Run:
         self._trial_squared: dict[str, list[NDArray[np.float64]]] = {rule: [] for rule in _RIVALS}
         self._trial_answers: dict[str, list[NDArray[np.int64]]] = {rule: [] for rule in _RIVALS}
 
-    def add(self, start: int, block: NDArray[np.generic]) -> None:
+    def add(self, rows: DenseRows) -> None:
         """Answer and measure the rows of a block."""
-        stop = start + len(block)
+        start, stop = rows.first, rows.first + len(rows)
         if stop > len(self._truths):
             raise wrong_length(len(self._truths), stop, more=True)
         truths = self._truths[start:stop]
-        self._kind_seen.add(block)
-        weights = np.concatenate([part for _, part in self._adapter.chunks(block)])
+        weights = np.concatenate([part for _, part in self._adapter.chunks(rows)])
+        self._kind_seen.add(rows.values)
         measured = self._measured(truths, weights)
         seen = np.isin(truths, self.baselines.label)
         group = 2 * self._branch_of(truths) + seen
@@ -244,7 +247,7 @@ class _Run:
         self.sure.add(confidence[seen], measured["argmax"].correct[seen])
         low, high = np.searchsorted(self._tried, (start, stop))
         some = self._tried[low:high] - start
-        self._trial_logits.append(logits_of(self._adapter, block[some]))
+        self._trial_logits.append(as_logits(self._adapter.outputs, rows.values[some], self._adapter.order))
         for rule in _RIVALS:
             self._trial_squared[rule].append(squared[some, self.rules.index(rule)])
             self._trial_answers[rule].append(measured[rule].points[some])
@@ -252,10 +255,10 @@ class _Run:
 
     def _measured(self, truths: NDArray[np.int64], weights: NDArray[np.float64]) -> dict[str, TruthAndAnswer]:
         """Return what each rule's answers come to."""
-        ranking = self._adapter.score(weights, min(self._k, self._adapter.n_labels)).index
+        ranking = self._adapter.rank(weights, min(self._k, self._adapter.n_labels)).index
         constant = np.full(len(truths), self._constant)
         found = {
-            "loki": self._of_labels(truths, ranking[:, 0], (ranking == truths[:, None]).any(axis=1)),
+            "frechet_mean": self._of_labels(truths, ranking[:, 0], (ranking == truths[:, None]).any(axis=1)),
             "constant": self._of_labels(truths, constant, None),
         }
         distinct, at = np.unique(truths, return_inverse=True)

@@ -10,12 +10,13 @@ from labelgrove.adapter.bundles.bundlechecks import UNIT
 from labelgrove.adapter.evaluation.bootstrap import Interval
 from labelgrove.adapter.evaluation.calibrationerror import Reliability
 from labelgrove.adapter.evaluation.measures import Scores
+from labelgrove.adapter.evaluation.text import as_text
 from labelgrove.adapter.evaluation.verdict import Verdict
 from labelgrove.ontology.errors import InputError
 
 __all__ = ["RULES", "Branch", "Evaluation", "RuleResult"]
 
-RULES = ("loki", "argmax", "constant", "observed_only", "crm", "nearest_observed")
+RULES = ("frechet_mean", "argmax", "constant", "observed_only", "crm", "nearest_observed")
 """The rules of a report, in its order."""
 
 
@@ -43,9 +44,9 @@ class RuleResult:
     interval : Interval
         Of E[d^2].
     difference : Interval
-        Of E[d^2] minus that of loki, samples paired: above 0 where loki is better.
+        Of E[d^2] minus that of the Fréchet mean, samples paired: above 0 where the Fréchet mean is better.
     n_differing : int
-        Samples in which it is not as far from the truth as loki.
+        Samples in which it is not as far from the truth as the Fréchet mean.
     """
 
     rule: str
@@ -61,7 +62,7 @@ class RuleResult:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What `evaluate` found; ``evaluation["loki"]`` is the result of one rule.
+    """What `evaluate` found; ``evaluation["frechet_mean"]`` is the result of one rule.
 
     Attributes
     ----------
@@ -146,6 +147,4 @@ class Evaluation:
         named : callable, default=str
             Turns the key of a label into what is written for it.
         """
-        from labelgrove.adapter.evaluation.text import as_text
-
         return as_text(self, named)

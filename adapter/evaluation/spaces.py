@@ -9,10 +9,10 @@ from typing import Any
 from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.evaluation.evaluating import evaluate
 from labelgrove.adapter.evaluation.result import Evaluation
-from labelgrove.adapter.evaluation.text import Table
+from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import OutputStream
-from labelgrove.adapter.outputs.weights import OutputKind
 from labelgrove.adapter.scorer import Adapter
+from labelgrove.adapter.texttable import Table
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace
 
@@ -34,7 +34,7 @@ class SpaceComparison:
     @property
     def best(self) -> str | None:
         """Name of the space whose E[d^2] / diameter^2 is smallest, the first of equal ones."""
-        found = [(e["loki"].all.normalized, name) for name, e in self.evaluations]
+        found = [(e["frechet_mean"].all.normalized, name) for name, e in self.evaluations]
         known = [(value, i) for i, (value, _) in enumerate(found) if value is not None]
         return found[min(known)[1]][1] if known else None
 
@@ -52,8 +52,8 @@ class SpaceComparison:
             (
                 name,
                 e.diameter,
-                *(e[rule].all.normalized for rule in ("loki", "argmax", "constant")),
-                e["loki"].all.accuracy,
+                *(e[rule].all.normalized for rule in ("frechet_mean", "argmax", "constant")),
+                e["frechet_mean"].all.accuracy,
             )
             for name, e in self.evaluations
         ]
@@ -94,7 +94,7 @@ def compare_spaces(
     >>> tree = metric_space(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("moss", "tree")]))
     >>> spaces = {"tree": tree, "flat": CompleteSpace(tree.keys)}
     >>> found = compare_spaces(spaces, [[0.5, 0.5, 0.0]], ["elm"], observed=["oak", "elm", "moss"])
-    >>> found.best, [e["loki"].all.normalized for _, e in found.evaluations]
+    >>> found.best, [e["frechet_mean"].all.normalized for _, e in found.evaluations]
     ('flat', [0.25, 0.0])
     """
     if not spaces:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from labelgrove.adapter.bundles.bundlechecks import UNIT
-from labelgrove.adapter.evaluation.measures import Scores
-from labelgrove.adapter.evaluation.result import Evaluation
 from labelgrove.adapter.evaluation.verdict import applied
+from labelgrove.adapter.texttable import Span, Table, shown
 from labelgrove.ontology.errors import counted
+
+if TYPE_CHECKING:
+    from labelgrove.adapter.evaluation.measures import Scores
+    from labelgrove.adapter.evaluation.result import Evaluation
 
 __all__ = [
     "MOST_BRANCHES",
-    "Span",
-    "Table",
     "as_text",
     "branch_table",
     "interval_table",
@@ -24,7 +24,6 @@ __all__ = [
     "remarks",
     "rule_name",
     "severity_table",
-    "shown",
     "summary",
 ]
 
@@ -48,60 +47,6 @@ MOST_BRANCHES = 20
 """Branches that a table lists at most."""
 
 _MOST_BINS = 60
-
-
-class Span(NamedTuple):
-    """Two ends, as one cell of a table."""
-
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Table:
-    """Cells under columns.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of str
-        The first holds text, the others mostly numbers.
-    rows : tuple of tuple
-        Cells: text, numbers, a `Span`, or None where there is nothing to say.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-
-    def text(self) -> list[str]:
-        """Return aligned lines, without the title."""
-        lines = [self.columns, *(tuple(map(shown, row)) for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return [
-            "  ".join(
-                c.ljust(w) if i == 0 else c.rjust(w)
-                for i, (c, w) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        ]
-
-
-def shown(cell: Any) -> str:
-    """Return a cell as reports show it: four digits of a fraction, all of a whole number.
-
-    >>> [shown(cell) for cell in (0.123456, 12345, 23456.78, None, "oak", Span(1.25, 2.0))]
-    ['0.1235', '12,345', '23,456.8', '–', 'oak', '1.25 to 2']
-    """
-    if cell is None:
-        return "–"
-    if isinstance(cell, Span):
-        return f"{shown(cell.low)} to {shown(cell.high)}"
-    if isinstance(cell, float):
-        return f"{cell:,.1f}" if abs(cell) >= 1000 else f"{cell:.4g}"
-    if isinstance(cell, list | tuple):
-        return ", ".join(map(shown, cell))
-    return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
 
 
 def rule_name(rule: str) -> str:
@@ -138,18 +83,18 @@ def summary(found: Evaluation) -> str:
 
 
 def interval_table(found: Evaluation) -> Table:
-    """Return E[d²] of each rule and how much it is above that of loki, with their intervals."""
+    """Return E[d²] of each rule and how much it is above that of the Fréchet mean, with their intervals."""
     percent = f"{100 * found.level:g} %"
     rows = []
     for r in found.rules:
         own, more = (Span(i.low, i.high) for i in (r.interval, r.difference))
-        beside = (None,) * 3 if r.rule == "loki" else (r.difference.mean, more, r.n_differing)
+        beside = (None,) * 3 if r.rule == "frechet_mean" else (r.difference.mean, more, r.n_differing)
         rows.append((rule_name(r.rule), r.interval.mean, own, *beside))
     columns = (
         "rule",
         "E[d²]",
         f"{percent} interval",
-        "minus loki",
+        "minus frechet_mean",
         f"{percent} interval, paired",
         "samples that differ",
     )
@@ -212,19 +157,19 @@ def remarks(found: Evaluation, named: Callable[[str], str] = str) -> list[str]:
 
 def price(found: Evaluation) -> str:
     """Return what a smaller E[d²] than that of argmax is paid with; nothing where it costs nothing."""
-    loki, argmax = found["loki"], found["argmax"]
-    if not loki.interval.mean < argmax.interval.mean:
+    mean, argmax = found["frechet_mean"], found["argmax"]
+    if not mean.interval.mean < argmax.interval.mean:
         return ""
     costs = []
-    exact = [r.all.accuracy or 0.0 for r in (argmax, loki)]
+    exact = [r.all.accuracy or 0.0 for r in (argmax, mean)]
     if exact[1] < exact[0]:
         costs.append(
             f"accuracy falls from {_percent(exact[0])} to {_percent(exact[1])}, because the mean hedges"
         )
-    known = [r.observed.mean_squared_distance or 0.0 for r in (argmax, loki)]
+    known = [r.observed.mean_squared_distance or 0.0 for r in (argmax, mean)]
     if known[1] > known[0]:
         costs.append(
-            f"where the truth is observed, in {_percent(loki.observed.n / found.n_samples)} of the samples, "
+            f"where the truth is observed, in {_percent(mean.observed.n / found.n_samples)} of the samples, "
             f"E[d²] rises from {shown(known[0])} to {shown(known[1])} squared {UNIT}, and the gain is made "
             "on the others"
         )

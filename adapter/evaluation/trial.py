@@ -59,7 +59,7 @@ class Trial:
         """
         own = self.adapter.temperature
         labels = {
-            times: self.adapter.score(softmax(self.logits, times * own)).index[:, 0]
+            times: self.adapter.rank(softmax(self.logits, times * own)).index[:, 0]
             for times in _TIMES.tolist()
         }
         squared = {times: self.distance(self.truths, found) ** 2 for times, found in labels.items()}

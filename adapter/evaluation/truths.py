@@ -17,7 +17,7 @@ from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
 from labelgrove.ontology.geometry import MatrixSpace, MetricSpace, TreeSpace
 from labelgrove.ontology.keys import Keys
 
-__all__ = ["LabelDistances", "listed_keys", "resolved", "truth_indices", "wrong_length"]
+__all__ = ["LabelDistances", "listed_keys", "resolved", "truth_indices"]
 
 
 class LabelDistances:
@@ -159,18 +159,6 @@ def _not_found(adapter: Adapter, points: Keys, unknown: dict[str, int], given: I
     if look_like_numbers(given, adapter.n_observed):
         return f"{said}\n{CLASS_INDICES.format(name='truth', keys='give them as the ontology writes them')}"
     return f"{said}\nname labels by key, or leave these samples out"
-
-
-def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: str = "truth") -> InputError:
-    """Return the error of a truth that is not as long as the outputs, of `n_rows` rows or `more`.
-
-    `name` is what holds the truth; None stands for rows that nobody has counted yet.
-    """
-    rows = "the outputs" if n_rows is None else f"{counted(n_rows, 'row')} of the outputs"
-    return InputError(
-        f"{name}: {counted(n_truth, 'label')} for {rows}{' or more' if more else ''}; give one for each, "
-        "and at least one"
-    )
 
 
 def _point_indices(space: MetricSpace, labels: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
-from labelgrove.adapter.bundles.bundle import Bundle
+from labelgrove.adapter.bundles.bundle import Bundle, read_bundle
 from labelgrove.adapter.loading.cache import CachedStore, redis_entry, through_cache
 from labelgrove.adapter.loading.offline import FetchedStore, OfflineStore, fetched_file
 from labelgrove.adapter.loading.stamps import Stamps, mark_used
@@ -328,7 +328,7 @@ def _file(path: str) -> Located:
         mark: tuple[Any, ...] = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     except (OSError, ValueError):  # opening says what is wrong
         mark = ()
-    return Located(mark, lambda: Bundle.load(Path(path)))
+    return Located(mark, lambda: read_bundle(Path(path)))
 
 
 def _document(store: ArtifactStore, ontology: str) -> dict[str, Any]:

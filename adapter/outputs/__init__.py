@@ -1,1 +1,1 @@
-"""What a model puts out and what the truth is, read and checked."""
+"""One gate for what a model gives: outputs of any form and files of truths, read and checked."""

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.outputs.archives import FAULTS, npy_header, refuse_long_header
+from labelgrove.adapter.outputs.gate import bad_cell, ragged, refuse_dtype, wrong_axes, wrong_dtype
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.ontology.errors import (
     ArtifactError,
@@ -37,7 +38,7 @@ from labelgrove.ontology.errors import (
 )
 from labelgrove.ontology.store.safetensors_file import read_safetensors
 
-__all__ = ["FORMATS", "OutputFile", "is_number", "load_npy"]
+__all__ = ["FORMATS", "OutputFile", "is_number", "load_npy", "without_names"]
 
 T = TypeVar("T")
 
@@ -126,7 +127,7 @@ class OutputFile:
         if array is not None and ending not in (".npz", ".safetensors"):
             raise InputError(f"array: {array!r} given for {self.path}, which holds no named arrays")
         if id_column is not None and ending not in (".csv", ".parquet"):
-            raise InputError(f"id_column: {id_column!r} given for {self.path}, whose columns have no names")
+            raise without_names(self.path, id_column)
         self._refuse_what_is_no_file()
         if ending == ".npy":
             self._array = load_npy(self.path, mmap_mode="r")
@@ -143,8 +144,9 @@ class OutputFile:
         else:
             self.columns = self._without_ids(self._csv_header(keys), id_column, labels)
             shape, dtype = (-1, len(self.columns)), np.dtype(np.float64)
-        if len(shape) != 2 or dtype.kind not in "fiu":
-            raise InputError(f"{self.path}: holds {dtype} of shape {shape}; give a row of numbers per sample")
+        refuse_dtype(str(self.path), dtype)
+        if len(shape) != 2:
+            raise wrong_axes(str(self.path), shape)
         self.n_rows = None if shape[0] < 0 else shape[0]
         self.n_columns = shape[1]
 
@@ -311,21 +313,20 @@ class OutputFile:
         names = self._without_ids(names, id_column, labels)
         for name, held in zip(names, self._others(schema.types), strict=True):
             if not (types.is_integer(held) or types.is_floating(held)):
-                raise InputError(
-                    f"{self.path}: column {name!r} holds {held}; every column is a label and holds "
-                    "numbers: leave the others out, or say id_column=... (grove: --id-column NAME) where it "
-                    "names the rows"
+                advice = (
+                    "leave the column out, or say id_column=... (grove: --id-column NAME) if it names rows"
                 )
+                raise wrong_dtype(f"{self.path}: column {name!r}", held, advice=advice)
         return names, n_rows
 
     def _parquet_blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
         start = 0
         for batch in self._parquet_batches(n_rows):
             columns = self._others(batch.columns)
-            for name, column in zip(self.columns or (), columns, strict=True):
+            for i, column in enumerate(columns):
                 if column.null_count:
                     row = start + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-                    raise InputError(f"{self.path}: row {row}, column {name!r} is empty; give a number")
+                    raise bad_cell(str(self.path), row, i, self.columns or (), "nothing")
             yield np.column_stack([c.to_numpy(zero_copy_only=False) for c in columns])
             start += len(batch)
 
@@ -383,26 +384,31 @@ class OutputFile:
         lines = self._csv_lines()
         _, header = next(lines)
         names = self._others(header)
+        start = 0
         while held := list(islice(lines, n_rows)):
             block = np.empty((len(held), len(names)))
             for i, (line, row) in enumerate(held):
                 if len(row) != len(header):
-                    raise InputError(
-                        f"{self.path}:{line}: {counted(len(row), 'cell')} under a header of {len(header)}"
-                    )
+                    cells_given = f"{counted(len(row), 'cell')} under a header of {len(header)}"
+                    raise ragged(f"{self.path}:{line}", cells_given)
                 cells = row if self._id is None else self._others(row)
                 try:
                     block[i] = cells
                 except ValueError:
                     j = next(j for j, cell in enumerate(cells) if not is_number(cell))
-                    raise InputError(
-                        f"{self.path}:{line}: column {names[j]!r} holds {cells[j]!r}, not a number"
-                    ) from None
+                    held_there = repr(cells[j]) if cells[j] else "nothing"
+                    raise bad_cell(f"{self.path}:{line}", start + i, j, names, held_there) from None
             yield block
+            start += len(block)
 
     def _csv_ids(self) -> Iterator[str]:
         for _, row in islice(self._csv_lines(), 1, None):
             yield row[self._id or 0]
+
+
+def without_names(path: Path, id_column: str) -> InputError:
+    """Return the error of an `id_column` of a file whose columns have no names."""
+    return InputError(f"id_column: {id_column!r} given for {path}, whose columns have no names; leave it out")
 
 
 def _are_keys(numbers: Sequence[str], keys: Collection[str]) -> bool:

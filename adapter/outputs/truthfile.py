@@ -17,6 +17,7 @@ from labelgrove.adapter.columns.labelnames import (
     listed_faults,
     look_like_numbers,
 )
+from labelgrove.adapter.outputs.gate import wrong_length
 from labelgrove.adapter.outputs.outputfiles import load_npy
 from labelgrove.adapter.plainfile import decoded, open_plain
 from labelgrove.ontology.errors import BindingError, InputError, NotFoundError, UnknownLabelError, counted
@@ -95,8 +96,6 @@ def read_truth_keys(
             raise BindingError(said)
         raise UnknownLabelError("\n".join([said, *_advice(path, bundle, listed, unknown, len(keys))]))
     if n_rows not in (None, len(listed)):
-        from labelgrove.adapter.evaluation.truths import wrong_length
-
         raise wrong_length(len(listed), n_rows, name=str(path))
     return [keys[text] for _, text in listed]
 

@@ -102,13 +102,11 @@ def evaluate(
 ) -> None:
     """Measure the answers to OUTPUTS against TRUTH (a label per line, key or name), beside every baseline.
 
-    The report shows the Fréchet mean (loki), argmax, a constant answer, the Fréchet mean among observed
-    labels, CRM, and the observed label nearest to the truth, which no rule that answers with observed labels
-    can beat; and it ends in a verdict. OUTPUTS are what `grove score` takes; dense ones may be larger than
-    memory.
+    The report shows the Fréchet mean, argmax, a constant answer, the Fréchet mean among observed labels, CRM,
+    and the observed label nearest to the truth, which no rule that answers with observed labels can beat; and
+    it ends in a verdict. OUTPUTS are what `grove score` takes; dense ones may be larger than memory.
     """
     from labelgrove.adapter import evaluate as measure
-    from labelgrove.adapter.outputs.rowblocks import opened
     from labelgrove.adapter.outputs.truthfile import read_truth_keys
 
     _checked(reports)
@@ -118,7 +116,7 @@ def evaluate(
     space, tree = _spaces(bundle, ontology, adapter, hierarchy)
     named = str if as_json and not reports else _names(bundle, ontology, adapter)
     points = () if space is None else space.points
-    n_rows = opened(adapter, file)[1]
+    n_rows = adapter.blocks(file).n_rows
     truths = read_truth_keys(truth, adapter.bundle, by=model["by"], points=points, n_rows=n_rows)
     training = (
         None
@@ -188,7 +186,6 @@ def calibrate(
     other exponents of the distances.
     """
     from labelgrove.adapter.calibration.report import calibrate as fitted
-    from labelgrove.adapter.outputs.rowblocks import opened
     from labelgrove.adapter.outputs.truthfile import read_truth_keys
 
     _checked(reports)
@@ -199,7 +196,7 @@ def calibrate(
         adapter.bundle,
         by=model["by"],
         points=() if space is None else space.points,
-        n_rows=opened(adapter, file)[1],
+        n_rows=adapter.blocks(file).n_rows,
     )
     with Progress(f"calibrate on {len(truths):,} rows").shown():
         result = fitted(adapter, file, truths, by=measure, space=space, bins=bins)

@@ -180,8 +180,8 @@ def train(
     one per line, taken as TF-IDF); LABELS holds a label key for each sample. It writes what
     `grove score` and `grove evaluate` read: probabilities.npy, and columns.txt for --columns.
     """
+    from labelgrove.adapter.outputs.truthfile import read_truth
     from labelgrove.experiments.training import train_files
-    from labelgrove.tables import read_truth
 
     with Progress(f"train {model}").shown():
         trained = train_files(
@@ -202,8 +202,8 @@ def train(
 
 def _features(path: Path) -> Any:
     """Return the lines of a text file, or the rows of an array."""
+    from labelgrove.adapter.outputs.truthfile import read_truth
     from labelgrove.experiments.sources.files import read_features
-    from labelgrove.tables import read_truth
 
     return read_truth(path) if path.suffix == ".txt" else read_features(path)
 

@@ -74,12 +74,15 @@ def result(workspace: Workspace, job: str, out: Path | None, safe: bool, as_json
 
 
 def _write(result: JobResult, shown: Description, document: dict[str, Any], out: Path, safe: bool) -> None:
+    from labelgrove.ontology.results import pack_document
+
     is_json = out.suffix == ".json"
     if shown.matrix is not None and not is_json:
         _write_matrix(shown.matrix, out)
-    elif shown.is_document if is_json else shown.is_file:
-        what = "the document" if is_json else f"the {result.kind}"
-        write_file(out, result.artifacts.read_bytes(result.sha256), what)
+    elif is_json and shown.is_document:
+        write_file(out, pack_document(shown.document["document"]), "the document")
+    elif not is_json and shown.is_file:
+        write_file(out, result.artifacts.read_bytes(result.sha256), f"the {result.kind}")
     else:
         write_rows(out, document, *(shown.file or (shown.columns, shown.rows)), safe=safe)
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from labelgrove.adapter import Adapter, Binding, Bundle, SparseOutputs, Subtree
     from labelgrove.adapter.outputs.outputfiles import OutputFile
+    from labelgrove.adapter.outputs.rows import OutputRows
 
 __all__ = ["load_model", "model_options", "score"]
 
@@ -122,18 +123,13 @@ def load_model(
     Never by position unless asked to.
     """
     from labelgrove.adapter import Adapter, open_bundle
+    from labelgrove.adapter.outputs.opening import open_outputs
     from labelgrove.adapter.outputs.outputfiles import OutputFile
-    from labelgrove.ontology.errors import InputError
-    from labelgrove.sparsefiles import read_sparse
 
     opened = open_bundle(bundle)
-    found = read_sparse(outputs) if array is None else None
-    if found is None:
-        keys = opened.observed_keys
-        labels = {*keys, *opened.observed_names}
-        found = OutputFile(outputs, array=array, id_column=id_column, labels=labels, keys=keys)
-    elif id_column is not None:
-        raise InputError(f"--id-column {id_column}: {outputs} has no columns with names; leave it out")
+    keys = opened.observed_keys
+    labels = {*keys, *opened.observed_names}
+    found = open_outputs(outputs, array=array, id_column=id_column, labels=labels, keys=keys)
     header = found.columns if isinstance(found, OutputFile) else None
     names = _column_names(outputs, columns, header, opened, by)
     with with_hint_on_lines(names):
@@ -312,36 +308,34 @@ def _answers(
     adapter: Adapter, values: Any, top: int, among: Any, progress: Progress
 ) -> Iterator[tuple[int | float | str | None, ...]]:
     """Yield a line for each answer; of a file only a block of rows is held at a time."""
+    from labelgrove.adapter.outputs.kinds import KindSeen
     from labelgrove.adapter.outputs.outputfiles import OutputFile
-    from labelgrove.adapter.outputs.rowblocks import KindSeen, row_blocks
 
     names, seen = adapter.names, KindSeen(adapter.outputs)
-    dense = isinstance(values, OutputFile)
-    ids = values.ids() if isinstance(values, OutputFile) else None
-    for start, block in row_blocks(adapter, values) if dense else [(0, values)]:
-        if dense:
-            seen.add(block)
-        ranking = adapter.top_k(block, top, candidates=among)
+    file = values if isinstance(values, OutputFile) else None
+    ids = None if file is None else file.ids()
+    for rows in adapter.blocks(values):
+        ranking = adapter.top_k(rows, top, candidates=among)
+        if file is not None:  # rows that list a few classes sum to what they list
+            seen.add(rows.values)
         found = zip(ranking.keys, ranking.indices, ranking.values, ranking.n_tied, strict=True)
-        for row, (keys, indices, variances, tied) in enumerate(found, start):
+        for row, (keys, indices, variances, tied) in enumerate(found, rows.first):
             where = (row,) if ids is None else (row, next(ids))
             for k, (key, index, value) in enumerate(zip(keys, indices, variances, strict=True)):
                 yield *where, k + 1, key, names[int(index)], float(value), int(tied) if k == 0 else None
-        progress(f"{start + len(ranking.keys):,} rows")
+        progress(f"{rows.first + len(rows):,} rows")
     said = seen.note()
     if said is not None:
         note(f"note: {in_options(said)}")
 
 
-def _one_row(adapter: Adapter, outputs: Path, values: Any, row: int) -> Any:
+def _one_row(adapter: Adapter, outputs: Path, values: Any, row: int) -> OutputRows:
     from labelgrove.adapter.outputs.outputfiles import OutputFile
     from labelgrove.ontology.errors import InputError
-    from labelgrove.sparsefiles import rows_of
 
-    rows = values.read() if isinstance(values, OutputFile) else values
-    n_rows = len(adapter.rows(rows))
-    if row >= n_rows:
+    rows = adapter.rows(values.read() if isinstance(values, OutputFile) else values)
+    if row >= len(rows):
         raise InputError(
-            f"--explain {row}: {outputs} has {n_rows} rows, the first of them 0; name one of them"
+            f"--explain {row}: {outputs} has {len(rows)} rows, the first of them 0; name one of them"
         )
-    return rows_of(rows, slice(row, row + 1))
+    return rows.only(row)

@@ -224,8 +224,8 @@ def _check_ending(out: Path) -> None:
 
 def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | None:
     """Read what observing a label costs: a CSV file with a header and the columns label and cost."""
+    from labelgrove.adapter.outputs.outputfiles import is_number
     from labelgrove.ontology.errors import InputError, NotFoundError
-    from labelgrove.tables import is_number
 
     if source is None:
         return None

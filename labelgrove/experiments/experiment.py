@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from labelgrove.adapter.evaluation.text import Table
+from labelgrove.adapter.texttable import Table
 from labelgrove.experiments.contrast import Finding
 from labelgrove.report.picturedata import Line, Mark, Panel
 

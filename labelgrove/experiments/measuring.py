@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 _ROWS = 512
+_CALLED = {"frechet_mean": "loki"}  # by the source paper, and in the records of trials
 
 
 class ArgmaxIdentityError(GroveError):
@@ -66,7 +67,7 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
     )
     return {
         "rules": {
-            rule: {
+            _CALLED.get(rule, rule): {
                 "squared": found[rule].all.mean_squared_distance,
                 "accuracy": found[rule].all.accuracy,
                 "unobserved": found[rule].unobserved.mean_squared_distance,

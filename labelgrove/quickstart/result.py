@@ -16,7 +16,7 @@ __all__ = ["RULE_NAMES", "Answer", "Part", "QuickstartResult", "render"]
 
 RULE_NAMES = {
     "argmax": "argmax",
-    "loki": "Fréchet mean",
+    "frechet_mean": "Fréchet mean",
     "constant": "constant",
     "observed_only": "Fréchet mean, observed only",
     "crm": "CRM (least expected distance)",
@@ -225,8 +225,8 @@ def _part(part: Part) -> str:
 
 def _meaning(part: Part) -> str:
     """Say in words what the table shows, the unflattering part included."""
-    argmax, mean, constant = (part.mean(rule) for rule in ("argmax", "loki", "constant"))
-    before, after = (part.mean(rule, "accuracy") for rule in ("argmax", "loki"))
+    argmax, mean, constant = (part.mean(rule) for rule in ("argmax", "frechet_mean", "constant"))
+    before, after = (part.mean(rule, "accuracy") for rule in ("argmax", "frechet_mean"))
     accuracy = f"exact accuracy {'falls' if after < before else 'rises'} from {before:.4f} to {after:.4f}"
     if after < before:
         accuracy += ": it hedges, so fewer answers are exactly right and fewer are far off"

@@ -251,10 +251,10 @@ def _grid_picture(adapter: Adapter, predicted: Predicted) -> plots.Figure:
         keys.indices(predicted.truth),
         {
             RULE_NAMES["argmax"]: keys.indices(predicted.columns)[argmax],
-            RULE_NAMES["loki"]: adapter.predict_indices(predicted.probabilities),
+            RULE_NAMES["frechet_mean"]: adapter.predict_indices(predicted.probabilities),
         },
     )
 
 
 def _shown_counts(part: Part) -> dict[str, list[int]]:
-    return {RULE_NAMES[rule]: part.distance_counts(rule) for rule in ("argmax", "loki", "constant")}
+    return {RULE_NAMES[rule]: part.distance_counts(rule) for rule in ("argmax", "frechet_mean", "constant")}

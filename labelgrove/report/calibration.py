@@ -7,7 +7,7 @@ from typing import Any
 
 from labelgrove.adapter.calibration.report import CalibrationReport, bin_table
 from labelgrove.adapter.calibration.tradeoff import TradeOff
-from labelgrove.adapter.evaluation.text import Table
+from labelgrove.adapter.texttable import Table
 from labelgrove.report.content import Folded, Notes, Origin, Pictures, Report, Section
 from labelgrove.report.picturedata import Line, Mark, Panel, ReliabilityDiagram
 
@@ -55,12 +55,16 @@ def calibration_sections(found: CalibrationReport, *, verdict: float | None = No
     """
     curve = found.trade_off
     marks = _marks(found, verdict)
-    panels = [_curve("E[d²] of the Fréchet mean", "E[d²]", curve.squared_distance, "Loki", curve, marks)]
+    panels = [
+        _curve("E[d²] of the Fréchet mean", "E[d²]", curve.squared_distance, "Fréchet mean", curve, marks)
+    ]
     if curve.ece_best is not None:
         ece = tuple(0.0 if e is None else e for e in curve.ece)
         panels.append(_curve("Calibration error of argmax", "ECE", ece, "argmax", curve, marks))
         panels.append(_path(curve, "calibration error", "ECE", curve.ece))
-    panels.append(_curve("Accuracy of the Fréchet mean", "accuracy", curve.accuracy, "Loki", curve, marks))
+    panels.append(
+        _curve("Accuracy of the Fréchet mean", "accuracy", curve.accuracy, "Fréchet mean", curve, marks)
+    )
     panels.append(_path(curve, "accuracy", "accuracy", curve.accuracy))
     said = f"{_fitted(found)}."
     if verdict is not None:
@@ -111,7 +115,7 @@ def _marks(found: CalibrationReport, verdict: float | None) -> tuple[Mark, ...]:
     marks = {
         "default": curve.temperatures[curve.default],
         "fitted": found.fit.temperature,
-        "Loki-best": curve.temperatures[curve.loki_best],
+        "E[d²]-best": curve.temperatures[curve.distance_best],
         "ECE-best": None if curve.ece_best is None else curve.temperatures[curve.ece_best],
         "verdict": verdict,
     }
@@ -134,7 +138,7 @@ def _path(curve: TradeOff, what: str, label: str, values: tuple[float | None, ..
     """Return E[d²] against another measure, along the temperatures."""
     known = [(v, d) for v, d in zip(values, curve.squared_distance, strict=True) if v is not None]
     line = Line.bare("from cold to hot", tuple(v for v, _ in known), tuple(d for _, d in known))
-    places = {"default": curve.default, "Loki-best": curve.loki_best, "ECE-best": curve.ece_best}
+    places = {"default": curve.default, "E[d²]-best": curve.distance_best, "ECE-best": curve.ece_best}
     marks = tuple(Mark(n, v) for n, i in places.items() if i is not None and (v := values[i]) is not None)
     return Panel(f"E[d²] against {what}", label, "E[d²]", (line,), marks=marks)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from labelgrove.adapter.evaluation.text import Table
+from labelgrove.adapter.texttable import Table
 from labelgrove.report.picturedata import Picture
 
 __all__ = [

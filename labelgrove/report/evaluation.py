@@ -10,7 +10,6 @@ from labelgrove.adapter.calibration.report import CalibrationReport, bin_table
 from labelgrove.adapter.evaluation.result import Evaluation, RuleResult
 from labelgrove.adapter.evaluation.text import (
     MOST_BRANCHES,
-    Table,
     branch_table,
     interval_table,
     measures_table,
@@ -20,6 +19,7 @@ from labelgrove.adapter.evaluation.text import (
     severity_table,
 )
 from labelgrove.adapter.evaluation.verdict import CALIBRATE, REFUSE, THIN, UNDECIDED, USE
+from labelgrove.adapter.texttable import Table
 from labelgrove.report.calibration import calibration_sections
 from labelgrove.report.content import Folded, Notes, Origin, Pictures, Report, Section, Tone
 from labelgrove.report.picturedata import (
@@ -42,7 +42,7 @@ _TONES: Mapping[str, Tone] = {
 }
 _ORACLES = (rule_name("nearest_observed"),)
 _RULES = {
-    "loki": "the Fréchet mean among all allowed labels",
+    "frechet_mean": "the Fréchet mean among all allowed labels",
     "argmax": "the observed label of largest weight",
     "constant": "one label for every sample",
     "observed_only": "the Fréchet mean among observed labels",
@@ -101,7 +101,7 @@ def evaluation_report(
         "level of the branches": found.branch_level,
     }
     return Report(
-        title="Does the Fréchet mean (Loki) help this model?",
+        title="Does the Fréchet mean help this model?",
         answer=found.verdict.answer,
         tone=_TONES[found.verdict.answer],
         sentence=_sentence(found.verdict.reason),
@@ -140,19 +140,19 @@ def _facts(found: Evaluation) -> dict[str, Any]:
 def _comparison(found: Evaluation) -> Iterator[str | Table | Folded | Pictures]:
     yield (
         f"E[d²] is the mean squared distance from the answer to the truth, in squared {UNIT}: less is "
-        "better. What a rule has more than Loki is measured on the same samples; where its interval leaves "
-        "out zero, samples tell. The oracle knows the truth: it is not a rule to choose, but the best that "
-        "observed labels could do."
+        "better. What a rule has more than the Fréchet mean is measured on the same samples; where its "
+        "interval leaves out zero, samples tell. The oracle knows the truth: it is not a rule to choose, but "
+        "the best that observed labels could do."
     )
     yield interval_table(found)
-    others = [r for r in found.rules if r.rule != "loki"]
+    others = [r for r in found.rules if r.rule != "frechet_mean"]
     yield Pictures(
         (
             Differences(
-                "What each rule has more than Loki",
-                "E[d²] minus that of Loki",
-                "Loki is better",
-                "Loki is worse",
+                "What each rule has more than the Fréchet mean",
+                "E[d²] minus that of the Fréchet mean",
+                "the Fréchet mean is better",
+                "the Fréchet mean is worse",
                 tuple(
                     (rule_name(r.rule), r.difference.mean, r.difference.low, r.difference.high)
                     for r in others
@@ -221,9 +221,9 @@ def _hierarchy(found: Evaluation, named: Callable[[str], str]) -> Iterator[Secti
 
 def _branch_pictures(found: Evaluation, names: list[str]) -> tuple[Picture, ...]:
     """Return the largest branches against argmax, the rest of them as one."""
-    loki, argmax = (_errors(found[rule]) for rule in ("loki", "argmax"))
-    order = sorted(range(len(loki)), key=lambda i: (-loki[i][0], i))
-    rows = [(names[i], loki[i][0], argmax[i][1], loki[i][1]) for i in order]
+    mean, argmax = (_errors(found[rule]) for rule in ("frechet_mean", "argmax"))
+    order = sorted(range(len(mean)), key=lambda i: (-mean[i][0], i))
+    rows = [(names[i], mean[i][0], argmax[i][1], mean[i][1]) for i in order]
     rest = rows[MOST_BRANCHES:]
     if len(rest) > 1:
         n = sum(count for _, count, _, _ in rest)
@@ -231,7 +231,7 @@ def _branch_pictures(found: Evaluation, names: list[str]) -> tuple[Picture, ...]
         after = sum(count * error for _, count, _, error in rest) / n
         rows = [*rows[:MOST_BRANCHES], (f"{len(rest)} more branches", n, before, after)]
     title = f"Wins and losses by branch (level {found.branch_level})"
-    return (Branches(title, "argmax", "Loki", tuple(rows)),) if rows else ()
+    return (Branches(title, "argmax", "Fréchet mean", tuple(rows)),) if rows else ()
 
 
 def _errors(result: RuleResult) -> list[tuple[int, float]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from labelgrove.adapter.evaluation.text import Span, Table
+from labelgrove.adapter.texttable import Span, Table
 from labelgrove.report.content import Folded, Judged, Link, Notes, Origin, Pictures, Report, Section, Tone
 from labelgrove.report.picturedata import Differences, Line, Mark, Panel
 

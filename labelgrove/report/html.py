@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 from xml.etree import ElementTree
 
-from labelgrove.adapter.evaluation.text import Span, Table, shown
+from labelgrove.adapter.texttable import Span, Table, shown
 from labelgrove.report.content import Block, Folded, Judged, Link, Notes, Origin, Report, mostly_numbers
 from labelgrove.report.picturedata import Picture
 from labelgrove.report.pictures import draw

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from labelgrove.adapter.evaluation.text import Table, shown
+from labelgrove.adapter.texttable import Table, shown
 from labelgrove.report.content import Block, Folded, Link, Notes, Origin, Report, mostly_numbers
 from labelgrove.report.svg import clean
 

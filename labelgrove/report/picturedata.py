@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from labelgrove.adapter.evaluation.calibrationerror import Reliability
-from labelgrove.adapter.evaluation.text import shown
+from labelgrove.adapter.texttable import shown
 
 __all__ = [
     "Branches",

@@ -8,19 +8,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from labelgrove.adapter.evaluation.text import shown
+from labelgrove.adapter.texttable import shown
 
 __all__ = ["Drawing", "Element", "Scale", "clean", "element", "points", "series_class", "short"]
 
 Element = ElementTree.Element
 
 _NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-_SERIES = {"argmax": 1, "loki": 0, "constant": 2, "observed only": 3, "crm": 4, "oracle": 5}
+_SERIES = {"argmax": 1, "frechet mean": 0, "constant": 2, "observed only": 3, "crm": 4, "oracle": 5}
 _SAME = {
     "nearest observed": "oracle",
     "nearest observed (oracle)": "oracle",
-    "active": "loki",
-    "loki, calibrated": "loki",
+    "fréchet mean": "frechet mean",
+    "loki": "frechet mean",
+    "loki, calibrated": "frechet mean",
+    "active": "frechet mean",
 }
 _N_SERIES = 7
 

@@ -22,15 +22,17 @@ from labelgrove.ontology.errors import InputError, WeightError, first_few
 from labelgrove.ontology.geometry.arguments import given_array
 
 __all__ = [
+    "LARGEST_TOTAL",
+    "SMALLEST_TOTAL",
     "TIE_RELATIVE",
     "FrechetResult",
+    "are_weights",
     "check_beta",
     "check_weights",
     "largest_power",
     "plain_sums",
     "powers",
     "refuse_bad_rows",
-    "row_faults",
     "shaped_weights",
     "tied",
 ]
@@ -38,8 +40,10 @@ __all__ = [
 TIE_RELATIVE = 1e-12
 """Labels within this relative distance of the minimum are tied; one constant for every dtype and library."""
 
+SMALLEST_TOTAL, LARGEST_TOTAL = 1e-150, 1e150
+"""Least and largest sum of the weights of a row: between them, sums times squared distances are numbers."""
+
 _CACHED_ENTRIES = 1 << 15
-_SMALLEST_TOTAL, _LARGEST_TOTAL = 1e-150, 1e150
 _LARGEST_POWER = 1e157  # leaves room for weights whose rows sum to at most 1e150
 
 
@@ -105,34 +109,35 @@ def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
 
 
 def refuse_bad_rows(rows: NDArray[Any], total: NDArray[np.float64], first: int = 0) -> None:
-    """Raise `WeightError` for rows that break the rule of `check_weights`; `first` is the number of row 0.
-
-    A sum that is a fair number leaves only negative values to look for: NaN and infinity would show in it.
-    """
-    fair = (total >= _SMALLEST_TOTAL) & (total <= _LARGEST_TOTAL)
-    if not (fair.all() and rows.min(initial=0) >= 0):
+    """Raise `WeightError` for rows that break the rule of `check_weights`; `first` is the number of row 0."""
+    if not are_weights(rows, total):
         raise WeightError(_complaint(rows.astype(np.float64), first))
 
 
-def row_faults(rows: NDArray[np.float64]) -> tuple[tuple[str, NDArray[Any]], ...]:
-    """Return each rule of `check_weights` that a row may break, and the rows that break it.
+def are_weights(rows: NDArray[Any], total: NDArray[np.float64]) -> bool:
+    """Whether rows with these sums keep the rule of `check_weights`.
 
-    >>> [(fault, found.tolist()) for fault, found in row_faults(np.array([[0.0, 0.0], [1.0, 0.0]]))][2]
-    ('are all zero', [True, False])
+    A sum within the limits leaves only negative values to look for: NaN and infinity would show in it.
     """
+    fair = (total >= SMALLEST_TOTAL) & (total <= LARGEST_TOTAL)
+    return bool(fair.all() and rows.min(initial=0) >= 0)
+
+
+def _row_faults(rows: NDArray[np.float64]) -> tuple[tuple[str, NDArray[Any]], ...]:
+    """Return each rule of `check_weights` that a row may break, and the rows that break it."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum(axis=1)
     return (
         ("hold NaN or infinity", ~np.all(np.isfinite(rows), axis=1)),
         ("hold a negative value", np.any(rows < 0, axis=1)),
         ("are all zero", ~np.any(rows != 0, axis=1)),
-        ("sum to less than 1e-150; scale them", total < _SMALLEST_TOTAL),
-        ("sum to more than 1e150; scale them", total > _LARGEST_TOTAL),
+        ("sum to less than 1e-150; scale them", total < SMALLEST_TOTAL),
+        ("sum to more than 1e150; scale them", total > LARGEST_TOTAL),
     )
 
 
 def _complaint(rows: NDArray[np.float64], first: int) -> str:
-    reason, bad = next(fault for fault in row_faults(rows) if fault[1].any())
+    reason, bad = next(fault for fault in _row_faults(rows) if fault[1].any())
     found = (np.flatnonzero(bad) + first).tolist()
     return (
         f"weights: {len(found)} rows {reason} (rows {first_few(found)}); "

@@ -57,7 +57,7 @@ file.write_text("parent,child\\nplant,tree\\ntree,oak\\ntree,elm\\n")
 
 USES = {
     "Adapter": "adapter.top_k(P, 2), adapter.decision_function(P), adapter.explain(P[0])",
-    "Bundle": "adapter.bundle.save(file.with_suffix('.st')), lg.Bundle.load(file.with_suffix('.st'))",
+    "Bundle": "adapter.bundle.save(file.with_suffix('.st')), lg.open_bundle(file.with_suffix('.st'))",
     "CompleteSpace": "lg.CompleteSpace(['a', 'b']).distances()",
     "Cover": "lg.Cover",
     "EuclideanSpace": "points.distances()",

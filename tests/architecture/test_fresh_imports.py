@@ -109,7 +109,7 @@ loaded = adapter.Adapter.load(uri, ["moss", "oak", "elm"], artifacts_url=store)
 P = np.array([[0.2, 0.4, 0.4], [0.9, 0.1, 0.0]], dtype=np.float32)
 print(loaded.predict(P), loaded.top_k(P, 2).keys, loaded.decision_function(P).shape)
 if loaded.space is not None:
-    print(adapter.evaluate(loaded, P, ["oak", "moss"])["loki"].all.n)
+    print(adapter.evaluate(loaded, P, ["oak", "moss"])["frechet_mean"].all.n)
 """
 
 PAIRS = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]

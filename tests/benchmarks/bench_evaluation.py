@@ -70,7 +70,7 @@ def write_outputs(path: Path, n_rows: int, n_observed: int, few: bool, rng: np.r
 def check(graph: LabelGraph, adapter: Adapter, P: NDArray[np.float32], truth: list[str]) -> None:
     """Compare two figures with the plain sum over what the space measures."""
     result, space = evaluate(adapter, P, truth, resamples=1), metric_space(graph, metric="tree")
-    answers = {"loki": adapter.predict(P), "argmax": [adapter.observed[i] for i in P.argmax(axis=1)]}
+    answers = {"frechet_mean": adapter.predict(P), "argmax": [adapter.observed[i] for i in P.argmax(axis=1)]}
     for rule, keys in answers.items():
         pairs = zip(space.index(keys), space.index(truth), strict=True)
         squares = [float(space.distances([a], [b])[0, 0]) ** 2 for a, b in pairs]

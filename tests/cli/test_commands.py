@@ -173,14 +173,14 @@ def test_score_binds_columns_by_name_and_never_by_position_unasked(bundled):
 def test_evaluate_shows_every_baseline(bundled):
     result = json.loads(bundled("evaluate", "garden/all", "p.csv", "truth.txt", "--json").stdout)
     assert set(result["rules"]) == {
-        "loki",
+        "frechet_mean",
         "argmax",
         "constant",
         "observed_only",
         "crm",
         "nearest_observed",
     }
-    assert result["rules"]["loki"]["all"]["mean_squared_distance"] == 0
+    assert result["rules"]["frechet_mean"]["all"]["mean_squared_distance"] == 0
     assert "argmax" in bundled("evaluate", "garden/all", "p.csv", "truth.txt").stdout
 
 
@@ -226,7 +226,7 @@ def test_evaluate_measures_block_bundles_in_their_ontology(garden):
     result = json.loads(
         garden("evaluate", "garden/graph", "p.csv", "truth.txt", "--ontology", "garden", "--json").stdout
     )
-    assert result["rules"]["loki"]["all"]["mean_squared_distance"] == 1
+    assert result["rules"]["frechet_mean"]["all"]["mean_squared_distance"] == 1
 
 
 def test_cypher_prints_table_json_and_csv_and_binds_the_version(garden):
@@ -337,9 +337,13 @@ def test_doctor_refuses_celery_beside_the_embedded_graph(call, monkeypatch):
     ("name", "content", "message"),
     [
         ("empty.csv", "", "is empty"),
-        ("text.csv", "oak,elm,moss\n1,2,x\n", "text.csv:2: column 'moss' holds 'x'"),
+        ("text.csv", "oak,elm,moss\n1,2,x\n", "text.csv:2: row 0, column 2 ('moss') holds 'x'"),
         ("headless.csv", "0.5,0.5,0\n1,0,0\n", "headless.csv:1: the first line holds numbers alone"),
-        ("ragged.csv", "oak,elm,moss\n1,2\n", "ragged.csv:2: 2 cells under a header of 3"),
+        (
+            "ragged.csv",
+            "oak,elm,moss\n1,2\n",
+            "ragged.csv:2: rows of different lengths (2 cells under a header of 3)",
+        ),
         ("negative.csv", "oak,elm,moss\n1,-2,0\n", "row"),
         ("nan.csv", "oak,elm,moss\n1,nan,0\n", "row"),
         ("zero.csv", "oak,elm,moss\n0,0,0\n", "row"),

@@ -55,7 +55,7 @@ def test_evaluate_prints_json_and_writes_reports(call, monkeypatch):
     result = json.loads(found.stdout)
     assert set(result["verdict"]) == {"answer", "reason", "temperature", "enough"}
     assert result["n_samples"] == 40
-    assert result["rules"]["loki"]["all"]["hierarchical_f"] > 0
+    assert result["rules"]["frechet_mean"]["all"]["hierarchical_f"] > 0
     page, text, data = (Path(name).read_text(encoding="utf-8") for name in ("r.html", "r.md", "r.json"))
     assert f"**Verdict: {result['verdict']['answer']}.**" in text
     assert f"<h1>{result['verdict']['answer']}</h1>" in page
@@ -93,7 +93,7 @@ def test_every_form_of_outputs_gives_the_report_of_the_probabilities(call):
     assert rules("p.npz", "truth.txt", *MODEL, "--array", "a") == expected
     assert rules("sparse.npz", "truth.txt", *MODEL) == rules("scipy.npz", "truth.txt", *MODEL) == expected
     cold = rules("logits.npy", "truth.txt", *MODEL, "--emits", "logits", "--temperature", "0.001")
-    assert cold["loki"] == expected["argmax"]
+    assert cold["frechet_mean"] == expected["argmax"]
 
 
 def test_sparse_outputs_calibrate_as_dense_ones_do(call):
@@ -147,7 +147,7 @@ def test_calibrate_prints_the_temperature_and_what_surrounds_it(call):
     text = call(*arguments, "--measure", "squared_distance", "--bins", "5").stdout
     assert "by squared_distance" in text
     assert text.splitlines()[1].startswith("to answer at temperature ")
-    assert "Loki-best" in text
+    assert "E[d²]-best" in text
 
 
 def test_evaluate_adds_a_calibration_to_its_report(call):
@@ -168,7 +168,7 @@ def test_a_calibration_needs_no_observed_truth(call):
     fit = document["calibrated"]["fit"]
     assert (fit["by"], fit["n_unobserved"]) == ("squared_distance", 40)
     assert fit["value"] <= fit["value_before"]
-    assert document["rules"]["loki"]["observed"]["n"] == 0
+    assert document["rules"]["frechet_mean"]["observed"]["n"] == 0
     assert "No sample has an observed truth" in page
     said = call("calibrate", *arguments[1:], code=2).stderr
     assert "fit --measure squared_distance" in said

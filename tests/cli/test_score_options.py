@@ -120,9 +120,9 @@ FAULTS = {
     "sparse logits": (
         "score",
         ("--columns", "bundle"),
-        "error: s.npz: 1 rows hold a negative value (rows 0); a row holds finite, non-negative numbers, at "
-        "least one of them positive; if these are logits, say --emits logits, which applies the softmax; if "
-        "log-probabilities, --emits log_probabilities\n",
+        "error: s.npz: row 0, column 1 ('elm') holds -1.0; a row holds no negative number; if these are "
+        "logits, say --emits logits, which applies the softmax; if log-probabilities, --emits "
+        "log_probabilities\n",
     ),
     "a temperature": (
         "score",
@@ -273,10 +273,10 @@ def test_a_header_of_names_agrees_with_columns_of_keys(score):
     assert "column 0 is 'n2' (elm) by its header and 'n1' (oak) by --columns" in said.stderr
 
 
-def test_outputs_of_another_width_are_refused_with_the_shape_of_the_file(score):
+def test_outputs_of_another_width_are_refused_by_the_name_of_the_file(score):
     np.save("wide.npy", np.ones((7, 5)))
     assert (
-        "wide.npy: shape (7, 5) given, expected (n_samples, 3)" in score("wide.npy", *IN_ORDER, code=2).stderr
+        "wide.npy: 5 columns given, expected 3: one for each" in score("wide.npy", *IN_ORDER, code=2).stderr
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelgrove.adapter import Adapter, Bundle, build_bundle
+from labelgrove.adapter import Adapter, build_bundle, open_bundle
 from labelgrove.adapter.engines.arrays import ArrayAdapter
 from labelgrove.adapter.scorer import Adapter as ScoringAdapter
 from labelgrove.ontology.errors import WeightError
@@ -308,7 +308,7 @@ def test_every_engine_measures_without_loss(name, family, tmp_path):
         labels = "all" if tree.tree.allowed is None else "leaves"
         built = build_bundle(tree.graph, list(tree.keys), metric="tree", labels=labels)
         built.save(tmp_path / "tree.safetensors")
-        adapter = Adapter(Bundle.load(tmp_path / "tree.safetensors"))
+        adapter = Adapter(open_bundle(tmp_path / "tree.safetensors"))
         rows = np.random.default_rng(number).integers(0, 4, (20, len(tree.keys))).astype(np.float64)
         rows = rows[rows.any(axis=1)]
         found = np.asarray(ENGINES[name](adapter)(rows)).tolist()
@@ -359,11 +359,12 @@ def test_every_engine_refuses_the_rows_that_the_adapter_refuses(name, metric, ou
     among = np.concatenate([good[:1], bad, good[1:]])
     answer = ENGINES[name](adapter)
     for rows in (bad, among):
-        with pytest.raises(WeightError, match="1 rows"):
+        with pytest.raises(WeightError) as said:
             adapter.predict_indices(rows)
         if not name.startswith("onnx"):
-            with pytest.raises(WeightError, match="1 rows"):
+            with pytest.raises(WeightError) as also:
                 answer(rows)
+            assert str(also.value) == str(said.value)
     expected = adapter.predict_indices(good).tolist()
     assert np.asarray(answer(good)).tolist() == expected
     assert np.asarray(answer(good[:0])).tolist() == []

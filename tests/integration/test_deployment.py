@@ -88,7 +88,7 @@ def test_ingest_build_score_and_query_on_servers(deployment, worker, tmp_path):
     rows = json.loads(call("score", "garden/all", "p.csv", "--json"))
     assert [row["key"] for row in rows] == ["tree", "moss"]
     measured = json.loads(call("evaluate", "garden/all", "p.csv", "truth.txt", "--json"))
-    assert measured["rules"]["loki"]["all"]["mean_squared_distance"] == 0
+    assert measured["rules"]["frechet_mean"]["all"]["mean_squared_distance"] == 0
     statement = "MATCH (l:Label {version: $version}) WHERE l.leaf RETURN l.key AS key ORDER BY l.idx"
     found = json.loads(call("cypher", statement, "--ontology", "garden", "--json"))
     assert found["rows"] == [["moss"], ["elm"], ["oak"]]

@@ -57,9 +57,11 @@ class TestDigits:
         part = result.digits
         assert [(e.n_labels, e.n_observed) for e in part.evaluations] == [(81, 4)] * 5
         assert 14 < part.mean("argmax") < 19
-        assert part.mean("loki") < 4
-        assert part.mean("loki") < part.mean("nearest_observed")  # no answer among the corners can do that
-        assert part.mean("loki", "accuracy") > part.mean("argmax", "accuracy")
+        assert part.mean("frechet_mean") < 4
+        assert part.mean("frechet_mean") < part.mean(
+            "nearest_observed"
+        )  # no answer among the corners can do that
+        assert part.mean("frechet_mean", "accuracy") > part.mean("argmax", "accuracy")
 
     @pytest.mark.parametrize("seed", [0, 3])
     def test_scores_equal_a_plain_recomputation(self, result, seed):
@@ -78,7 +80,7 @@ class TestDigits:
 
         variance = predicted.probabilities @ (hops(positions[:, None], columns).T ** 2)
         answers = {
-            "loki": positions[lowest_tied(variance)],
+            "frechet_mean": positions[lowest_tied(variance)],
             "argmax": columns[lowest_tied(1 - predicted.probabilities)],
             "nearest_observed": columns[hops(truth[:, None], columns).argmin(axis=1)],
             "constant": np.full_like(truth, 4),
@@ -103,12 +105,13 @@ class TestAnimals:
             assert evaluation.diameter == 22
             assert 80 < evaluation.n_observed <= 100
             error = {
-                rule: evaluation[rule].all.mean_squared_distance for rule in ("loki", "argmax", "constant")
+                rule: evaluation[rule].all.mean_squared_distance
+                for rule in ("frechet_mean", "argmax", "constant")
             }
-            assert error["loki"] < min(error["argmax"], error["constant"])
-        assert 25 < part.mean("loki") < 33
+            assert error["frechet_mean"] < min(error["argmax"], error["constant"])
+        assert 25 < part.mean("frechet_mean") < 33
         assert 40 < part.mean("constant") < 45
-        assert part.mean("loki", "accuracy") < part.mean("argmax", "accuracy")
+        assert part.mean("frechet_mean", "accuracy") < part.mean("argmax", "accuracy")
 
     def test_all_nouns_are_in_the_graph(self, result, settings):
         sizes = {r.name: (r.n_labels, r.n_edges) for r in result.registered}

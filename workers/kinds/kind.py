@@ -229,8 +229,10 @@ class Description:
         Columns and rows of a .csv file, where it says more than the table.
     matrix : MatrixSpace, optional
         Distances that a .npy file takes, for a result that is written so.
-    is_document, is_file : bool
-        Whether the artifact is itself the .json file, or the file of any other ending, to be written.
+    is_document : bool
+        Whether a .json file holds ``document["document"]`` alone, as the artifact does.
+    is_file : bool
+        Whether the artifact is itself the file, of any other ending, to be written.
     """
 
     line: str

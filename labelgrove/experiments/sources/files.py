@@ -11,6 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.adapter.outputs.outputfiles import OutputFile
+from labelgrove.adapter.outputs.sparsefiles import read_scipy
+from labelgrove.adapter.outputs.truthfile import read_truth
 from labelgrove.digests import sha256_of
 from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.ontology.errors import InputError, UnknownLabelError, first_few
@@ -19,8 +22,6 @@ from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import read
 from labelgrove.quickstart.predicted import Predicted
-from labelgrove.sparsefiles import read_scipy
-from labelgrove.tables import read_outputs, read_truth
 
 __all__ = ["Files", "read_features", "read_votes"]
 
@@ -103,7 +104,7 @@ class Files:
     def class_space(self, labels: Iterable[str] | None = None) -> EuclideanSpace:
         """Return the Euclidean space of the class embeddings, in the byte order of the keys."""
         path = _needed("class-embeddings", self.class_embeddings)
-        vectors, _ = read_outputs(path)
+        vectors = OutputFile(path).read()
         keys = read_truth(_needed("classes", self.classes))
         if len(keys) != len(vectors):
             raise InputError(
@@ -128,7 +129,8 @@ class Files:
             For columns or truths that are not labels of `space`; the first are named.
         """
         path = _needed("probs", self.probs)
-        values, header = read_outputs(path)
+        file = OutputFile(path)
+        values, header = file.read(), None if file.columns is None else list(file.columns)
         if header is not None and self.columns is None:
             columns = header
         else:
@@ -179,7 +181,7 @@ class Files:
 def read_features(path: Path) -> Any:
     """Return a row of numbers for each sample: ``.npy`` memory-mapped, or ``.npz`` of scipy, sparse."""
     if path.suffix != ".npz":
-        return read_outputs(path)[0]
+        return OutputFile(path).read()
     from scipy.sparse import csr_matrix
 
     return csr_matrix(read_scipy(path))

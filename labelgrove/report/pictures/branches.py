@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from labelgrove.adapter.evaluation.text import shown
+from labelgrove.adapter.texttable import shown
 from labelgrove.report.picturedata import Branches
 from labelgrove.report.svg import Drawing, Scale, element, short
 

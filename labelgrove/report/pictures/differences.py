@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelgrove.adapter.evaluation.text import shown
+from labelgrove.adapter.texttable import shown
 from labelgrove.report.picturedata import Differences
 from labelgrove.report.svg import Drawing, Element, Scale, element, points, short
 

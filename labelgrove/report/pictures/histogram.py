@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelgrove.adapter.evaluation.text import shown
+from labelgrove.adapter.texttable import shown
 from labelgrove.report.picturedata import Histogram
 from labelgrove.report.svg import Drawing, Scale, series_class
 

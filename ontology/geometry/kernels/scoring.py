@@ -24,13 +24,12 @@ from labelgrove.ontology.geometry.kernels.lanes import (
     store,
     zeros,
 )
+from labelgrove.ontology.geometry.ties import LARGEST_TOTAL, SMALLEST_TOTAL
 
 __all__ = [
     "EDGE",
-    "LARGEST_TOTAL",
     "LIMB",
     "NODE",
-    "SMALLEST_TOTAL",
     "STRANDS",
     "VERTEX",
     "Tables",
@@ -43,7 +42,6 @@ Records = NDArray[np.void]
 
 STRANDS = 16
 _AHEAD = 2  # rows between the one that is read and the one that is fetched
-SMALLEST_TOTAL, LARGEST_TOTAL = 1e-150, 1e150  # other rows are refused by the caller
 
 
 def _record(floats: str, integers: str) -> np.dtype[np.void]:

@@ -223,9 +223,9 @@ def test_sets_read_logits_by_the_logistic_function():
         ({"threshold": 0}, [0.5, 0.5], InputError, "threshold"),
         ({"threshold": 1.5}, [0.5, 0.5], InputError, "threshold"),
         ({"within": -1}, [0.5, 0.5], InputError, "within"),
-        ({}, [1.5, 0.5], WeightError, r"1 rows hold a value above 1 \(rows 0\).*outputs='logits'"),
+        ({}, [1.5, 0.5], WeightError, r"row 0, column 0 \('oak'\) holds 1.5; .*above 1; .*outputs='logits'"),
         ({}, [-0.5, 0.5], WeightError, "negative"),
-        ({}, [np.nan, 0.5], WeightError, "NaN"),
+        ({}, [np.nan, 0.5], WeightError, "holds nan"),
     ],
 )
 def test_sets_refuse_what_is_no_probability(options, row, error, match):

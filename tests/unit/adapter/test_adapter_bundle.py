@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
+from labelgrove.adapter import open_bundle
 from labelgrove.adapter.bundles.bundle import Bundle, build_bundle
 from labelgrove.adapter.bundles.bundlechecks import FORMAT
 from labelgrove.ontology.errors import (
@@ -43,7 +44,7 @@ def test_save_and_load_keep_everything(name, tmp_path):
     bundle = BUNDLES[name]()
     path = tmp_path / "one.safetensors"
     assert bundle.save(path) == bundle.digest == hashlib.sha256(path.read_bytes()).hexdigest()
-    loaded = Bundle.load(path)
+    loaded = open_bundle(path)
     assert loaded.digest == bundle.digest
     assert loaded.inspect() == bundle.inspect()
     assert loaded.inspect()["bytes"] == path.stat().st_size
@@ -231,7 +232,7 @@ def test_a_file_that_breaks_a_rule_is_refused_and_says_why(fault, tmp_path):
     path = tmp_path / "bad.safetensors"
     path.write_bytes(write_safetensors(arrays, metadata))
     with pytest.raises(BundleError, match=match) as caught:
-        Bundle.load(path)
+        open_bundle(path)
     assert str(path) in str(caught.value)
 
 
@@ -249,17 +250,17 @@ def test_cut_and_foreign_files_are_artifact_errors(tmp_path):
     for size in (0, 4, 100, len(whole) - 1):
         path.write_bytes(whole[:size])
         with pytest.raises(ArtifactError):
-            Bundle.load(path)
+            open_bundle(path)
     path.write_bytes(b"\x80\x04pickled")
     with pytest.raises(ArtifactError):
-        Bundle.load(path)
+        open_bundle(path)
     with pytest.raises(ArtifactError, match="folder"):
-        Bundle.load(tmp_path)
+        open_bundle(tmp_path)
     for unreadable in (path / "below-a-file", tmp_path / ("n" * 300), f"{path}\0"):
         with pytest.raises(ArtifactError, match="cannot be read"):
-            Bundle.load(unreadable)
+            open_bundle(unreadable)
     with pytest.raises(NotFoundError):
-        Bundle.load(tmp_path / "absent.safetensors")
+        open_bundle(tmp_path / "absent.safetensors")
     with pytest.raises(NotFoundError, match="folder"):
         BUNDLES["tree"]().save(tmp_path / "absent" / "b.safetensors")
     with pytest.raises(ServiceError, match=r"cannot be written .*a file that you may write"):
@@ -280,7 +281,7 @@ def test_a_loaded_bundle_cannot_be_written_to(tmp_path):
     path = tmp_path / "grid.safetensors"
     BUNDLES["grid"]().save(path)
     with pytest.raises(ValueError, match="read-only"):
-        Bundle.load(path).distances[0, 0] = 9
+        open_bundle(path).distances[0, 0] = 9
 
 
 def test_the_digest_of_a_known_bundle_stays():

@@ -253,10 +253,10 @@ def test_each_point_of_the_curves_is_an_evaluation_at_that_temperature():
     for i, temperature in enumerate(found.temperatures):
         at = Adapter(adapter.bundle, outputs="logits", temperature=temperature)
         result = evaluate(at, logits, keys)
-        assert found.squared_distance[i] == result["loki"].all.mean_squared_distance
-        assert found.accuracy[i] == pytest.approx(result["loki"].all.accuracy)
+        assert found.squared_distance[i] == result["frechet_mean"].all.mean_squared_distance
+        assert found.accuracy[i] == pytest.approx(result["frechet_mean"].all.accuracy)
         assert found.ece[i] == pytest.approx(result.calibration.ece)
-    assert found.squared_distance[found.loki_best] == min(found.squared_distance)
+    assert found.squared_distance[found.distance_best] == min(found.squared_distance)
     assert found.ece[found.ece_best] == min(found.ece)
     assert found.notes == ()
     unseen = trade_off(adapter, logits, ["v0"] * 300)
@@ -291,11 +291,11 @@ def test_spaces_are_compared_by_their_error_as_a_part_of_the_diameter():
     found = compare_spaces(spaces, logits, keys, observed=OBSERVED, outputs="logits", temperature=3.0)
     document = found.to_dict()
     for name, space in spaces.items():
-        loki = document["spaces"][name]["loki"]
+        loki = document["spaces"][name]["frechet_mean"]
         assert loki["normalized"] == loki["mean_squared_distance"] / space.diameter() ** 2
     flat = document["spaces"]["flat"]
-    assert flat["loki"]["mean_squared_distance"] == pytest.approx(1 - flat["argmax"]["accuracy"])
-    assert found.best == min(spaces, key=lambda name: document["spaces"][name]["loki"]["normalized"])
+    assert flat["frechet_mean"]["mean_squared_distance"] == pytest.approx(1 - flat["argmax"]["accuracy"])
+    assert found.best == min(spaces, key=lambda name: document["spaces"][name]["frechet_mean"]["normalized"])
     assert [row[0] for row in found.table().rows] == ["tree", "flat"]
 
 
@@ -310,7 +310,7 @@ def test_the_report_holds_all_of_it_and_the_caveat():
     assert document["notes"][0] == CAVEAT
     text = str(report)
     assert CAVEAT in text
-    assert all(mark in text for mark in ("default", "Loki-best", "ECE-best", "equal mass"))
+    assert all(mark in text for mark in ("default", "E[d²]-best", "ECE-best", "equal mass"))
 
 
 @pytest.mark.parametrize("by", ["nll", "squared_distance"])

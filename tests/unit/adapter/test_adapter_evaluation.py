@@ -14,8 +14,7 @@ from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.calibration import fit_temperature
 from labelgrove.adapter.evaluation import RULES, pairdistances
 from labelgrove.adapter.evaluation import baselines as baselines_module
-from labelgrove.adapter.outputs import rowblocks
-from labelgrove.adapter.outputs import weights as outputs_module
+from labelgrove.adapter.outputs import gate
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
 from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -52,7 +51,7 @@ TRUTH = ["a", "d", "b", "r", "c"]
 # Training labels c, c, d, b: F = r 13, a 7, c 13, d 17, b 27 -> the constant a, at 0, 1, 2, 1, 1.
 TRAIN = ["c", "b", "c", "d"]
 DISTANCES = {
-    "loki": [0, 2, 2, 2, 1],
+    "frechet_mean": [0, 2, 2, 2, 1],
     "argmax": [1, 3, 0, 2, 3],
     "constant": [0, 1, 2, 1, 1],
     "observed_only": [1, 3, 3, 2, 2],
@@ -124,9 +123,9 @@ def test_working_in_small_pieces_changes_nothing(metric, monkeypatch):
     observed = [graph.keys[i] for i in (3, 30, 11, 8, 25, 39)]
     whole = evaluate(space, weights, truth, observed=observed)
     monkeypatch.setattr(pairdistances, "_SOURCES_AT_ONCE", 2)
-    monkeypatch.setattr(rowblocks, "_BLOCK_ROWS", 11)
+    monkeypatch.setattr(gate, "_ROWS_AT_ONCE", 11)
     monkeypatch.setattr(baselines_module, "_SOURCES_AT_ONCE", 3)
-    monkeypatch.setattr(outputs_module, "_CHUNK_ROWS", 7)
+    monkeypatch.setattr(gate, "_ROWS_AT_ONCE", 7)
     assert evaluate(space, weights, truth, observed=observed) == whole
 
 
@@ -141,19 +140,19 @@ def test_argmax_ties_within_the_constant_of_the_tie_rule(gap, distance):
 def test_report_as_json_and_as_text():
     result = evaluate(Adapter.from_graph(HAND, OBSERVED), P, TRUTH, train_truth=TRAIN)
     document = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert document["rules"]["loki"]["all"]["mean_squared_distance"] == 2.6
+    assert document["rules"]["frechet_mean"]["all"]["mean_squared_distance"] == 2.6
     assert document["unit"] == "edge-weight units"
     lines = result.render().splitlines()
     assert lines[0].startswith(
         "5 samples (3 with an observed truth, 2 without), 5 labels, 3 observed, diameter 3"
     )
     assert lines[1] == "Errors:"
-    assert lines[3].split() == ["loki", "2.6", "0.2889", "1.4", "0.2", "3", "2"]
+    assert lines[3].split() == ["frechet_mean", "2.6", "0.2889", "1.4", "0.2", "3", "2"]
     assert [line.split()[0] for line in lines[3:9]] == list(RULES)
     assert "constant: 'a', the Fréchet mean of the training labels" in lines
     assert str(result) == result.render()
-    assert repr(result).startswith("Evaluation('too little to tell', n_samples=5, loki=2.6, argmax=")
-    with pytest.raises(InputError, match="not among loki"):
+    assert repr(result).startswith("Evaluation('too little to tell', n_samples=5, frechet_mean=2.6, argmax=")
+    with pytest.raises(InputError, match="not among frechet_mean"):
         result["best"]
 
 
@@ -197,8 +196,8 @@ def test_what_a_smaller_error_was_paid_with_is_said():
 
 def test_parts_without_samples_have_no_means():
     result = evaluate(Adapter.from_graph(HAND, OBSERVED), P[:1], TRUTH[:1])
-    assert result["loki"].observed.n == 0
-    assert result["loki"].observed.mean_squared_distance is None
+    assert result["frechet_mean"].observed.n == 0
+    assert result["frechet_mean"].observed.mean_squared_distance is None
     assert " –" in result.render()
     json.dumps(result.to_dict(), allow_nan=False)
 
@@ -209,8 +208,12 @@ def test_on_the_complete_graph_the_mean_is_argmax_and_its_error_the_zero_one_los
     weights = rng.integers(0, 4, (300, 6)) + np.eye(6, dtype=int)[rng.integers(0, 6, 300)]
     truth = [keys[i] for i in rng.integers(0, 6, 300)]
     result = evaluate(CompleteSpace(keys), weights, truth, observed=keys[::-1])
-    assert result["loki"] == type(result["loki"])(**{**vars(result["argmax"]), "rule": "loki"})
-    assert result["loki"].all.mean_squared_distance == pytest.approx(1 - result["loki"].all.accuracy)
+    assert result["frechet_mean"] == type(result["frechet_mean"])(
+        **{**vars(result["argmax"]), "rule": "frechet_mean"}
+    )
+    assert result["frechet_mean"].all.mean_squared_distance == pytest.approx(
+        1 - result["frechet_mean"].all.accuracy
+    )
 
 
 @given(
@@ -247,7 +250,7 @@ def test_every_rule_equals_its_definition(seed, n, extra, metric, leaves):
     canonical = [k for k in graph.keys if k in observed]
     inside = [k for k in allowed if k in observed]
     expected = {
-        "loki": [best(allowed, row, 2) for row in rows],
+        "frechet_mean": [best(allowed, row, 2) for row in rows],
         "argmax": [max(canonical, key=lambda o: row[observed.index(o)]) for row in rows],
         "constant": [min(allowed, key=lambda y: sum(d[y, t] ** 2 for t in train))] * len(rows),
         "nearest_observed": [min(observed, key=lambda o: d[t, o]) for t in truth],
@@ -288,9 +291,9 @@ def test_weighted_distances_fall_into_equal_bins():
 def test_one_label_has_no_normalized_error():
     graph = LabelGraph.from_edges([("a", "r")])
     result = evaluate(metric_space(graph, labels=["a"]), [[1.0]], ["a"], observed=["r"])
-    assert result["loki"].all.normalized is None
+    assert result["frechet_mean"].all.normalized is None
     assert result["argmax"].all.mean_squared_distance == 1.0
-    assert [r.rule for r in result.rules] == ["loki", "argmax", "constant", "nearest_observed"]
+    assert [r.rule for r in result.rules] == ["frechet_mean", "argmax", "constant", "nearest_observed"]
     assert "left out" in result.notes[0]
 
 
@@ -337,7 +340,7 @@ def test_numbers_for_truths_are_told_what_they_may_be():
         (lambda a: evaluate(a, P, TRUTH, train_truth=[]), InputError, "train_truth"),
         (lambda a: evaluate(a, P, TRUTH, train_truth=["x"]), UnknownLabelError, "'x'"),
         (lambda a: evaluate(a, np.array(P) - 10, TRUTH), WeightError, "softmax"),
-        (lambda a: evaluate(a, np.array(P)[:, :2], TRUTH), WeightError, "shape"),
+        (lambda a: evaluate(a, np.array(P)[:, :2], TRUTH), WeightError, "2 columns given"),
         (lambda a: evaluate(a, [[1, 2, 3], [4]], TRUTH), WeightError, "different lengths"),
         (lambda a: evaluate(metric_space(HAND), P, TRUTH), InputError, "observed"),
         (

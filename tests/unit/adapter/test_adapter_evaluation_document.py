@@ -4,7 +4,7 @@ import doctest
 from pathlib import Path
 
 from labelgrove.adapter.evaluation import RULES, bootstrap, calibrationerror, evaluating, trial, verdict
-from labelgrove.adapter.outputs import rowblocks
+from labelgrove.adapter.outputs import gate
 from labelgrove.adapter.outputs.outputfiles import FORMATS
 from labelgrove.report.evaluation import _TONES
 
@@ -21,7 +21,7 @@ def test_the_figures_are_those_of_the_code():
     text = DOCUMENT.read_text(encoding="utf-8")
     assert f"Up to {bootstrap._MOST_GROUPS:,} samples" in text
     assert f"at most {evaluating._TRIAL_ROWS:,} samples" in text
-    assert f"at most {rowblocks._BLOCK_VALUES:,} numbers" in text
+    assert f"at most {gate._VALUES_AT_ONCE:,} numbers" in text
     assert f"fewer than {verdict._FEWEST} samples count" in text
     assert f"fewer than {verdict.FEWEST_DIFFERING} tell" in text
     times = trial._TIMES

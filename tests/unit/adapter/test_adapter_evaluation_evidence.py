@@ -148,7 +148,7 @@ def test_one_more_sample_could_have_any_truth():
     )
     difference = found["argmax"].difference
     assert (difference.mean, difference.low, difference.high) == (25, -625, 59**2 - 34**2)
-    own = found["loki"].interval
+    own = found["frechet_mean"].interval
     assert (own.low, own.high) == (0, 59**2)
 
 

@@ -48,11 +48,11 @@ def test_pieces_of_any_size_give_the_very_same_report(graph):
 
 
 def test_blocks_of_another_size_change_rounding_at_most(monkeypatch):
-    from labelgrove.adapter.outputs import rowblocks
+    from labelgrove.adapter.outputs import gate
 
     observed, P, truth = case(WEIGHTED)
     whole = evaluate(metric_space(WEIGHTED), P, truth, observed=observed)
-    monkeypatch.setattr(rowblocks, "_BLOCK_ROWS", 13)
+    monkeypatch.setattr(gate, "_ROWS_AT_ONCE", 13)
     cut = evaluate(metric_space(WEIGHTED), P, truth, observed=observed)
     for one, other in zip(whole.rules, cut.rules, strict=True):
         assert other.severity == one.severity
@@ -81,7 +81,7 @@ def test_rows_are_counted_over_all_pieces():
     with pytest.raises(WeightError, match=rf"row 777, column 3 \('{observed[3]}'\) holds nan"):
         evaluate(metric_space(TREE), pieces(P, 500), truth, observed=observed)
     narrow = iter([P[:500], P[500:, :6]])
-    with pytest.raises(WeightError, match=r"shape \(400, 6\).*block that begins with row 500"):
+    with pytest.raises(WeightError, match=r"6 columns given.*block that begins with row 500"):
         evaluate(metric_space(TREE), narrow, truth, observed=observed)
     P[777, 3] = 0.5
     for given in (P[:700], P):
@@ -131,10 +131,13 @@ def test_the_seed_alone_decides_the_draws():
     observed, P, truth = case(TREE)
     runs = [evaluate(metric_space(TREE), P, truth, observed=observed, seed=seed) for seed in (1, 1, 2)]
     assert runs[0] == runs[1]
-    assert runs[0]["loki"].interval != runs[2]["loki"].interval
-    assert runs[0]["loki"].all == runs[2]["loki"].all
-    narrow = evaluate(metric_space(TREE), P, truth, observed=observed, level=0.5)["loki"].interval
-    assert narrow.high - narrow.low < (runs[0]["loki"].interval.high - runs[0]["loki"].interval.low) / 2
+    assert runs[0]["frechet_mean"].interval != runs[2]["frechet_mean"].interval
+    assert runs[0]["frechet_mean"].all == runs[2]["frechet_mean"].all
+    narrow = evaluate(metric_space(TREE), P, truth, observed=observed, level=0.5)["frechet_mean"].interval
+    assert (
+        narrow.high - narrow.low
+        < (runs[0]["frechet_mean"].interval.high - runs[0]["frechet_mean"].interval.low) / 2
+    )
 
 
 # ---- verdict -------------------------------------------------------------------------------------------
@@ -176,7 +179,9 @@ def test_calibrate_first_where_another_temperature_mends_it(outputs):
     better = Adapter(adapter.bundle, outputs="logits", temperature=result.verdict.temperature)
     again = evaluate(better, logits if outputs == "logits" else logits / 20, truth, space=LINE)
     assert again.verdict.answer == "use it"
-    assert again["loki"].all.mean_squared_distance < result["loki"].all.mean_squared_distance / 2
+    assert (
+        again["frechet_mean"].all.mean_squared_distance < result["frechet_mean"].all.mean_squared_distance / 2
+    )
 
 
 def test_a_model_that_is_not_calibrated_is_called_so():
@@ -212,7 +217,7 @@ def test_do_not_use_it_where_no_temperature_mends_it():
 
 def test_no_difference_is_called_so():
     same = evaluate(LINE, np.eye(3)[[0, 1, 2] * 100], ENDS * 100, observed=ENDS)
-    assert same["loki"].all == same["argmax"].all
+    assert same["frechet_mean"].all == same["argmax"].all
     assert same.verdict == Verdict("no difference shown", "it answers every sample as argmax does")
     # between 0,0 and 0,14 the mean answers 0,6: of as much use where the truth is 0,6 as harm where it is 0,0
     half = evaluate(LINE, [[0.6, 0.0, 0.4]] * 100, ["0,0", "0,6"] * 50, observed=ENDS, train_truth=["0,14"])

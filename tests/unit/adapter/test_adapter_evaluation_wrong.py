@@ -117,7 +117,7 @@ WRONG = {
         WeightError,
         r"row 1 has as its largest number -inf",
     ),
-    "too few columns": (lambda: run(P[:, :2]), WeightError, r"shape \(3, 2\).*\(n_samples, 3\)"),
+    "too few columns": (lambda: run(P[:, :2]), WeightError, "2 columns given, expected 3"),
     "too many axes": (lambda: run(P[None]), WeightError, r"shape \(1, 3, 3\)"),
     "rows of different lengths": (lambda: run([[1, 0, 0], [1]]), WeightError, r"different lengths"),
     "text for numbers": (lambda: run([["1", "0", "0"]] * 3), WeightError, r"dtype <U1"),
@@ -202,7 +202,7 @@ WRONG = {
         InputError,
         r"leave them out",
     ),
-    "a row for several samples": (lambda: fit_temperature(LOGS[0], [0]), InputError, r"shape \(3,\)"),
+    "a row for several samples": (lambda: fit_temperature(LOGS[0], [0]), WeightError, r"shape \(3,\)"),
     "minus infinity in vector scaling": (
         lambda: fit_vector_scaling(P, ["c", "d", "d"], adapter=model()),
         InputError,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from labelgrove.adapter import Adapter, Subtree, build_bundle
+from labelgrove.adapter import Adapter, Subtree, build_bundle, open_bundle
 from labelgrove.adapter.bundles.bundle import Bundle
 from labelgrove.adapter.evaluation import evaluate
 from labelgrove.ontology.errors import BundleError, SpaceError
@@ -68,8 +68,8 @@ def test_leaves_and_subtrees_are_those_of_the_edges_or_refused():
 def test_a_tree_that_was_hung_to_be_measured_is_no_hierarchy(graph, tmp_path):
     bundle = build_bundle(graph, graph.keys[:2] if graph is TWO_ROOTS else ["a", "d"])
     assert bundle.to_arrays()[1]["hierarchy"] == "none"
-    assert bundle.save(tmp_path / "x.safetensors") == Bundle.load(tmp_path / "x.safetensors").digest
-    adapter = Adapter(Bundle.load(tmp_path / "x.safetensors"))
+    assert bundle.save(tmp_path / "x.safetensors") == open_bundle(tmp_path / "x.safetensors").digest
+    adapter = Adapter(open_bundle(tmp_path / "x.safetensors"))
     with pytest.raises(SpaceError, match="back_off asks whose parent is who"):
         adapter.back_off([[1, 0]], 1.0)
     with pytest.raises(SpaceError, match="candidates: 'leaves' asks whose parent is who"):

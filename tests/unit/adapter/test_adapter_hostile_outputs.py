@@ -13,13 +13,13 @@ import scipy.sparse
 
 from labelgrove.adapter import Adapter, evaluate
 from labelgrove.adapter.outputs.outputfiles import OutputFile, load_npy
+from labelgrove.adapter.outputs.sparsefiles import read_sparse
 from labelgrove.adapter.outputs.truthfile import read_truth
 from labelgrove.cli.common import read_keys
 from labelgrove.experiments.sources.files import read_features
 from labelgrove.ontology.errors import ArtifactError, InputError, NotFoundError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import read_safetensors, write_safetensors
-from labelgrove.sparsefiles import read_sparse
 from tests.unit.adapter.limits import refused
 
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
@@ -127,7 +127,7 @@ def test_a_shape_that_no_memory_holds_is_refused_without_a_warning(shape, tmp_pa
 
 def test_an_archive_that_would_fill_the_memory_is_not_unpacked(tmp_path):
     wide = archive(tmp_path / "wide.npz", [("P.npy", npy((1, 26 * MIB)))], 208)
-    refused(lambda: used(wide, n_truths=1), WeightError, r"shape \(1, 27262976\) given, expected")
+    refused(lambda: used(wide, n_truths=1), WeightError, "27,262,976 columns given, expected")
     members = [("indices.npy", npy((3, MIB), "<i8")), ("values.npy", npy((3, MIB)))]
     listed = archive(tmp_path / "listed.npz", members, 24)
     refused(lambda: used(listed), InputError, "more than 200 times as many; write it with np.savez")

@@ -116,20 +116,32 @@ WRONG = {
     "an empty safetensors": (_text("p.safetensors", ""), r"an empty file"),
     "an empty parquet": (_text("p.parquet", ""), r"p\.parquet: not a \.parquet file"),
     "no header": (_text("p.csv", "1,2\n3,4\n"), r"p\.csv:1: the first line holds numbers alone"),
-    "a cell that is no number": (_text("p.csv", "a,b\n1,2\n3,x\n"), r"p\.csv:3: column 'b' holds 'x'"),
-    "an empty cell": (_text("p.csv", "a,b\n1,\n"), r"p\.csv:2: column 'b' holds ''"),
-    "a row of empty cells": (_text("p.csv", "a,b\n1,2\n,\n3,4\n"), r"p\.csv:3: column 'a' holds ''"),
-    "a cell too many": (_text("p.csv", "a,b\n1,2\n\n1,2,3\n"), r"p\.csv:4: 3 cells under a header of 2"),
-    "one axis": (_arrays("p.npy", p=np.arange(3.0)), r"holds float64 of shape \(3,\)"),
-    "text": (_arrays("p.npy", p=np.array([["a", "b"]])), r"holds <U1 of shape"),
+    "a cell that is no number": (
+        _text("p.csv", "a,b\n1,2\n3,x\n"),
+        r"p\.csv:3: row 1, column 1 \('b'\) holds 'x'",
+    ),
+    "an empty cell": (_text("p.csv", "a,b\n1,\n"), r"p\.csv:2: row 0, column 1 \('b'\) holds nothing"),
+    "a row of empty cells": (
+        _text("p.csv", "a,b\n1,2\n,\n3,4\n"),
+        r"p\.csv:3: row 1, column 0 \('a'\) holds nothing",
+    ),
+    "a cell too many": (
+        _text("p.csv", "a,b\n1,2\n\n1,2,3\n"),
+        r"p\.csv:4: rows of different lengths \(3 cells under a header of 2\)",
+    ),
+    "one axis": (_arrays("p.npy", p=np.arange(3.0)), r"shape \(3,\) given; give a row"),
+    "text": (_arrays("p.npy", p=np.array([["a", "b"]])), "dtype <U1 given; give real numbers"),
     "no array of two axes": (_arrays("p.npz", a=np.arange(3.0)), r"0 arrays of two axes among 'a'"),
     "two of them": (_arrays("p.safetensors", a=P, b=P), r"2 arrays of two axes.*array=.*--array NAME"),
     "an array by columns": (_arrays("p.npz", a=np.asfortranarray(P)), r"stored column by column"),
     "half an archive": (_cut(_arrays("p.npz", a=P), 700), r"p\.npz: not a \.npz file"),
     "half a safetensors": (_cut(_arrays("p.safetensors", a=P), 700), r"p\.safetensors"),
     "half a parquet": (_cut(_table(a=[1.0]), 90), r"p\.parquet: not a \.parquet file"),
-    "a column of text": (_table(a=[1.0], b=["x"]), r"column 'b' holds string"),
-    "an empty cell in a table": (_table(a=[1.0, 2.0], b=[1.0, None]), r"row 1, column 'b' is empty"),
+    "a column of text": (_table(a=[1.0], b=["x"]), "column 'b': dtype string given; give real numbers"),
+    "an empty cell in a table": (
+        _table(a=[1.0, 2.0], b=[1.0, None]),
+        r"row 1, column 1 \('b'\) holds nothing",
+    ),
 }
 
 
@@ -226,11 +238,11 @@ def test_of_two_columns_that_could_name_the_samples_the_id_does(tmp_path):
 
 def test_a_fault_beside_a_column_of_ids_is_named_by_its_own_column(tmp_path):
     (tmp_path / "p.csv").write_text("oak,id,elm\n1,x,2\n3,y,z\n")
-    with pytest.raises(InputError, match=r"p\.csv:3: column 'elm' holds 'z'"):
+    with pytest.raises(InputError, match=r"p\.csv:3: row 1, column 1 \('elm'\) holds 'z'"):
         OutputFile(tmp_path / "p.csv", id_column="id").read()
     table = pa.table({"oak": [1.0, None], "id": ["x", "y"], "elm": [1.0, 2.0]})
     pq.write_table(table, tmp_path / "p.parquet")
-    with pytest.raises(InputError, match=r"row 1, column 'oak' is empty"):
+    with pytest.raises(InputError, match=r"row 1, column 0 \('oak'\) holds nothing"):
         OutputFile(tmp_path / "p.parquet", id_column="id").read()
     with pytest.raises(InputError, match=r"column 'id' holds string.*id_column=.*--id-column"):
         OutputFile(tmp_path / "p.parquet")
@@ -246,11 +258,10 @@ def test_a_column_of_ids_that_is_not_there_is_refused(ending, tmp_path):
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-def test_a_file_of_another_width_is_refused_with_its_own_shape(ending, tmp_path):
+def test_a_file_of_another_width_is_refused_by_its_name(ending, tmp_path):
     adapter = Adapter.from_graph(GRAPH, ["oak", "elm"])
     path = written(tmp_path, ending)
-    shape = "3 columns" if ending == ".csv" else r"shape \(50, 3\)"
-    with pytest.raises(WeightError, match=rf"p\{ending}: {shape} given, expected \(n_samples, 2\).*oak, elm"):
+    with pytest.raises(WeightError, match=rf"p\{ending}: 3 columns given, expected 2.*oak, elm"):
         evaluate(adapter, OutputFile(path), ["oak"] * 50)
 
 
@@ -274,7 +285,7 @@ def test_a_pipe_or_a_folder_is_refused_at_once(tmp_path):
 
 def test_rows_of_a_table_are_counted_over_all_blocks(tmp_path):
     file = OutputFile(_table(a=[1.0, 2.0, 3.0], b=[1.0, 2.0, None])(tmp_path))
-    with pytest.raises(InputError, match="row 2, column 'b' is empty"):
+    with pytest.raises(InputError, match=r"row 2, column 1 \('b'\) holds nothing"):
         list(file.blocks(1))
 
 

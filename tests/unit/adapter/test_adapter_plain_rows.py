@@ -72,13 +72,13 @@ def test_many_rows_are_converted_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("labelgrove.adapter.answers.batches._CONVERTED_AT_ONCE", 2 * N_OBSERVED)
     assert adapter.predict(np.asfortranarray(rows)) == adapter.predict(rows)
     rows[20, 7] = np.nan
-    with pytest.raises(WeightError, match=r"P: 1 rows hold NaN or infinity \(rows 20\)"):
+    with pytest.raises(WeightError, match=r"P: row 20, column 7 \(.*\) holds nan"):
         adapter.predict(np.asfortranarray(rows))
 
 
 @pytest.mark.parametrize(
     ("bad", "rule"),
-    [(np.nan, "hold NaN"), (np.inf, "hold NaN"), (-0.5, "hold a negative value"), (0, "zero")],
+    [(np.nan, "holds nan"), (np.inf, "holds inf"), (-0.5, "holds -0.5"), (0, "row 3 sums to 0.0")],
 )
 def test_bad_rows_are_refused_and_named(bad: float, rule: str) -> None:
     adapter, rows = made(), outputs()
@@ -87,9 +87,9 @@ def test_bad_rows_are_refused_and_named(bad: float, rule: str) -> None:
     else:
         rows[[3, 11], [0, N_OBSERVED - 1]] = bad
     for dtype in (np.float16, np.float32, np.float64):
-        with pytest.raises(WeightError, match=rf"P: 2 rows .*{rule}.*\(rows 3, 11\)"):
+        with pytest.raises(WeightError, match=rf"P: .*{rule} \(and 1 more of rows 0 to 20\)"):
             adapter.predict(rows.astype(dtype))
-        with pytest.raises(WeightError, match=r"P: 1 rows"):
+        with pytest.raises(WeightError, match="P: row 0"):
             adapter.predict_indices(rows[11].astype(dtype))
 
 
@@ -101,7 +101,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         np.ones((1, 2, N_OBSERVED)),
         np.ones(()),
     ):
-        with pytest.raises(WeightError, match="P: shape"):
+        with pytest.raises(WeightError, match=r"P: (shape|[0-9]+ columns?) .*given"):
             adapter.predict(wrong)
     with pytest.raises(WeightError, match="masked"):
         adapter.predict(np.ma.masked_equal(outputs(), 0))
@@ -126,7 +126,7 @@ def test_candidates_named_by_a_rule_are_decided_on_and_lists_of_keys_are_ranked(
     for candidates in ("leaves", subtree, below):
         ranked = adapter.top_k(rows, 1, candidates=candidates)
         assert adapter.predict(rows, candidates=candidates) == [keys[0] for keys in ranked.keys]
-        with pytest.raises(WeightError, match=r"P: 1 rows hold a negative value \(rows 2\)"):
+        with pytest.raises(WeightError, match=r"P: row 2, .*no negative number"):
             adapter.predict(np.where(np.arange(21)[:, None] == 2, -rows, rows), candidates=candidates)
     monkeypatch.setattr("labelgrove.adapter.answers.batches.ranked", None)  # not for these
     for candidates in ("leaves", subtree):

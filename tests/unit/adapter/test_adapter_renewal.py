@@ -247,7 +247,7 @@ def test_no_copy_of_all_outputs_is_made(outputs, metric):
     P[-1] = np.nan
 
     def refused():
-        with pytest.raises(InputError, match=r"1 rows hold NaN or .* \(rows 29999\)"):
+        with pytest.raises(InputError, match=r"row 29999, column 0 .* holds nan"):
             adapter.predict(P)
 
     peak, _ = peak_of(refused)

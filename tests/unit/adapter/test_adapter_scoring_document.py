@@ -5,7 +5,7 @@ from pathlib import Path
 
 from labelgrove.adapter import scorer, state
 from labelgrove.adapter.answers import batches
-from labelgrove.adapter.outputs import weights as outputs
+from labelgrove.adapter.outputs import gate, kinds
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "scoring.md"
 
@@ -18,11 +18,11 @@ def test_the_examples_run():
 
 def test_the_figures_are_those_of_the_code():
     text = DOCUMENT.read_text(encoding="utf-8")
-    assert f"Rows are read {outputs._CHUNK_ROWS:,} at a time" in text
-    assert f"where K is above {outputs._CHUNK_VALUES // outputs._CHUNK_ROWS:,}" in text
-    assert f"chunk is {outputs._CHUNK_VALUES * 8 >> 20} MiB" in text
+    assert f"Rows are read {gate._ROWS_AT_ONCE:,} at a time" in text
+    assert f"where K is above {gate._VALUES_AT_ONCE // gate._ROWS_AT_ONCE:,}" in text
+    assert f"chunk is {gate._VALUES_AT_ONCE * 8 >> 20} MiB" in text
     assert f"scorers of the {state._SETS_KEPT} sets" in text
     assert f"Lists of up to {batches._FEW} keys" in text
-    assert f"values above {outputs.LARGEST_LOG}" in text
+    assert f"values above {kinds.LARGEST_LOG}" in text
     assert scorer.MAX_VALUES == 1 << 27
     assert "2^27 numbers" in text

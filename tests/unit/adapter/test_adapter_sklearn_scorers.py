@@ -64,7 +64,7 @@ def test_the_score_is_what_evaluation_reports(graph, given):
     observed, P, truth = drawn(graph)
     space = metric_space(graph)
     adapter = Adapter(build_bundle(graph, observed))
-    expected = evaluate(adapter, P, truth, space=space)["loki"].all.mean_squared_distance
+    expected = evaluate(adapter, P, truth, space=space)["frechet_mean"].all.mean_squared_distance
     source = {"graph": graph, "space": space, "bundle": adapter.bundle}[given]
     classifier = FrechetClassifier(frozen(observed), source).fit(None, None)
     if given == "bundle" and graph is GRID:

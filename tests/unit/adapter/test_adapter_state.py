@@ -4,7 +4,7 @@ import numba  # noqa: F401  (a process that has loaded it scores compiled from t
 import numpy as np
 import pytest
 
-from labelgrove.adapter import Adapter, Bundle, Subtree, build_bundle
+from labelgrove.adapter import Adapter, Subtree, build_bundle, open_bundle
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.bench_scoring_curves import held
 
@@ -35,7 +35,7 @@ def test_a_tree_is_held_in_few_bytes_a_label_whether_opened_or_made(tmp_path, we
     observed = [KEYS[i] for i in rng.choice(N, K, replace=False)]
     made = build_bundle(graph_of(weighted), observed, labels=labels)
     made.save(tmp_path / "tree.safetensors")
-    opened = Bundle.load(tmp_path / "tree.safetensors")
+    opened = open_bundle(tmp_path / "tree.safetensors")
     P = rng.dirichlet(np.ones(K), 50)
     for bundle in (made, opened):
         adapter = Adapter(bundle)

@@ -200,9 +200,9 @@ def test_wrong_use_is_refused(device):
     from labelgrove.adapter.torch import FrechetHead
 
     head = FrechetHead(build_bundle(TREE, ["oak", "moss"])).to(device)
-    with pytest.raises(WeightError, match=r"\(2, 3\) given, expected \(\.\.\., 2\).*oak, moss"):
+    with pytest.raises(WeightError, match=r"3 columns given, expected 2.*oak, moss"):
         head(torch.ones(2, 3, device=device))
-    with pytest.raises(WeightError, match=r"1 rows hold NaN.*\(rows 1\)"):
+    with pytest.raises(WeightError, match=r"row 1, column \d .* holds nan"):
         head.decide(torch.tensor([[1.0, 0.0], [float("nan"), 1.0]], device=device))
     with pytest.raises(InputError, match=r"dtype: torch\.float16"):
         FrechetHead(build_bundle(TREE, ["oak", "moss"]), dtype=torch.float16)

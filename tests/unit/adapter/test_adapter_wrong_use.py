@@ -66,31 +66,35 @@ OUTPUTS = {
     "too few columns": (
         predicted([[0.5, 0.5]]),
         WeightError,
-        r"shape \(1, 2\) given, expected \(n_samples, 3\); one column for each observed .*oak, elm, moss",
+        "2 columns given, expected 3: one for each class of the model, in this order: oak, elm, moss",
     ),
-    "three axes": (predicted([[[0.5, 0.4, 0.1]]]), WeightError, r"expected \(n_samples, 3\)"),
-    "NaN": (predicted([[0.5, np.nan, 0.1]]), WeightError, "1 rows hold NaN.*a row holds finite"),
-    "infinity": (predicted([[0.5, np.inf, 0.1]]), WeightError, "infinity .*a row holds finite"),
+    "three axes": (predicted([[[0.5, 0.4, 0.1]]]), WeightError, r"shape \(1, 1, 3\) given; give a row"),
+    "NaN": (predicted([[0.5, np.nan, 0.1]]), WeightError, "holds nan; a row holds a number"),
+    "infinity": (predicted([[0.5, np.inf, 0.1]]), WeightError, "holds inf; a row holds finite"),
     "negative": (
         predicted([[2.0, -1.0, 0.5]]),
         WeightError,
         "negative .*say outputs='logits'",
     ),
-    "all zero": (predicted([[0.0, 0.0, 0.0]]), WeightError, "all zero .*at least one of them positive"),
+    "all zero": (
+        predicted([[0.0, 0.0, 0.0]]),
+        WeightError,
+        "sums to 0.0; .*at least one label a positive weight",
+    ),
     "NaN among logits": (
         predicted([[0.5, np.nan, 0.1]], LOGITS),
         WeightError,
-        "NaN or plus infinity .*finite",
+        "holds nan; a row holds a number",
     ),
     "minus infinity alone": (
         predicted([[-np.inf] * 3], LOGITS),
         WeightError,
-        "minus infinity alone .*minus infinity where the probability is 0",
+        "largest number -inf; .*at least one label a positive weight",
     ),
     "logits as log-probabilities": (
         predicted([[2.0, -1.0, 0.5]], LOGS),
         WeightError,
-        "above 0, which no log-probability is .*outputs='logits'",
+        "no log-probability above 0; .*outputs='logits'",
     ),
     "logits as chances": (
         lambda: TREE.predict_sets([[2.0, 1.0, 0.5]]),
@@ -128,7 +132,7 @@ OUTPUTS = {
     "a scipy matrix too wide": (
         predicted(scipy.sparse.csr_matrix(np.ones((2, 4)))),
         WeightError,
-        r"shape \(2, 4\) given, expected",
+        "4 columns given, expected 3",
     ),
     "a scipy matrix with repeats": (
         predicted(scipy.sparse.csr_matrix(([0.5, 0.5], [1, 1], [0, 2]), shape=(1, 3))),

@@ -11,7 +11,7 @@ import pytest
 
 from labelgrove.adapter import Adapter, evaluate
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.adapter.evaluation.text import shown
+from labelgrove.adapter.texttable import shown
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import CompleteSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -37,7 +37,7 @@ LOADING = {
 }
 """What could load or run something."""
 
-PLACES = {"default", "loki_best", "ece_best", "best"}
+PLACES = {"default", "distance_best", "ece_best", "best"}
 """Places in the lists of a calibration, which pages show as names beside the figures."""
 
 

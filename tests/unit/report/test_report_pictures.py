@@ -103,7 +103,7 @@ def test_a_curve_of_which_a_logarithmic_axis_can_show_nothing_is_left_out():
 
 def test_bars_are_as_high_as_their_shares_over_one_scale():
     picture = Histogram(
-        "t", "d", (0.0, 1.0, 2.0, 3.0), (("loki", (6, 2, 0), 0.2), ("argmax", (2, 0, 2), 2.0))
+        "t", "d", (0.0, 1.0, 2.0, 3.0), (("frechet_mean", (6, 2, 0), 0.2), ("argmax", (2, 0, 2), 2.0))
     )
     bars = parts(picture, "rect", "bar")
     heights = [numbers(bar, "height")[0] for bar in bars]
@@ -117,7 +117,7 @@ def test_bars_are_as_high_as_their_shares_over_one_scale():
 
 def test_many_bins_are_joined_and_none_is_lost():
     counts = tuple(range(1, 201))
-    picture = Histogram("t", "d", tuple(map(float, range(201))), (("loki", counts, 1.0),))
+    picture = Histogram("t", "d", tuple(map(float, range(201))), (("frechet_mean", counts, 1.0),))
     bars = parts(picture, "rect", "bar")
     assert len(bars) == 50
     heights = [numbers(bar, "height")[0] for bar in bars]
@@ -204,8 +204,8 @@ def test_labels_that_tie_are_one_region_with_the_number_of_the_others():
 
 
 def test_a_rule_has_one_colour_in_every_picture():
-    assert series_class("Loki", ["argmax", "Loki"]) == series_class("loki", ["loki"]) == "s0"
-    names = ["argmax", "loki", "constant", "observed_only", "crm", "nearest_observed"]
+    assert series_class("Loki", ["argmax", "Loki"]) == series_class("frechet_mean", ["frechet_mean"]) == "s0"
+    names = ["argmax", "frechet_mean", "constant", "observed_only", "crm", "nearest_observed"]
     assert len({series_class(name, names) for name in names}) == 6
     several = [f"K = {k}" for k in range(7)]
     assert [series_class(name, several) for name in several] == [f"s{i}" for i in range(7)]

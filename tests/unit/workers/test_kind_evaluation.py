@@ -18,6 +18,7 @@ from labelgrove.ontology.results import read_document
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import kind_named
+from labelgrove.workers.kinds.evaluation.file import read_evaluation
 from labelgrove.workers.ledger.states import State
 from labelgrove.workers.refresh import refresh
 from labelgrove.workers.requests.request import complete_request
@@ -76,7 +77,7 @@ def asked(tmp_path):
 def done(workspace: Workspace, parameters: dict[str, object]):
     job = client.submit(workspace, "evaluation", parameters)
     assert (job.state, job.error) == (State.DONE, None)
-    return job, read_document(workspace.artifacts, str(job.result_sha256))
+    return job, read_evaluation(workspace.artifacts, str(job.result_sha256))
 
 
 def planned(workspace: Workspace, parameters: dict[str, object]) -> dict[str, object]:
@@ -103,7 +104,8 @@ def test_a_job_says_what_the_function_says(workspace, asked, tmp_path, ontology,
     else:
         (tmp_path / "train.txt").write_text("\n".join(truth[:30]))
         request = asked(ontology, train_truth=str(tmp_path / "train.txt"), **options)
-    _, document = done(workspace, request)
+    job, document = done(workspace, request)
+    assert "loki" in read_document(workspace.artifacts, str(job.result_sha256))["rules"]  # as ever before
     adapter = Adapter.from_graph(
         GRAPHS[ontology],
         OBSERVED[ontology],

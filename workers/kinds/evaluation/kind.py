@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from labelgrove.workers.kinds.evaluation.file import FORMAT, pack_evaluation, read_evaluation
 from labelgrove.workers.kinds.evaluation.gathering import LOOKED_UP, gather
 from labelgrove.workers.kinds.inputs import read_graph, read_keys, read_labels
 from labelgrove.workers.kinds.kind import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EVALUATION"]
 
-_FORMAT = "labelgrove/evaluation/1"
 _ROWS = 4096  # measured between two looks at whether the work is still wanted
 _SECONDS_PER_ROW, _SECONDS_PER_OUTPUT = 1e-5, 5e-7
 _BYTES, _BYTES_PER_BRANCH = 65_536, 6_000  # of the document
@@ -109,7 +109,6 @@ def _execute(work: Work) -> bytes:
     from labelgrove.adapter.evaluation import evaluate
     from labelgrove.adapter.scorer import Adapter
     from labelgrove.ontology.geometry import TreeSpace, metric_space
-    from labelgrove.ontology.results import pack_document
 
     wanted = work.parameters
     graph = read_graph(work)
@@ -142,8 +141,8 @@ def _execute(work: Work) -> bytes:
         seed=wanted["seed"],
     )
     inputs = {name: wanted[name] for name in ("outputs", "truth", "train_truth")}
-    head = {"format": _FORMAT, "model": wanted["model"], "ontology": graph.digest, "inputs": inputs}
-    return pack_document({**head, **result.to_dict()})
+    head = {"format": FORMAT, "model": wanted["model"], "ontology": graph.digest, "inputs": inputs}
+    return pack_evaluation({**head, **result.to_dict()})
 
 
 def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[Any]]:
@@ -163,20 +162,18 @@ def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
 
 
 def _show(result: JobResult) -> GraphResult:
-    from labelgrove.ontology.results import read_document
-
-    document = read_document(result.artifacts, result.sha256)
-    loki, argmax, constant = (document["rules"][rule] for rule in ("loki", "argmax", "constant"))
+    document = read_evaluation(result.artifacts, result.sha256)
+    mean, argmax, constant = (document["rules"][rule] for rule in ("frechet_mean", "argmax", "constant"))
     properties = {
         "model": document["model"],
         "n_samples": document["n_samples"],
         "diameter": document["diameter"],
         "verdict": document["verdict"]["answer"],
-        **_interval("error", loki["interval"]),
+        **_interval("error", mean["interval"]),
         **_interval("error_argmax", argmax["interval"]),
         "error_constant": constant["interval"]["mean"],
         **_interval("gain", argmax["difference"]),
-        "accuracy": loki["all"]["accuracy"],
+        "accuracy": mean["all"]["accuracy"],
         "accuracy_argmax": argmax["all"]["accuracy"],
     }
     return result.node("Evaluation", properties)
@@ -188,10 +185,9 @@ def _interval(name: str, found: Mapping[str, float]) -> dict[str, float]:
 
 def _describe(workspace: Workspace, result: JobResult) -> Description:
     from labelgrove.adapter.evaluation.text import rule_name
-    from labelgrove.ontology.results import read_document
 
     del workspace
-    found = read_document(result.artifacts, result.sha256)
+    found = read_evaluation(result.artifacts, result.sha256)
     rows = [
         (
             rule_name(rule),

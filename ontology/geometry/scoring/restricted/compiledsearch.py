@@ -14,7 +14,7 @@ from labelgrove.ontology.geometry.kernels.plainsums import sums_of_groups
 from labelgrove.ontology.geometry.scoring.rows.compiledrows import sums_of_positions
 from labelgrove.ontology.geometry.scoring.tree.hanging import Hanging
 from labelgrove.ontology.geometry.scoring.tree.treesearch import MOST_PAIRS, Observed, Pairs, search_margin
-from labelgrove.ontology.geometry.ties import FrechetResult, refuse_bad_rows
+from labelgrove.ontology.geometry.ties import LARGEST_TOTAL, SMALLEST_TOTAL, FrechetResult, refuse_bad_rows
 
 __all__ = ["CompiledBatch", "SearchDecision"]
 
@@ -196,7 +196,7 @@ def _searched(
 
 def _fair(total: NDArray[np.float64]) -> bool:
     """Whether every row that has these totals was searched."""
-    return bool(total.min() >= scoring.SMALLEST_TOTAL and total.max() <= scoring.LARGEST_TOTAL)
+    return bool(total.min() >= SMALLEST_TOTAL and total.max() <= LARGEST_TOTAL)
 
 
 def _tables(observed: Observed, hanging: Hanging) -> scoring.Tables:

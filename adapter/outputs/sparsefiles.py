@@ -1,4 +1,4 @@
-"""Outputs of which each row lists a few classes, in files: two arrays, or a matrix that scipy saved."""
+"""Outputs in files of which each row lists a few classes: two arrays, or a matrix that scipy saved."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from labelgrove.adapter.outputs.archives import FAULTS, npy_header, refuse_bomb
-from labelgrove.adapter.outputs.weights import SparseOutputs, by_rows
+from labelgrove.adapter.outputs.rows import SparseOutputs, by_rows
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError
 from labelgrove.ontology.store.safetensors_file import read_safetensors
 
-__all__ = ["read_scipy", "read_sparse", "rows_of"]
+__all__ = ["read_scipy", "read_sparse"]
 
 _LISTED = {"indices", "values"}
 _SCIPY = {"data", "format", "shape"}
@@ -50,13 +50,6 @@ def read_sparse(path: Path) -> SparseOutputs | Any | None:
     if path.suffix == ".safetensors":
         return _safetensors(path)
     return _npz(path) if path.suffix == ".npz" else None
-
-
-def rows_of(outputs: SparseOutputs | Any, of: slice) -> SparseOutputs | Any:
-    """Return some rows of outputs of any form."""
-    if isinstance(outputs, SparseOutputs):
-        return SparseOutputs(np.asarray(outputs.indices)[of], np.asarray(outputs.values)[of])
-    return outputs[of]
 
 
 def _safetensors(path: Path) -> SparseOutputs | None:

@@ -6,8 +6,9 @@ import struct
 import numpy as np
 import pytest
 
+from labelgrove.adapter.outputs.outputfiles import OutputFile
+from labelgrove.adapter.outputs.truthfile import read_truth
 from labelgrove.ontology.errors import InputError, NotFoundError
-from labelgrove.tables import read_outputs, read_truth
 
 
 def test_a_line_of_text_is_a_key_commas_included(tmp_path):
@@ -32,9 +33,9 @@ def test_truths_that_are_numbers_are_told_how_to_become_text(tmp_path):
 def test_outputs_come_with_the_names_of_their_columns(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text('"0,0","8,8"\n0.25,0.75\n\n1,0\n')
-    values, columns = read_outputs(path)
-    assert columns == ["0,0", "8,8"]
-    assert values.tolist() == [[0.25, 0.75], [1.0, 0.0]]
+    file = OutputFile(path)
+    assert file.columns == ("0,0", "8,8")
+    assert file.read().tolist() == [[0.25, 0.75], [1.0, 0.0]]
 
 
 def _archive() -> bytes:
@@ -55,7 +56,7 @@ _OPEN = _lying(b"(" * 2000)
 
 
 @pytest.mark.parametrize("content", [_archive(), _lying(), _ENDLESS, _OPEN, b"", b"\x80\x04pickled"])
-@pytest.mark.parametrize("reader", [read_outputs, read_truth])
+@pytest.mark.parametrize("reader", [OutputFile, read_truth])
 def test_what_is_no_array_is_refused(reader, content, tmp_path):
     path = tmp_path / "p.npy"
     path.write_bytes(content)

@@ -1,0 +1,203 @@
+"""The gate: which rules the outputs of a model must keep, and the words for each that they break.
+
+Arrays, sparse matrices, files and the tensors of a framework all pass through here, so that one mistake has
+one wording wherever it enters. Each message begins with the name of its source: ``P``, or the file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.adapter.outputs.kinds import IF_LOGITS, IF_LOGITS_OR_LOGS, LARGEST_LOG, OutputKind
+from labelgrove.ontology.errors import InputError, WeightError, counted, first_few
+from labelgrove.ontology.geometry.ties import LARGEST_TOTAL, SMALLEST_TOTAL
+
+__all__ = [
+    "LIMITS",
+    "bad_cell",
+    "ragged",
+    "refuse_dtype",
+    "refuse_faults",
+    "rows_at_once",
+    "wrong_axes",
+    "wrong_dtype",
+    "wrong_length",
+    "wrong_width",
+]
+
+LIMITS = (SMALLEST_TOTAL, LARGEST_TOTAL)
+"""Least and largest sum of a row of probabilities."""
+
+_ROWS_AT_ONCE = 4096
+_VALUES_AT_ONCE = 1 << 22
+
+
+def rows_at_once(n_columns: int) -> int:
+    """Return how many rows are read and checked together.
+
+    >>> rows_at_once(1000), rows_at_once(1 << 20)
+    (4096, 4)
+    """
+    return max(1, min(_ROWS_AT_ONCE, _VALUES_AT_ONCE // n_columns))
+
+
+# ---- shape and dtype -------------------------------------------------------------------------------------
+
+
+def wrong_axes(name: str, shape: tuple[int, ...]) -> WeightError:
+    """Return the error of outputs that are not a table of rows and columns."""
+    return WeightError(f"{name}: shape {tuple(shape)} given; give a row of numbers for each sample")
+
+
+def wrong_width(
+    name: str, shape: tuple[int | None, ...], n_columns: int, columns: tuple[str, ...] = ()
+) -> WeightError:
+    """Return the error of a table with another number of columns; `columns` are named.
+
+    Rows that nobody has counted are None in `shape`.
+    """
+    named = f", in this order: {first_few(columns)}" if columns else ""
+    transposed = "; it looks transposed: give P.T" if len(shape) == 2 and shape[0] == n_columns else ""
+    return WeightError(
+        f"{name}: {counted(shape[-1] or 0, 'column')} given, expected {n_columns}: one for each class of the "
+        f"model{named}{transposed}"
+    )
+
+
+def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: str = "truth") -> InputError:
+    """Return the error of a truth that is not as long as the outputs, of `n_rows` rows or `more`.
+
+    `name` is what holds the truth; None stands for rows that nobody has counted yet.
+    """
+    rows = "the outputs" if n_rows is None else f"{counted(n_rows, 'row')} of the outputs"
+    return InputError(
+        f"{name}: {counted(n_truth, 'label')} for {rows}{' or more' if more else ''}; give one for each, "
+        "and at least one"
+    )
+
+
+def ragged(name: str, detail: object) -> WeightError:
+    """Return the error of rows of different lengths."""
+    return WeightError(f"{name}: rows of different lengths ({detail}); give rows of one length")
+
+
+def refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
+    """Raise `WeightError` for a dtype that does not hold real numbers (`kinds` "iu": whole numbers)."""
+    if dtype.kind not in kinds:
+        raise wrong_dtype(name, dtype, "whole" if kinds == "iu" else "real", boolean=dtype.kind == "b")
+
+
+def wrong_dtype(
+    name: str, dtype: object, wanted: str = "real", *, boolean: bool = False, advice: str = ""
+) -> WeightError:
+    """Return the error of a dtype that does not hold the `wanted` numbers, ``"real"`` or ``"whole"`` ones."""
+    if boolean:
+        advice = "convert it with .astype(float) if its values are meant"
+    return WeightError(f"{name}: dtype {dtype} given; give {wanted} numbers{'; ' if advice else ''}{advice}")
+
+
+# ---- cells and rows --------------------------------------------------------------------------------------
+
+
+def bad_cell(
+    name: str,
+    row: int,
+    column: int,
+    columns: tuple[str, ...],
+    held: object,
+    rule: str = "a number, not NaN, in every cell",
+    more: str = "",
+) -> WeightError:
+    """Return the error of a cell that breaks a rule; its column is named."""
+    named = f" ({columns[column]!r})" if columns else ""
+    return WeightError(f"{name}: row {row}, column {column}{named} holds {held}{more}; a row holds {rule}")
+
+
+def refuse_faults(
+    kind: OutputKind,
+    block: NDArray[Any],
+    *,
+    name: str = "P",
+    first: int = 0,
+    columns: tuple[str, ...] = (),
+    independent: bool = False,
+    limits: tuple[float, float] = LIMITS,
+) -> None:
+    """Raise `WeightError` for the first cell or row of a block that breaks a rule.
+
+    Parameters
+    ----------
+    kind : {"probabilities", "log_probabilities", "logits"}
+        What the numbers are.
+    block : ndarray of shape (n_rows, n_columns)
+        Of any real dtype, columns in the order of the model.
+    name : str
+        The source, with which messages begin.
+    first : int
+        Number of the first row, counted over all of the source.
+    columns : tuple of str
+        Keys of the columns.
+    independent : bool
+        Whether each number is a probability of its own: nothing is above 1, and a row may be all zero.
+    limits : tuple of float
+        Least and largest sum of a row of probabilities.
+
+    Examples
+    --------
+    >>> refuse_faults("probabilities", np.array([[1.0, 0.0], [0.5, -0.5]]), first=7, columns=("oak", "elm"))
+    Traceback (most recent call last):
+        ...
+    labelgrove.ontology.errors.WeightError: P: row 8, column 1 ('elm') holds -0.5; a row holds no negative ...
+    """
+    with np.errstate(over="ignore"):
+        rows = block.astype(np.float64)
+    for bad, rule in _cell_faults(kind, rows, independent):
+        if bad.any():
+            row, column = (int(i) for i in np.argwhere(bad)[0])
+            more = _and_more(int(bad.any(axis=1).sum()) - 1, first, len(rows))
+            raise bad_cell(name, first + row, column, columns, block[row, column], rule, more)
+    if independent:
+        return
+    if kind == "probabilities":
+        with np.errstate(over="ignore"):
+            total = rows.sum(axis=1)
+        empty = ~((total >= limits[0]) & (total <= limits[1]))
+        said = "sums to"
+    else:
+        total = rows.max(axis=1)
+        empty = np.isneginf(total)
+        said = "has as its largest number"
+    if empty.any():
+        row = int(np.flatnonzero(empty)[0])
+        rule = "each row gives at least one label a positive weight"
+        if total[row] > limits[1]:
+            rule = f"the weights of a row sum to at most {limits[1]:g}; scale them"
+        elif kind == "probabilities" and total[row]:
+            rule = f"the weights of a row sum to at least {limits[0]:g}; scale them"
+        others = _and_more(int(empty.sum()) - 1, first, len(rows))
+        raise WeightError(f"{name}: row {first + row} {said} {total[row]}{others}; {rule}")
+
+
+def _cell_faults(
+    kind: OutputKind, rows: NDArray[np.float64], independent: bool
+) -> list[tuple[NDArray[np.bool_], str]]:
+    """Return the cells that break each rule, and what a row holds instead."""
+    faults = [(np.isnan(rows), "a number, not NaN, in every cell")]
+    if kind == "probabilities":
+        faults.append((np.isinf(rows), "finite numbers"))
+        faults.append((rows < 0, f"no negative number; {IF_LOGITS_OR_LOGS}"))
+        if independent:
+            faults.append((rows > 1, f"no probability above 1; {IF_LOGITS_OR_LOGS}"))
+        return faults
+    faults.append((rows == np.inf, "finite numbers, or minus infinity where the probability is 0"))
+    if kind == "log_probabilities":
+        faults.append((rows > LARGEST_LOG, f"no log-probability above 0; {IF_LOGITS}"))
+    return faults
+
+
+def _and_more(n: int, first: int, length: int) -> str:
+    """Say how many other rows of the block have the same fault."""
+    return f" (and {n} more of rows {first} to {first + length - 1})" if n else ""

@@ -1,0 +1,300 @@
+"""Outputs of any form as rows: dense arrays, tables that name their columns, and what lists a few classes.
+
+Dense arrays of any real dtype and memory order, and sparse outputs (`SparseOutputs`, scipy.sparse matrices),
+give the same rows to the last bit: a sparse part is written out before anything is computed from it.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelgrove.adapter.outputs.gate import ragged, refuse_dtype, wrong_axes, wrong_width
+from labelgrove.ontology.errors import BindingError, WeightError, first_few
+
+__all__ = [
+    "DenseRows",
+    "OutputRows",
+    "Outputs",
+    "SparseOutputs",
+    "SparseRows",
+    "by_rows",
+    "named_order",
+    "rows_of",
+]
+
+_MOST_EMPTY_ROWS = 10**7
+
+
+@dataclass(frozen=True)
+class SparseOutputs:
+    """The few outputs of each row that a large model lists, such as its best 100 classes.
+
+    Attributes
+    ----------
+    indices : array_like of shape (n_samples, m), dtype=int
+        Columns of the model, in any order, each once in a row; -1 lists nothing, whatever its value.
+    values : array_like of shape (n_samples, m)
+        What the model says of them: probabilities, log-probabilities or logits. A column that is not listed
+        has probability 0.
+
+    Examples
+    --------
+    >>> from labelgrove.adapter import Adapter
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
+    >>> pairs = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")]
+    >>> graph = LabelGraph.from_edges(pairs)
+    >>> adapter = Adapter.from_graph(graph, ["oak", "elm", "moss"])
+    >>> adapter.predict(SparseOutputs([[1, 0], [2, -1]], [[0.5, 0.5], [0.9, 0.0]]))
+    ['tree', 'moss']
+    """
+
+    indices: ArrayLike
+    values: ArrayLike
+
+
+@dataclass(frozen=True)
+class DenseRows:
+    """Rows written out in full, their values not yet checked.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+        Of any real dtype, columns in the order of the model.
+    columns : tuple of str
+        Keys of the columns, for messages.
+    name : str
+        What messages call the source.
+    first : int
+        Number of the first row, counted over all of the source.
+    """
+
+    values: NDArray[Any]
+    columns: tuple[str, ...] = ()
+    name: str = "P"
+    first: int = 0
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def part(self, of: slice, order: NDArray[np.int64] | None, absent: float) -> NDArray[Any]:
+        """Return some rows, columns in `order`."""
+        return self.values[of] if order is None else self.values[of].take(order, axis=1)
+
+    def only(self, row: int) -> DenseRows:
+        """Return one row, which keeps its number."""
+        return replace(self, values=self.values[row : row + 1], first=self.first + row)
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Rows of which row r lists ``column[begin[r]:begin[r + 1]]``, their values not yet checked."""
+
+    begin: NDArray[Any]
+    column: NDArray[Any]
+    value: NDArray[Any]
+    n_columns: int
+    columns: tuple[str, ...] = ()
+    name: str = "P"
+    first: int = 0
+
+    def __len__(self) -> int:
+        return len(self.begin) - 1
+
+    def part(self, of: slice, order: NDArray[np.int64] | None, absent: float) -> NDArray[Any]:
+        """Return some rows in full, columns in `order`; what a row does not list is `absent`."""
+        begin = self.begin[of.start : of.stop + 1].astype(np.int64)
+        column, value = self.column[begin[0] : begin[-1]], self.value[begin[0] : begin[-1]]
+        row = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+        listed = column != -1
+        if not listed.all():
+            row, column, value = row[listed], column[listed], value[listed]
+        if len(column) and not (column.min() >= 0 and column.max() < self.n_columns):
+            at = int(np.flatnonzero((column < 0) | (column >= self.n_columns))[0])
+            raise WeightError(
+                f"P: row {row[at] + of.start + self.first} lists column {column[at]}; a column is within "
+                f"0..{self.n_columns - 1}, or -1 for none"
+            )
+        if order is not None:
+            column = np.argsort(order)[column]
+        out = np.full((len(begin) - 1, self.n_columns), absent)
+        seen = np.zeros(out.shape, dtype=bool)
+        seen[row, column] = True
+        if np.count_nonzero(seen) < len(column):
+            again = np.flatnonzero(np.bincount(row, minlength=len(out)) > seen.sum(axis=1))[0]
+            raise _twice(int(again) + of.start + self.first)
+        out[row, column] = value
+        return out
+
+    def only(self, row: int) -> SparseRows:
+        """Return one row, which keeps its number."""
+        return replace(self, begin=self.begin[row : row + 2], first=self.first + row)
+
+
+OutputRows = DenseRows | SparseRows
+"""Outputs of known shape whose values are not yet checked."""
+
+Outputs = ArrayLike | SparseOutputs | OutputRows
+"""What every method of an adapter takes, next to scipy.sparse matrices and tables: see `named_order`."""
+
+
+def rows_of(P: Any, n_columns: int, columns: tuple[str, ...] = ()) -> OutputRows:
+    """Return outputs as rows; `columns` are named where their number is wrong.
+
+    Raises
+    ------
+    WeightError
+        For another shape, and a dtype that does not hold real numbers.
+    BindingError
+        As for `named_order`.
+    """
+    if isinstance(P, DenseRows | SparseRows):
+        return P
+    if isinstance(P, SparseOutputs):
+        return _listed(P, n_columns, columns)
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(P):
+        if P.ndim != 2:
+            raise wrong_axes("P", P.shape)
+        if P.shape[1] != n_columns:
+            raise wrong_width("P", P.shape, n_columns, columns)
+        csr = by_rows(P)
+        refuse_dtype("P", csr.dtype)
+        return SparseRows(csr.indptr, csr.indices, csr.data, n_columns, columns)
+    order = named_order("P", P, columns)
+    given = np.atleast_2d(_array("P", P))
+    if given.ndim != 2:
+        raise wrong_axes("P", given.shape)
+    if given.shape[1] != n_columns:
+        raise wrong_width("P", np.shape(P) or (1,), n_columns, columns)
+    return DenseRows(given if order is None else given.take(order, axis=1), columns)
+
+
+def _listed(given: SparseOutputs, n_columns: int, columns: tuple[str, ...]) -> SparseRows:
+    indices = np.atleast_2d(_array("indices", given.indices, "iu"))
+    values = np.atleast_2d(_array("values", given.values))
+    endless = indices.size == 0 and len(indices) > _MOST_EMPTY_ROWS  # they cost a file nothing
+    if indices.ndim != 2 or indices.shape != values.shape or endless:
+        raise WeightError(
+            f"P: indices of shape {indices.shape} and values of shape {values.shape}; both are "
+            "(n_samples, m), and list something"
+        )
+    begin = np.arange(len(indices) + 1) * indices.shape[1]
+    return SparseRows(begin, indices.ravel(), values.ravel(), n_columns, columns)
+
+
+def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | None:
+    """Return where a table has each of `columns`; None for what is to be read by position.
+
+    Tables are what names its columns: data frames of pandas and polars, tables of pyarrow. One that has a
+    column of each name is read by these names, one that has none of them by position.
+
+    Raises
+    ------
+    BindingError
+        For a table that has some of the columns, or one of them twice, or others beside them.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> named_order("P", pa.table({"elm": [0.1], "oak": [0.9]}), ["oak", "elm"])
+    [1, 0]
+    """
+    if isinstance(given, np.ndarray | list | tuple):
+        return None
+    labels = getattr(given, "column_names", None)  # of pyarrow, where `columns` are those themselves
+    labels = labels if isinstance(labels, list) else getattr(given, "columns", None)
+    if not isinstance(labels, Iterable):
+        return None
+    listed = list(labels)
+    at = {label: i for i, label in enumerate(listed) if isinstance(label, str)}
+    if at.keys().isdisjoint(columns):
+        return None
+    taken = {at[column] for column in columns if column in at}
+    missing = [repr(column) for column in columns if column not in at]
+    other = [repr(label) for i, label in enumerate(listed) if i not in taken]
+    if missing or other:
+        faults = [("it lacks ", missing), ("beside them, or twice, it has ", other)]
+        raise BindingError(
+            f"{name}: a table with some of the columns of the model: "
+            f"{'; '.join(said + first_few(found) for said, found in faults if found)}. Name every column by "
+            "the key of its label and leave others out, or give the numbers alone, columns in the order of "
+            "the model"
+        )
+    return [at[column] for column in columns]
+
+
+def by_rows(matrix: Any) -> Any:
+    """Return a scipy.sparse matrix by rows, every index checked.
+
+    scipy itself takes indices as they are, its compiled loops would follow them out of the matrix, and it
+    would add up what coordinates name again.
+
+    Raises
+    ------
+    WeightError
+        For indices that do not fit the matrix, and where a row lists a column twice, as far as the change
+        would hide it.
+    """
+    try:
+        matrix = _sound(matrix)
+        csr = matrix.tocsr()
+        if csr is not matrix:
+            csr = _sound(csr)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise WeightError(f"P: a damaged scipy matrix ({error}); make it again from sound arrays") from None
+    if matrix.format in ("bsr", "coo") and csr.nnz < matrix.nnz:
+        given = matrix.tocoo()
+        by = np.lexsort((given.col, given.row))
+        again = (np.diff(given.row[by]) == 0) & (np.diff(given.col[by]) == 0)
+        raise _twice(int(given.row[by][1:][again][0]))
+    return csr
+
+
+def _sound(matrix: Any) -> Any:
+    """Return a scipy.sparse matrix that shares its arrays with this one; what does not fit is an error."""
+    if matrix.format == "coo":
+        return type(matrix)((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
+    if matrix.format == "dia":
+        return type(matrix)((matrix.data, matrix.offsets), shape=matrix.shape)
+    if matrix.format == "lil" and [*map(len, matrix.rows)] != [*map(len, matrix.data)]:
+        raise ValueError("rows and data should list as many in each row")
+    if matrix.format in ("csr", "csc", "bsr"):
+        for index in (matrix.indptr, matrix.indices):
+            if index.dtype.kind != "i":
+                raise TypeError(f"indices of dtype {index.dtype}")
+        matrix = copy.copy(matrix)  # scipy puts other arrays in the place of odd ones as it checks them
+        matrix.check_format(full_check=True)
+        if (matrix.indptr[1:] < matrix.indptr[:-1]).any():  # scipy takes differences, which overflow
+            raise ValueError("indptr must be a non-decreasing sequence")
+    return matrix
+
+
+def _twice(row: int) -> WeightError:
+    return WeightError(
+        f"P: row {row} lists a column twice; list each once (a scipy matrix: call P.sum_duplicates() where "
+        "values of one column add up)"
+    )
+
+
+def _array(name: str, given: Any, kinds: str = "iuf") -> NDArray[Any]:
+    if isinstance(given, np.ma.MaskedArray):
+        raise WeightError(f"{name}: a masked array has no number where it is masked; fill it first")
+    try:
+        array = np.asarray(given)
+    except ValueError as error:
+        raise ragged(name, error) from None
+    except (TypeError, RuntimeError) as error:  # what tensors on a device and with gradients raise
+        raise WeightError(
+            f"{name}: of type {type(given).__name__}, which numpy cannot read ({error}); give "
+            "numbers in the memory of this machine, without gradients"
+        ) from None
+    if array.size or array.dtype.kind not in "f":  # an empty list has dtype float64
+        refuse_dtype(name, array.dtype, kinds)
+    return array
