@@ -130,7 +130,7 @@ class Work:
     artifacts: ArtifactStore
     check: Callable[[], None]
     workspace: Workspace
-    reshow: Callable[[], object] = lambda: None
+    reshow: Callable[[], object]
 
 
 @dataclass(frozen=True)

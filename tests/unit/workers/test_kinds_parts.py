@@ -121,11 +121,15 @@ def test_a_part_of_a_selection_goes_on_from_the_picks_before_it(workspace):
     kind = find_kind("selection")
 
     def first(asked):
-        product = kind.execute(Work({**asked, "part": 0}, (), workspace.artifacts, lambda: None, workspace))
+        product = kind.execute(
+            Work({**asked, "part": 0}, (), workspace.artifacts, lambda: None, workspace, lambda: None)
+        )
         return workspace.artifacts.put_arrays(product.arrays, product.metadata)
 
     ends = [
-        kind.execute(Work(parameters, (first(asked),), workspace.artifacts, lambda: None, workspace))
+        kind.execute(
+            Work(parameters, (first(asked),), workspace.artifacts, lambda: None, workspace, lambda: None)
+        )
         for asked in (parameters, other)
     ]
     picks = [end.arrays["index"].tolist() for end in ends]
@@ -234,7 +238,7 @@ def test_work_that_is_not_wanted_any_more_stops_at_the_next_part(workspace, kind
             raise _TooOftenError("nobody wants it")
 
     with pytest.raises(_TooOftenError):
-        find_kind(kind).execute(Work(parameters, (), workspace.artifacts, check, workspace))
+        find_kind(kind).execute(Work(parameters, (), workspace.artifacts, check, workspace, lambda: None))
 
 
 GOLDEN = {
