@@ -7,18 +7,13 @@ from typing import Any
 
 import click
 
-from labelgrove.cli.common import (
-    Progress,
-    array_file,
-    emit,
-    json_option,
-    note,
-    say,
-    table,
-    write_file,
-)
-from labelgrove.cli.completion import files
-from labelgrove.cli.spaces import KEYS, StoredSpace, with_space
+from labelgrove.cli.options.completers import files
+from labelgrove.cli.options.labels import KEYS
+from labelgrove.cli.options.storedspace import StoredSpace, with_space
+from labelgrove.cli.printing.outfile import array_file, write_file
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import emit, json_option, note, say
+from labelgrove.cli.printing.texttable import table
 
 __all__ = ["distances"]
 

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, typed, write_file
-from labelgrove.cli.completion import ontologies
+from labelgrove.cli.options.completers import ontologies
+from labelgrove.cli.printing.outfile import write_file
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.scoring import load_model, model_options
+from labelgrove.cli.waiting.stopping import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

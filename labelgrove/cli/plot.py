@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, name_and_version, note, with_workspace
-from labelgrove.cli.completion import files, ontologies
-from labelgrove.cli.spaces import KEYS, StoredSpace, finder, with_space
+from labelgrove.cli.options.completers import files, ontologies
+from labelgrove.cli.options.labels import KEYS, finder
+from labelgrove.cli.options.storedspace import StoredSpace, with_space
+from labelgrove.cli.options.workspace import name_and_version, with_workspace
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import note
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

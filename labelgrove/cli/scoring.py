@@ -9,21 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import (
-    Progress,
-    as_csv,
-    check_safe,
-    in_options,
-    json_option,
-    json_text,
-    note,
-    read_keys,
-    safe_option,
-    say,
-    with_hint_on_lines,
-    write_file,
-)
-from labelgrove.cli.completion import bundles, files
+from labelgrove.cli.options.completers import bundles, files
+from labelgrove.cli.options.labels import read_keys, with_hint_on_lines
+from labelgrove.cli.printing.outfile import write_file
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.spreadsheet import as_csv, check_safe, safe_option
+from labelgrove.cli.printing.text import in_options, json_option, json_text, note, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, name_and_version, note, with_workspace
-from labelgrove.cli.completion import ontologies
-from labelgrove.cli.spaces import out_option, share, write_rows
+from labelgrove.cli.options.completers import ontologies
+from labelgrove.cli.options.workspace import name_and_version, with_workspace
+from labelgrove.cli.printing.outfile import out_option, write_rows
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import emit, json_option, note, share
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

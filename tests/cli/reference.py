@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from labelgrove.cli import grove
-from labelgrove.cli.parameters import COLUMNS, parameter_rows
+from labelgrove.cli.kinds import COLUMNS, parameter_rows
 from labelgrove.workers.kinds import known_kinds
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"

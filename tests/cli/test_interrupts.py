@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.cli.common import resumable
+from labelgrove.cli.waiting.stopping import resumable
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.cli import pausing
 from tests.integration.celery_worker import environment

@@ -14,7 +14,7 @@ import scipy.sparse
 from labelgrove.adapter import Adapter, evaluate
 from labelgrove.adapter.outputs.outputfiles import OutputFile, load_npy
 from labelgrove.adapter.outputs.truthfile import read_truth
-from labelgrove.cli.common import read_keys
+from labelgrove.cli.options.labels import read_keys
 from labelgrove.experiments.sources.files import read_features
 from labelgrove.ontology.errors import ArtifactError, InputError, NotFoundError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph

@@ -6,7 +6,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from labelgrove.cli.common import Progress, note, resumable
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import note
+from labelgrove.cli.waiting.stopping import resumable
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
