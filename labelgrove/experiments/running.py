@@ -33,7 +33,7 @@ from labelgrove.report.experiment import experiment_report
 from labelgrove.report.files import as_bytes, versions
 
 if TYPE_CHECKING:
-    from labelgrove.experiments.sources.files import Files
+    from labelgrove.datasets.files import Files
 
 __all__ = [
     "Identity",

@@ -11,14 +11,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.predicted import Predicted
 from labelgrove.digests import sha256_of
-from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.ontology.errors import InputError, UnknownLabelError, first_few
 from labelgrove.ontology.geometry import EuclideanSpace, MetricSpace, metric_space
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import read
-from labelgrove.quickstart.predicted import Predicted
 from labelgrove.sparsefiles import read_scipy
 from labelgrove.tables import read_outputs, read_truth
 
