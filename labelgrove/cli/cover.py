@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelgrove.cli.locus import stored_locus
 from labelgrove.cli.options.completers import files
 from labelgrove.cli.options.labels import KEYS
 from labelgrove.cli.options.storedspace import StoredSpace, with_space
@@ -15,7 +17,7 @@ from labelgrove.cli.printing.progress import Progress
 from labelgrove.cli.printing.text import CERTAIN, emit, json_option, share
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.geometry import Cover
+    from labelgrove.ontology.geometry import Cover, MustObserve
 
 __all__ = ["cover"]
 
@@ -56,8 +58,7 @@ def cover(
         document, text = _checked(stored, stored.keys(observed, "observed label"))
         emit(document, as_json, text)
         return
-    with Progress(f"cover of {stored.space.n_labels:,} labels").shown():
-        keys, document, certainty = _cover(stored, identifying, method)
+    keys, document, certainty = _cover(stored, identifying, method)
     document["labels"] = stored.named(keys)
     if out is not None:
         rows = [(entry["key"], entry["name"]) for entry in document["labels"]]
@@ -76,22 +77,16 @@ def cover(
 def _cover(
     stored: StoredSpace, identifying: bool, method: str
 ) -> tuple[tuple[str, ...], dict[str, Any], str]:
-    from labelgrove.ontology import geometry
     from labelgrove.ontology.errors import InputError
 
     if identifying and method != "minimum":
         raise InputError(f"--identifying: goes with --method minimum, not with {method}")
     document = stored.document() | {"method": method, "identifying": identifying}
     if method == "must":
-        needed = geometry.must_observe(stored.space)
+        needed = _needed(stored)
         document |= {"status": needed.status, "size": len(needed.keys)}
         return needed.keys, document, CERTAIN[needed.status]
-    found: Cover
-    if method == "minimum":
-        found = geometry.minimum_locus_cover(stored.space, identifying=identifying)
-    else:
-        compute = {"phylogenetic": geometry.phylogenetic_cover, "small": geometry.small_cover}[method]
-        found = compute(stored.space)
+    found = _found(stored, {"method": method, "identifying": identifying})
     size = len(found.keys)
     document |= {"status": found.status, "size": size, "lower_bound": found.lower_bound}
     smallest = (
@@ -100,11 +95,24 @@ def _cover(
     return found.keys, document, smallest
 
 
-def _checked(stored: StoredSpace, keys: tuple[str, ...]) -> tuple[dict[str, Any], str]:
-    from labelgrove.ontology import geometry
+def _found(stored: StoredSpace, options: Mapping[str, Any]) -> Cover:
+    """Return a cover, the result of a job."""
+    from labelgrove.ontology.results import read_cover
 
-    with Progress(f"locus of {len(keys):,} labels").shown():
-        found = geometry.locus(stored.space, keys)
+    digest = stored.answer(f"cover of {stored.space.n_labels:,} labels", "cover", options)
+    return read_cover(stored.workspace.artifacts, digest, stored.graph)
+
+
+def _needed(stored: StoredSpace) -> MustObserve:
+    """Return the labels of every cover; not a job, since the search for a cover begins with them."""
+    from labelgrove.ontology.geometry import must_observe
+
+    with Progress(f"cover of {stored.space.n_labels:,} labels").shown():
+        return must_observe(stored.space)
+
+
+def _checked(stored: StoredSpace, keys: tuple[str, ...]) -> tuple[dict[str, Any], str]:
+    found = stored_locus(stored, keys)
     reached, unique, n = len(found), len(found.unique_index), stored.space.n_labels
     missing = stored.space.keys.take(sorted(set(range(n)) - set(found.index.tolist())))
     document = stored.document() | {

@@ -99,7 +99,8 @@ def _settings(known: Mapping[str, str]) -> tuple[Settings, dict[str, SettingsErr
 
     Where the home itself is not known, nothing can be looked at.
     """
-    env, malformed = dict(known), {}
+    env = dict(known)
+    malformed: dict[str, SettingsError] = {}
     while True:
         try:
             return Settings.from_env(env), malformed

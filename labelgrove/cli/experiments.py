@@ -105,7 +105,7 @@ def experiment(
         _list(as_json)
         return
     names = select(name)
-    files: Files | None = Files(**paths, metric=metric, answers=answers)  # type: ignore[arg-type]
+    files: Files | None = Files(**paths, metric=metric, answers=answers)
     if files is not None and not files.given():
         files = None
     if name == "all" and (files is not None or changes):

@@ -17,7 +17,7 @@ from labelgrove.cli.printing.text import CERTAIN, emit, json_option, share
 if TYPE_CHECKING:
     from labelgrove.ontology.geometry import Locus
 
-__all__ = ["locus"]
+__all__ = ["locus", "stored_locus"]
 
 
 @click.command()
@@ -51,8 +51,7 @@ def locus(
     from labelgrove.ontology.errors import NotFoundError
 
     keys = stored.keys(observed, "observed label")
-    with Progress(f"locus of {len(keys):,} labels").shown():
-        found = _locus(stored, keys, method)
+    found = _locus(stored, keys, method)
     unique = set(found.unique)
     document = stored.document() | {
         "observed": list(keys),
@@ -85,10 +84,17 @@ def locus(
 def _locus(stored: StoredSpace, keys: tuple[str, ...], method: str) -> Locus:
     from labelgrove.ontology import geometry
 
-    compute = {
-        "exact": geometry.locus,
-        "pairs": geometry.pairwise_locus,
-        "pair-grid": geometry.pairwise_grid_locus,
-        "grid": geometry.grid_locus,
-    }[method]
-    return compute(stored.space, keys)
+    if method in ("exact", "pairs"):
+        return stored_locus(stored, keys, method)
+    # on a grid of weights: published for comparison, for small spaces, and not a job
+    compute = {"pair-grid": geometry.pairwise_grid_locus, "grid": geometry.grid_locus}[method]
+    with Progress(f"locus of {len(keys):,} labels").shown():
+        return compute(stored.space, keys)
+
+
+def stored_locus(stored: StoredSpace, keys: tuple[str, ...], method: str = "exact") -> Locus:
+    """Return what some labels reach, the result of a job."""
+    from labelgrove.ontology.results import read_locus
+
+    digest = stored.answer(f"locus of {len(keys):,} labels", "locus", {"method": method}, observed=keys)
+    return read_locus(stored.workspace.artifacts, digest, stored.graph)

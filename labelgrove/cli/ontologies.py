@@ -11,9 +11,9 @@ import click
 from labelgrove.cli.options.completers import ontologies
 from labelgrove.cli.options.reading import read_source, reading_options
 from labelgrove.cli.options.workspace import name_and_version, with_workspace
-from labelgrove.cli.printing.outfile import write_file
+from labelgrove.cli.printing.outfile import give
 from labelgrove.cli.printing.spreadsheet import check_safe, safe_cell, safe_option
-from labelgrove.cli.printing.text import emit, json_option, note, say, when
+from labelgrove.cli.printing.text import emit, json_option, note, when
 from labelgrove.cli.printing.texttable import table
 
 if TYPE_CHECKING:
@@ -103,10 +103,7 @@ def export(workspace: Workspace, name: str, out: Path | None, format_: str | Non
     text = export_ontology(workspace, ontology_, format=chosen, version=version)
     if safe:
         text = "".join(f"{_safe_line(line)}\n" for line in text.removesuffix("\n").split("\n"))
-    if out is None:
-        say(text, nl=False)
-    else:
-        write_file(out, text.encode(), name)
+    give(text, out, name)
 
 
 def _export_format(out: Path | None, asked: str | None) -> str:

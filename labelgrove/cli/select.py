@@ -13,7 +13,6 @@ from labelgrove.cli.options.completers import files
 from labelgrove.cli.options.labels import KEYS
 from labelgrove.cli.options.storedspace import StoredSpace, with_space
 from labelgrove.cli.printing.outfile import out_option, write_rows
-from labelgrove.cli.printing.progress import Progress
 from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
 
@@ -102,22 +101,36 @@ def select(
     as_json: bool,
 ) -> None:
     """Show which labels of ONTOLOGY to collect training data for next, and how many more each one reaches."""
-    from labelgrove.ontology.geometry import select_classes
+    from labelgrove.ontology.geometry.selections.request import checked_request
+    from labelgrove.ontology.results import read_selection
 
     keys = stored.keys(observed, "observed label")
-    with Progress("selection").shown():
-        found = select_classes(
-            stored.space,
-            keys,
-            n,
-            costs=read_costs(stored, costs),
-            budget=budget,
-            required=stored.keys(required),
-            forbidden=stored.keys(forbidden),
-            candidates=None if candidates is None else stored.keys(candidates),
-            method=method,
-            seed=seed,
-        )
+    wanted, unwanted = stored.keys(required), stored.keys(forbidden)
+    among = None if candidates is None else stored.keys(candidates)
+    prices = read_costs(stored, costs)
+    checked_request(  # what cannot be met is told in the words of these options
+        stored.space,
+        keys,
+        n,
+        costs=prices,
+        budget=budget,
+        required=wanted,
+        forbidden=unwanted,
+        candidates=among,
+        method=method,
+        seed=seed,
+    )
+    digest = stored.answer(
+        "selection",
+        "selection",
+        {"n": n, "method": method, "seed": seed, "budget": None if budget is None else repr(budget)},
+        observed=keys or None,
+        costs=None if prices is None else {key: repr(price) for key, price in prices.items()},
+        required=wanted or None,
+        forbidden=unwanted or None,
+        candidates=among,
+    )
+    found = read_selection(stored.workspace.artifacts, digest, stored.graph)
     picks = [
         {"round": i, "key": key, "name": stored.name(key), "gain": int(gain)}
         for i, (key, gain) in enumerate(zip(found.keys, found.gains, strict=True), start=1)

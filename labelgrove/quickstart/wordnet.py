@@ -31,11 +31,10 @@ _TEST_SAMPLES = 1500
 _REGULARISATION = 10.0
 
 
-def subtree(nouns: LabelGraph) -> LabelGraph:
-    """Return the graph of *animal* and everything below it."""
-    for key, name in zip(nouns.keys, nouns.names, strict=True):
-        if name == ANIMAL:
-            return nouns.subgraph(nouns.descendants(key))
+def subtree(nouns: LabelGraph | None) -> LabelGraph:
+    """Return the graph of *animal* and everything below it, out of what was read."""
+    if nouns is not None and ANIMAL in nouns.names:
+        return nouns.subgraph(nouns.descendants(nouns.keys[list(nouns.names).index(ANIMAL)]))
     raise NotFoundError(f"these nouns hold no synset {ANIMAL!r}; is data.noun that of WordNet 3?")
 
 

@@ -34,6 +34,13 @@ or `@` as a formula, and keys and names are whatever a hierarchy says: open ther
 `--spreadsheet-safe`. It puts an apostrophe before text that begins so (their wide forms too), or with a tab
 or line end; numbers and all else stay as they are.
 
+`locus`, `cover`, `select`, `summarize` and `distances` are jobs, as `jobs submit` makes them: the command
+submits one and waits, Ctrl-C leaves it in the ledger, and the same question again is answered from there at
+once. The next sweep (`grove worker`, or whoever waits for a job of `jobs submit`) shows the result in the
+graph. Since a job is recorded, they need a database and an artifact store that can be written. Not jobs, and
+computed by the command itself: `locus --method pair-grid` and `grid`, `cover --method must`, `sample`,
+`plot`, and distances that are at most 10,000 or go to labels that `--rows` names.
+
 | exit code | meaning |
 |---|---|
 | 0 | ok |

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -12,6 +12,7 @@ import click
 from labelgrove.cli.options.completers import files, ontologies
 from labelgrove.cli.options.labels import Find, finder, read_keys
 from labelgrove.cli.options.workspace import name_and_version, with_workspace
+from labelgrove.cli.waiting.answering import answer
 
 if TYPE_CHECKING:
     from labelgrove.ontology.geometry import MetricSpace
@@ -55,12 +56,70 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class StoredSpace:
-    """The metric space of a version of an ontology."""
+    """The metric space of a version of an ontology.
 
+    Attributes
+    ----------
+    workspace : Workspace
+        Where the ontology is stored, and jobs about it.
+    ontology : str
+        Its name.
+    graph : LabelGraph
+        The version.
+    metric : {"auto", "tree", "graph"}
+        How its distances are taken.
+    labels : {"all", "leaves"} or tuple of str
+        The labels that may be an answer.
+    find : callable
+        What finds the keys of labels that are named on the command line.
+    """
+
+    workspace: Workspace
     ontology: str
     graph: LabelGraph
-    space: MetricSpace
+    metric: Any
+    labels: Any
     find: Find
+
+    @classmethod
+    def open(cls, workspace: Workspace, ontology: str, metric: Any, allowed: str, by: Any) -> StoredSpace:
+        """Return what the options mean; `ontology` may be ``NAME@VERSION``."""
+        name, version = name_and_version(ontology)
+        graph = workspace.label_graph(name, version)
+        find = finder(workspace, name, graph, by)
+        labels = allowed if allowed in ("all", "leaves") else find(read_keys(allowed), "label")
+        return cls(workspace, name, graph, metric, labels, find)
+
+    @functools.cached_property
+    def space(self) -> MetricSpace:
+        """The space."""
+        from labelgrove.ontology.geometry import metric_space
+
+        return metric_space(self.graph, self.metric, self.labels)
+
+    def answer(
+        self,
+        title: str,
+        kind: str,
+        options: Mapping[str, Any],
+        **keys: Iterable[str] | Mapping[str, str] | None,
+    ) -> str:
+        """Return the digest of the result of a job on this space.
+
+        Arguments and errors are those of `cli.waiting.answering.answer`; `keys` are parameters that are
+        labels.
+        """
+        by_rule = {"labels": self.labels} if isinstance(self.labels, str) else {}
+        by_list = {} if by_rule else {"labels": self.labels}
+        return answer(
+            self.workspace,
+            title,
+            kind,
+            self.ontology,
+            {"metric": self.metric, **by_rule, **options},
+            keys={**by_list, **keys},
+            version=self.graph.digest,
+        )
 
     def keys(self, given: str | None, what: str = "label") -> tuple[str, ...]:
         """Return the keys of the labels that an option names; none at all where it was not given.
@@ -111,13 +170,7 @@ def with_space(command: Callable[Concatenate[StoredSpace, P], R]) -> Callable[..
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> R:
-        from labelgrove.ontology.geometry import metric_space
-
-        ontology, version = name_and_version(ontology)
-        graph = workspace.label_graph(ontology, version)
-        find = finder(workspace, ontology, graph, by)
-        labels: Any = allowed if allowed in ("all", "leaves") else find(read_keys(allowed), "label")
-        stored = StoredSpace(ontology, graph, metric_space(graph, metric, labels), find)
+        stored = StoredSpace.open(workspace, ontology, metric, allowed, by)
         return command(stored, *args, **kwargs)
 
     wrapped: Callable[..., R] = with_workspace(run)

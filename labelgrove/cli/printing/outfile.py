@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from labelgrove.cli.printing.spreadsheet import as_csv, check_safe, safe_option
-from labelgrove.cli.printing.text import note
+from labelgrove.cli.printing.text import note, say
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["array_file", "out_option", "write_file", "write_rows"]
+__all__ = ["array_file", "give", "out_option", "write_file", "write_rows"]
 
 
 def write_file(path: Path, data: bytes, what: str) -> None:
@@ -34,21 +34,24 @@ def write_file(path: Path, data: bytes, what: str) -> None:
     note(f"wrote {what} to {path}")
 
 
+def give(text: str, out: Path | None, what: str) -> None:
+    """Write whole lines to the file that ``--out`` names, else print them on stdout."""
+    if out is None:
+        say(text, nl=False)
+    else:
+        write_file(out, text.encode(), what)
+
+
 @contextmanager
-def array_file(
-    path: Path | None, dtype: np.dtype[Any], shape: tuple[int, ...]
-) -> Iterator[NDArray[Any] | None]:
+def array_file(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Iterator[NDArray[Any]]:
     """Give an array to fill that is a ``.npy`` file, which is there when the block ends, as a whole.
 
-    It is mapped, so that it need not fit in memory; None where no file is asked for.
+    It is mapped, so that it need not fit in memory.
     """
     import numpy as np
 
     from labelgrove.ontology.store.wholefile import beside
 
-    if path is None:
-        yield None
-        return
     target = path.resolve()
     temporary = beside(target)
     try:
