@@ -19,7 +19,7 @@ from labelgrove.cli.waiting.stopping import resumable, typed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from labelgrove.datasets.files import Files
+    from labelgrove.datasets.ownfiles import Files
 
 __all__ = ["experiment"]
 
@@ -94,7 +94,7 @@ def experiment(
     results.md, the pages of all of them. A run can be stopped at any time and goes on where
     it was. The layout of files is in docs/experiments.md.
     """
-    from labelgrove.datasets.files import Files
+    from labelgrove.datasets.ownfiles import Files
     from labelgrove.experiments import NAMES, load, select
     from labelgrove.experiments.documents import pages
     from labelgrove.experiments.running import run

@@ -72,7 +72,7 @@ def train(
 
 def _features(path: Path) -> Any:
     """Return the lines of a text file, or the rows of an array."""
-    from labelgrove.datasets.files import read_features
+    from labelgrove.datasets.ownfiles import read_features
     from labelgrove.tables import read_truth
 
     return read_truth(path) if path.suffix == ".txt" else read_features(path)

@@ -22,7 +22,7 @@ from labelgrove.workers.kinds.files import local_file
 from labelgrove.workers.kinds.parameters import Parameter, Parameters, is_digest
 
 if TYPE_CHECKING:
-    from labelgrove.datasets.files import Files
+    from labelgrove.datasets.ownfiles import Files
     from labelgrove.experiments.experiment import Experiment
     from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.ontology.versions.workspace import Workspace
@@ -174,7 +174,7 @@ def _opened(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> Iterator
 
 
 def _files(paths: dict[str, Path], parameters: Mapping[str, Any]) -> Files | None:
-    from labelgrove.datasets.files import Files
+    from labelgrove.datasets.ownfiles import Files
 
     given: dict[str, Any] = {**paths, "metric": parameters["metric"], "answers": parameters["answers"]}
     return Files(**given) if paths else None

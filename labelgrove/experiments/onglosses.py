@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from labelgrove.datasets.files import Files
 from labelgrove.datasets.glosses import Glosses, glosses, wordnet_digest
 from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.datasets.zeroshot import ZeroShot, zero_shot
 from labelgrove.experiments.experiment import Experiment, Record
 

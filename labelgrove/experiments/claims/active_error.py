@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from labelgrove.datasets.files import Files
 from labelgrove.datasets.glosses import glosses
 from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, judge, mean
 from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import rule_errors

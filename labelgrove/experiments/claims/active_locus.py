@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from labelgrove.datasets.files import Files
 from labelgrove.datasets.glosses import noun_tree
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, judge, mean
 from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
 from labelgrove.experiments.onglosses import OnGlosses

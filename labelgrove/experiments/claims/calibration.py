@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from labelgrove.adapter.calibration import expected_calibration_error
-from labelgrove.datasets.files import Files
 from labelgrove.datasets.glosses import Glosses
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, Finding, Verdict, judge, mean
 from labelgrove.experiments.experiment import Mark, Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import (

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from labelgrove.datasets.files import Files
 from labelgrove.datasets.glosses import glosses
 from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.experiment import Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.onglosses import ON_ALL_GLOSSES, OnGlosses, with_test_files

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from labelgrove.datasets.files import Files
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Finding, Verdict
 from labelgrove.experiments.experiment import Experiment, Record, Summary, Table
 from labelgrove.experiments.measuring import check_argmax

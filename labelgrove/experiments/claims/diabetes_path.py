@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from labelgrove.datasets.diabetes import diabetes_on_path
-from labelgrove.datasets.files import Files
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.experiment import Experiment, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from labelgrove.datasets.files import Files
 from labelgrove.datasets.glosses import Glosses
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, judge, mean, standard_error
 from labelgrove.experiments.experiment import Record, Summary, Table
 from labelgrove.experiments.measuring import rule_errors, tempered

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from labelgrove.datasets.files import Files
 from labelgrove.datasets.glosses import glosses
 from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.experiments.experiment import Record, Summary
 from labelgrove.experiments.measuring import rule_errors

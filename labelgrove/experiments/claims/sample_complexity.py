@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from labelgrove.datasets.files import Files
 from labelgrove.datasets.mixture import Mixture
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, Verdict, judge, mean
 from labelgrove.experiments.experiment import Experiment, Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import check_argmax

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from labelgrove.datasets.category import Categories, categories, categories_of_files
-from labelgrove.datasets.files import Files
 from labelgrove.datasets.labelled import Labelled, spread
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import mean
 from labelgrove.experiments.experiment import Experiment, Record, Summary, Table
 from labelgrove.experiments.measuring import rule_errors

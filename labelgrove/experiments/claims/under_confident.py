@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from labelgrove.datasets.digits import CORNERS, digits_on_grid, grid_space
-from labelgrove.datasets.files import Files
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import judge
 from labelgrove.experiments.experiment import Experiment, Record, Summary
 from labelgrove.experiments.measuring import fitted_temperature, rule_errors, tempered

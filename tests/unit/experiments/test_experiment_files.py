@@ -11,7 +11,7 @@ pytest.importorskip("sklearn")
 from scipy.sparse import csr_matrix, save_npz
 
 from labelgrove.datasets.category import categories, categories_of_files
-from labelgrove.datasets.files import Files, read_votes
+from labelgrove.datasets.ownfiles import Files, read_votes
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.experiments import load
 from labelgrove.experiments.claims.partially_observed import of_all_classes

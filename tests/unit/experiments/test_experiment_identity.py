@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("sklearn")
 
 from labelgrove.datasets import glosses as source
-from labelgrove.datasets.files import Files
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments import NAMES, load, running
 from labelgrove.experiments.contrast import Finding, Verdict
 from labelgrove.experiments.running import identify, run

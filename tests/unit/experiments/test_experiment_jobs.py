@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from labelgrove.datasets.files import Files
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments import load
 from labelgrove.experiments.running import run
 from labelgrove.experiments.settings import changed
