@@ -70,6 +70,8 @@ class StoredSpace:
         How its distances are taken.
     labels : {"all", "leaves"} or tuple of str
         The labels that may be an answer.
+    space : MetricSpace
+        The space that these make.
     find : callable
         What finds the keys of labels that are named on the command line.
     """
@@ -79,23 +81,19 @@ class StoredSpace:
     graph: LabelGraph
     metric: Any
     labels: Any
+    space: MetricSpace
     find: Find
 
     @classmethod
     def open(cls, workspace: Workspace, ontology: str, metric: Any, allowed: str, by: Any) -> StoredSpace:
         """Return what the options mean; `ontology` may be ``NAME@VERSION``."""
+        from labelgrove.ontology.geometry import metric_space
+
         name, version = name_and_version(ontology)
         graph = workspace.label_graph(name, version)
         find = finder(workspace, name, graph, by)
         labels = allowed if allowed in ("all", "leaves") else find(read_keys(allowed), "label")
-        return cls(workspace, name, graph, metric, labels, find)
-
-    @functools.cached_property
-    def space(self) -> MetricSpace:
-        """The space."""
-        from labelgrove.ontology.geometry import metric_space
-
-        return metric_space(self.graph, self.metric, self.labels)
+        return cls(workspace, name, graph, metric, labels, metric_space(graph, metric, labels), find)
 
     def answer(
         self,
