@@ -11,7 +11,7 @@ from labelgrove.report.calibration import calibration_report
 from labelgrove.report.content import Origin, Report
 from labelgrove.report.evaluation import evaluation_report
 from labelgrove.report.experiment import experiment_report, overview_report
-from labelgrove.report.regions import regions_of
+from labelgrove.report.simplex import regions_of
 
 HOSTILE = "<script>alert('x')</script> & \"a\" | `b` ](javascript:c) \x07"
 """A label that is markup in HTML, in SVG and in Markdown, with a character that no page may hold."""

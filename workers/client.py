@@ -115,8 +115,12 @@ def wait(
     *,
     timeout_s: float | None = None,
     progress: Callable[[Job], None] | None = None,
+    publish: bool = True,
 ) -> Job:
     """Wait until a job is finished, or for `timeout_s` seconds, and return it as it stands then.
+
+    With `publish` false its result is enough: naming it and showing it in the graph is left to the next
+    sweep, and without a broker this process works on this job alone.
 
     A done job whose result cannot be given its name is waited for no longer than somebody may hold that name;
     `Job.delayed` says what is wrong.
@@ -129,9 +133,9 @@ def wait(
         If it waits for a kind or version that nothing here can run.
     """
     job = status(workspace, job_id)
-    if not job.finished:
+    if not (job.finished if publish else job.ended):
         _check_runnable(workspace, job)
-    return _wait(workspace, job.id, timeout_s=timeout_s, progress=progress)
+    return _wait(workspace, job.id, timeout_s=timeout_s, progress=progress, publish=publish)
 
 
 def status(workspace: Workspace, job_id: str) -> Job:
@@ -465,6 +469,7 @@ def _wait(
     *,
     timeout_s: float | None = None,
     progress: Callable[[Job], None] | None = None,
+    publish: bool = True,
 ) -> Job:
     ledger = Ledger(workspace.engine)
     deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
@@ -479,7 +484,7 @@ def _wait(
         now = time.monotonic()
         is_named = job.state is not State.DONE or job.delayed is None
         naming_ends = math.inf if is_named else min(naming_ends, now + _NAMING_S)
-        return job.finished or now >= min(deadline, naming_ends)
+        return (job.finished if publish else job.ended) or now >= min(deadline, naming_ends)
 
     if workspace.settings.broker_url is not None:
         _send_due(workspace)
@@ -489,7 +494,10 @@ def _wait(
             pause = min(2 * pause, _LAST_POLL_S)
     elif not over():
         with Pool(workspace) as pool:
-            pool.run_until(over)
+            if publish:
+                pool.run_until(over)
+            else:
+                pool.run_job(job_id, over)
     return job
 
 

@@ -38,7 +38,7 @@ COMMANDS = {
     "bundle": ("labelgrove.cli.bundles:bundle", "Build, list and inspect what the adapter loads."),
     "calibrate": ("labelgrove.cli.evaluating:calibrate", "Fit a temperature, and show what others would do."),
     "completion": ("labelgrove.cli.completion:completion", "Complete words in bash, zsh or fish."),
-    "cover": ("labelgrove.cli.locus:cover", "Show which labels must be known to reach all."),
+    "cover": ("labelgrove.cli.cover:cover", "Show which labels must be known to reach all."),
     "cypher": ("labelgrove.cli.cypher:cypher", "Query the graph, read-only."),
     "db": ("labelgrove.cli.database:db", "Upgrade the schema of catalogue and ledger."),
     "distances": ("labelgrove.cli.distances:distances", "Measure distances between labels."),
@@ -50,7 +50,7 @@ COMMANDS = {
     ),
     "graph": ("labelgrove.cli.graph:graph", "Rebuild or verify the graph."),
     "ingest": (
-        "labelgrove.cli.ontologies:ingest",
+        "labelgrove.cli.ingest:ingest",
         "Read a hierarchy and make it the current version of NAME.",
     ),
     "jobs": ("labelgrove.cli.jobs:jobs", "Ask for, follow and schedule background jobs."),
@@ -60,11 +60,11 @@ COMMANDS = {
     "plot": ("labelgrove.cli.plot:plot", "Draw regions, loci and selections."),
     "quickstart": ("labelgrove.cli.quickstart:quickstart", "Run the main job on real input, and draw it."),
     "restore": ("labelgrove.cli.backup:restore", "Bring a backup back into an empty database."),
-    "sample": ("labelgrove.cli.select:sample", "Draw observed labels at random."),
+    "sample": ("labelgrove.cli.sample:sample", "Draw observed labels at random."),
     "score": ("labelgrove.cli.scoring:score", "Answer a model's outputs with labels of the whole space."),
     "select": ("labelgrove.cli.select:select", "Show which labels to collect next."),
     "summarize": ("labelgrove.cli.summarize:summarize", "Merge a huge graph into supernodes."),
-    "train": ("labelgrove.cli.experiments:train", "Train a simple model, for who has none yet."),
+    "train": ("labelgrove.cli.train:train", "Train a simple model, for who has none yet."),
     "worker": ("labelgrove.cli.worker:worker", "Serve background jobs from the broker."),
 }
 
@@ -172,7 +172,8 @@ class LazyGroup(click.Group):
 
 def _stop(kept: str = "") -> NoReturn:
     """End as Ctrl-C asks, saying what is kept and how to go on."""
-    from labelgrove.cli.common import say, typed
+    from labelgrove.cli.printing.text import say
+    from labelgrove.cli.waiting.stopping import typed
     from labelgrove.ontology.settings import masked
 
     say(masked(f"stopped; {kept or f'begin again with: {typed()}'}"), err=True)
@@ -180,7 +181,7 @@ def _stop(kept: str = "") -> NoReturn:
 
 
 def _fail(error: GroveError) -> NoReturn:
-    from labelgrove.cli.common import in_options, say
+    from labelgrove.cli.printing.text import in_options, say
     from labelgrove.ontology.settings import masked
 
     report = getattr(error, "report", None)
@@ -242,7 +243,7 @@ def grove(ctx: click.Context) -> None:
     Exit codes: 0 ok, 1 failure, 2 usage, 3 defects found, 4 not found, 5 service unreachable, 130 stopped
     by Ctrl-C.
     """
-    from labelgrove.cli.common import read_env_file
+    from labelgrove.cli.options.workspace import read_env_file
     from labelgrove.ontology.settings import check_variables
 
     read_env_file()

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labelgrove.cli.common import emit, json_option, table, when, with_workspace
+from labelgrove.cli.options.workspace import with_workspace
+from labelgrove.cli.printing.text import emit, json_option, when
+from labelgrove.cli.printing.texttable import table
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

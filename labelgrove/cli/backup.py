@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, resumable, typed, with_workspace
+from labelgrove.cli.options.workspace import with_workspace
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import emit, json_option, note
+from labelgrove.cli.waiting.stopping import resumable, typed
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

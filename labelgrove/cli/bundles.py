@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import (
-    Progress,
-    emit,
-    json_option,
-    read_keys,
-    table,
-    when,
-    with_workspace,
-    write_file,
-)
-from labelgrove.cli.completion import bundles, files, ontologies
-from labelgrove.cli.following import check_waitable, follow, result_of
-from labelgrove.cli.spaces import finder
+from labelgrove.cli.options.completers import bundles, files, ontologies
+from labelgrove.cli.options.labels import finder, read_keys
+from labelgrove.cli.options.workspace import with_workspace
+from labelgrove.cli.printing.outfile import write_file
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import emit, json_option, when
+from labelgrove.cli.printing.texttable import table
+from labelgrove.cli.waiting.following import check_waitable, follow, result_of
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

@@ -1,34 +1,12 @@
-"""``grove completion``: what a shell loads to complete words, and the names that it is offered.
-
-A shell asks again with every press of TAB, and shows whatever is printed in the middle of the line. So names
-are read without the weight of SQLAlchemy, and where they cannot be had nothing is offered and nothing said.
-"""
+"""``grove completion``: what a shell loads to complete words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 import click
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-__all__ = [
-    "bundles",
-    "completion",
-    "experiments",
-    "files",
-    "jobs",
-    "kinds",
-    "ontologies",
-    "schedules",
-]
-
-Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+__all__ = ["completion"]
 
 _SHELLS = ("bash", "zsh", "fish")
-_MOST = 200  # names, the newest first where there is an order in time
 
 
 @click.command()
@@ -49,81 +27,3 @@ def completion(shell: str) -> None:
     if made_for is None:
         raise click.UsageError(f"{shell}: click completes no words for it")
     click.echo(made_for(grove, {}, "grove", "_GROVE_COMPLETE").source())
-
-
-def files(*words: str) -> Completer:
-    """Return a completion of these words, and of file names."""
-
-    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Offer the words that begin with what was typed, and files."""
-        return [_file(incomplete), *_beginning(incomplete, [(word, "") for word in words])]
-
-    return complete
-
-
-def _named(statement: str, *, or_files: bool = False) -> Completer:
-    """Return what offers the names in the first column; the second says more about each."""
-
-    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Offer the names that go on from here."""
-        found = _beginning(incomplete, _rows(statement))
-        return [_file(incomplete), *found] if or_files else found
-
-    return complete
-
-
-ontologies = _named(
-    f"SELECT name, '' FROM ontology WHERE current_version IS NOT NULL ORDER BY name LIMIT {_MOST}"
-)
-bundles = _named(
-    f"SELECT ontology || '/' || name, '' FROM bundle ORDER BY ontology, name LIMIT {_MOST}", or_files=True
-)
-schedules = _named(f"SELECT name, cron FROM schedule ORDER BY name LIMIT {_MOST}")
-
-
-def jobs(*states: str) -> Completer:
-    """Return what offers the newest jobs, those in some states alone where these are given."""
-    condition = f"WHERE state IN ({', '.join(map(repr, states))})" if states else ""
-    return _named(
-        "SELECT substr(id, 1, 12), kind || ' ' || state "
-        f"FROM job {condition} ORDER BY created_at DESC LIMIT {_MOST}"
-    )
-
-
-def kinds(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the kinds of jobs that are installed."""
-    from importlib.metadata import entry_points
-
-    found = {point.name for point in entry_points(group="labelgrove.job_kinds")}
-    return _beginning(incomplete, [(name, "") for name in sorted(found)])
-
-
-def experiments(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the experiments, and what goes in their place."""
-    from labelgrove.experiments import NAMES
-
-    return _beginning(incomplete, [(name, "") for name in ("all", "list", *NAMES)])
-
-
-def _rows(statement: str) -> list[tuple[str, str]]:
-    from labelgrove.cli.common import read_env_file
-    from labelgrove.ontology.settings import Settings
-    from labelgrove.ontology.sql.quickread import read_rows
-
-    try:
-        read_env_file()
-        return [(name, more) for name, more in read_rows(Settings.from_env().database_url, statement)]
-    except Exception:
-        return []
-
-
-def _beginning(incomplete: str, found: list[tuple[str, str]]) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(name, help=more or None) for name, more in found if name.startswith(incomplete)]
-
-
-def _file(incomplete: str) -> CompletionItem:
-    from click.shell_completion import CompletionItem
-
-    return CompletionItem(incomplete, type="file")

@@ -8,20 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import (
-    as_csv,
-    check_safe,
-    emit,
-    json_option,
-    name_and_version,
-    note,
-    safe_option,
-    say,
-    table,
-    with_workspace,
-)
-from labelgrove.cli.completion import ontologies
-from labelgrove.cli.parameters import GIVEN_TWICE
+from labelgrove.cli.options.completers import ontologies
+from labelgrove.cli.options.parameters import GIVEN_TWICE
+from labelgrove.cli.options.workspace import name_and_version, with_workspace
+from labelgrove.cli.printing.spreadsheet import as_csv, check_safe, safe_option
+from labelgrove.cli.printing.text import emit, json_option, note, say
+from labelgrove.cli.printing.texttable import table
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

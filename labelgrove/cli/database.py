@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from labelgrove.cli.common import emit, json_option
+from labelgrove.cli.printing.text import emit, json_option
 
 __all__ = ["db"]
 

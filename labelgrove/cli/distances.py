@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import (
-    Progress,
-    array_file,
-    emit,
-    json_option,
-    note,
-    say,
-    table,
-    write_file,
-)
-from labelgrove.cli.completion import files
-from labelgrove.cli.spaces import KEYS, StoredSpace, with_space
+from labelgrove.cli.options.completers import files
+from labelgrove.cli.options.labels import KEYS
+from labelgrove.cli.options.storedspace import StoredSpace, with_space
+from labelgrove.cli.printing.outfile import array_file, write_file
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import emit, json_option, note, say
+from labelgrove.cli.printing.texttable import table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["distances"]
 
@@ -61,16 +60,16 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
     shape = (len(row_keys), len(column_keys))
     if out is None and as_json and shape[0] * shape[1] > _MOST_SHOWN:
         raise InputError(f"--json: {shape[0]:,} x {shape[1]:,} distances; write so many to a file with --out")
-    with (
-        Progress(f"{shape[0]:,} x {shape[1]:,} distances").shown(),
-        array_file(out, space.distance_dtype, shape) as array,
-    ):
-        matrix = pairwise_distances(
-            space,
-            None if rows is None else space.index(row_keys),
-            space.point_index(column_keys),
-            out=array,
-        )
+    title = f"{shape[0]:,} x {shape[1]:,} distances"
+    with nullcontext() if out is None else array_file(out, space.distance_dtype, shape) as array:
+        if rows is None and shape[0] * shape[1] > _MOST_SHOWN:
+            matrix = _stored(stored, title, column_keys)
+            if array is not None:
+                array[:] = matrix
+        else:  # few, or to labels that are named: not a job, which measures from all that are allowed
+            with Progress(title).shown():
+                indices = None if rows is None else space.index(row_keys)
+                matrix = pairwise_distances(space, indices, space.point_index(column_keys), out=array)
     document: dict[str, Any] = stored.document() | {
         "shape": list(shape),
         "dtype": str(matrix.dtype),
@@ -93,3 +92,15 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
         emit(document, as_json, summary)
     elif "rows" in document:
         say(table(("", *column_keys), [(k, *r) for k, r in zip(row_keys, matrix.tolist(), strict=True)]))
+
+
+def _stored(stored: StoredSpace, title: str, columns: tuple[str, ...]) -> NDArray[Any]:
+    """Return the distances from every allowed label to `columns`, in their order: the result of a job."""
+    import numpy as np
+
+    from labelgrove.workers.kinds.distances import read_distances
+
+    digest = stored.answer(title, "distances", {}, columns=columns)
+    found = read_distances(stored.workspace.artifacts, digest, stored.graph)
+    matrix, places = found.distances(), found.point_index(columns)
+    return matrix if (np.diff(places) == 1).all() else matrix[:, places]

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labelgrove.cli.common import emit, existing_folder, json_option, open_workspace, table
+from labelgrove.cli.options.workspace import open_workspace
+from labelgrove.cli.printing.text import emit, json_option
+from labelgrove.cli.printing.texttable import table
 from labelgrove.ontology.errors import GroveError, ServiceError, SettingsError, counted, first_few, sized
 from labelgrove.ontology.settings import Settings, masked, unknown_variables
 
@@ -97,7 +99,8 @@ def _settings(known: Mapping[str, str]) -> tuple[Settings, dict[str, SettingsErr
 
     Where the home itself is not known, nothing can be looked at.
     """
-    env, malformed = dict(known), {}
+    env = dict(known)
+    malformed: dict[str, SettingsError] = {}
     while True:
         try:
             return Settings.from_env(env), malformed
@@ -213,7 +216,7 @@ def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
             f"(missing first: snapshot {ready[0].snapshot_sha256} of {ready[0].ontology})"
         )
     if isinstance(store, LocalStore) and not store.root.exists():
-        above = existing_folder(store.root)
+        above = _existing_folder(store.root)
         if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
             raise SettingsError(
                 f"the folder is not there and cannot be made in {above}; point GROVE_ARTIFACTS_URL to one "
@@ -356,14 +359,14 @@ def _folders(settings: Settings) -> dict[str, Path]:
     if "://" not in url or url.startswith("file://"):
         artifact = open_store(url).local_path("0" * 64)
         if artifact is not None and (
-            existing_folder(artifact).stat().st_dev != existing_folder(settings.home).stat().st_dev
+            _existing_folder(artifact).stat().st_dev != _existing_folder(settings.home).stat().st_dev
         ):
             folders["GROVE_ARTIFACTS_URL"] = artifact.parents[2]
     return folders
 
 
 def _disk(folder: Path) -> str:
-    usage = shutil.disk_usage(existing_folder(folder))
+    usage = shutil.disk_usage(_existing_folder(folder))
     low = min(_LOW_BYTES, usage.total // _LOW_SHARE)
     detail = f"{sized(usage.free)} of {sized(usage.total)} free"
     if usage.free >= low:
@@ -394,3 +397,8 @@ def _wordnet() -> Finding:
         fix = "to ingest it: apt-get install wordnet-base, or set WNHOME"
         return Finding("wordnet", None, "not found", fix)
     return Finding("wordnet", True, str(found), "noun and verb hierarchies can be ingested")
+
+
+def _existing_folder(folder: Path) -> Path:
+    """Return the folder, or the nearest one above it that is there: what is made below it takes its room."""
+    return next(path for path in (folder, *folder.absolute().parents) if path.exists())

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, typed, write_file
-from labelgrove.cli.completion import ontologies
+from labelgrove.cli.options.completers import ontologies
+from labelgrove.cli.printing.outfile import write_file
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.scoring import load_model, model_options
+from labelgrove.cli.waiting.stopping import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +148,7 @@ def evaluate(
             fitted = fit(adapter, file, truths, by="squared_distance", space=space)
     if reports:
         from labelgrove.report.evaluation import evaluation_report
-        from labelgrove.report.regions import regions_of
+        from labelgrove.report.simplex import regions_of
 
         inputs = {"outputs": outputs, "truth": truth}
         inputs |= {} if train_truth is None else {"training truth": train_truth}
@@ -217,7 +220,7 @@ def calibrate(
 def _checked(reports: tuple[Path, ...]) -> None:
     """Refuse a report of no known form, or in no folder, before anything is computed."""
     from labelgrove.ontology.errors import InputError
-    from labelgrove.report.files import check_ending
+    from labelgrove.report.forms import check_ending
 
     for path in reports:
         check_ending(path)
@@ -229,14 +232,14 @@ def _origin(inputs: dict[str, Path], settings: dict[str, Any]) -> Origin:
     """Return where a report comes from: the command, its settings, digests of what it read, versions."""
     from labelgrove.digests import sha256_of
     from labelgrove.report.content import Origin
-    from labelgrove.report.files import versions
+    from labelgrove.report.forms import versions
 
     found = {f"sha256 of the {name}": sha256_of(path) for name, path in inputs.items()}
     return Origin(typed(), settings | found | versions())
 
 
 def _write(page: Report, reports: tuple[Path, ...]) -> None:
-    from labelgrove.report.files import as_bytes
+    from labelgrove.report.forms import as_bytes
 
     for path in reports:
         write_file(path, as_bytes(page, path), "the report")

@@ -1,4 +1,4 @@
-"""``grove experiment`` and ``grove train``: the paper's experiments, and a model for who has none."""
+"""``grove experiment``: the paper's experiments."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, resumable, table, typed
-from labelgrove.cli.completion import experiments
+from labelgrove.cli.options.completers import experiments
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import emit, json_option, note
+from labelgrove.cli.printing.texttable import table
+from labelgrove.cli.waiting.stopping import resumable, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from labelgrove.experiments.sources.files import Files
+    from labelgrove.datasets.ownfiles import Files
 
-__all__ = ["experiment", "train"]
+__all__ = ["experiment"]
 
 _FILE_OPTIONS = {
     "hierarchy": "The labels: anything `grove ingest` reads.",
@@ -91,18 +94,18 @@ def experiment(
     results.md, the pages of all of them. A run can be stopped at any time and goes on where
     it was. The layout of files is in docs/experiments.md.
     """
+    from labelgrove.datasets.ownfiles import Files
     from labelgrove.experiments import NAMES, load, select
     from labelgrove.experiments.documents import pages
     from labelgrove.experiments.running import run
     from labelgrove.experiments.settings import changed, with_seeds_from
-    from labelgrove.experiments.sources.files import Files
     from labelgrove.ontology.errors import InputError
 
     if name == "list":
         _list(as_json)
         return
     names = select(name)
-    files: Files | None = Files(**paths, metric=metric, answers=answers)  # type: ignore[arg-type]
+    files: Files | None = Files(**paths, metric=metric, answers=answers)
     if files is not None and not files.given():
         files = None
     if name == "all" and (files is not None or changes):
@@ -141,71 +144,6 @@ def experiment(
     rows = [(d["experiment"], d["verdict"], d["findings"][0]["because"]) for d in results]
     document: Any = results if name == "all" else results[0]
     emit(document, as_json, lambda: table(("experiment", "verdict", "because"), rows, wrap=True))
-
-
-@click.command()
-@click.argument("features", type=click.Path(path_type=Path))
-@click.argument("labels", type=click.Path(path_type=Path))
-@click.argument("test_features", type=click.Path(path_type=Path))
-@click.option(
-    "--model",
-    type=click.Choice(["5-nn", "one-vs-rest", "logistic"]),
-    default="one-vs-rest",
-    show_default=True,
-    help="Five nearest neighbours, or logistic regression: one class against the rest, or all at once.",
-)
-@click.option(
-    "--regularisation", default=10.0, show_default=True, type=float, help="C of the logistic models."
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("trained"),
-    show_default=True,
-    help="Folder for probabilities.npy and columns.txt.",
-)
-@json_option
-def train(
-    features: Path,
-    labels: Path,
-    test_features: Path,
-    model: str,
-    regularisation: float,
-    out: Path,
-    as_json: bool,
-) -> None:
-    """Train a simple model on FEATURES and LABELS, and write its probabilities of TEST_FEATURES.
-
-    Features are embeddings (.npy, or .npz of a scipy sparse matrix: a row for each sample) or texts (.txt,
-    one per line, taken as TF-IDF); LABELS holds a label key for each sample. It writes what
-    `grove score` and `grove evaluate` read: probabilities.npy, and columns.txt for --columns.
-    """
-    from labelgrove.adapter.outputs.truthfile import read_truth
-    from labelgrove.experiments.training import train_files
-
-    with Progress(f"train {model}").shown():
-        trained = train_files(
-            _features(features),
-            read_truth(labels),
-            _features(test_features),
-            out,
-            model=model,
-            regularisation=regularisation,
-        )
-    emit(
-        trained.to_dict(),
-        as_json,
-        f"{trained.n_samples:,} rows of {trained.n_columns:,} probabilities: {trained.probabilities}\n"
-        f"label keys of the columns: {trained.columns}",
-    )
-
-
-def _features(path: Path) -> Any:
-    """Return the lines of a text file, or the rows of an array."""
-    from labelgrove.adapter.outputs.truthfile import read_truth
-    from labelgrove.experiments.sources.files import read_features
-
-    return read_truth(path) if path.suffix == ".txt" else read_features(path)
 
 
 def _list(as_json: bool) -> None:

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, table, with_workspace
-from labelgrove.cli.following import check_waitable, follow, result_of
+from labelgrove.cli.options.workspace import with_workspace
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import emit, json_option
+from labelgrove.cli.printing.texttable import table
+from labelgrove.cli.waiting.following import check_waitable, follow, result_of
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

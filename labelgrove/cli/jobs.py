@@ -1,60 +1,34 @@
-"""``grove jobs``: ask for background jobs, follow, cancel and retry them, and have the clock ask."""
+"""``grove jobs``: ask for background jobs, follow, cancel and retry them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli import completion
-from labelgrove.cli.common import (
-    Progress,
-    emit,
-    json_option,
-    note,
-    table,
-    when,
-    with_workspace,
-)
-from labelgrove.cli.following import check_waitable, follow, result_of
-from labelgrove.cli.parameters import kinds, read_pairs, read_parameters
-from labelgrove.cli.refreshing import check_refreshed, refresh_stale, refresh_table
+from labelgrove.cli.kinds import kinds
+from labelgrove.cli.options import completers
+from labelgrove.cli.options.parameters import asking, read_pairs, read_parameters
+from labelgrove.cli.options.workspace import with_workspace
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import emit, json_option, note, when
+from labelgrove.cli.printing.texttable import table
 from labelgrove.cli.results import result
+from labelgrove.cli.schedules import schedule
+from labelgrove.cli.waiting.following import check_waitable, follow, result_of
+from labelgrove.cli.waiting.refreshing import check_refreshed, refresh_stale, refresh_table
 from labelgrove.ontology.errors import sized
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.kinds import Estimate
     from labelgrove.workers.ledger.states import Job
-    from labelgrove.workers.schedules.schedule import Schedule
 
 __all__ = ["jobs"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _STATES = ("pending", "running", "done", "failed", "cancelled")
-
-
-def _asking(command: F) -> F:
-    """Add what every request has: a kind, its parameters, and the name of its result."""
-    parameter = click.option(
-        "--param",
-        "parameters",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="A parameter of the kind, as `grove jobs kinds` lists them: text, JSON, or label keys as a,b or "
-        "@FILE with one per line; repeatable.",
-    )
-    target = click.option(
-        "--target",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Part of the name that the result gets, for kinds that name theirs; repeatable.",
-    )
-    return click.argument("kind", shell_complete=completion.kinds)(parameter(target(command)))
-
 
 _waiting = click.option(
     "--wait/--detach",
@@ -72,10 +46,11 @@ def jobs() -> None:
 
 jobs.add_command(kinds)
 jobs.add_command(result)
+jobs.add_command(schedule)
 
 
 @jobs.command()
-@_asking
+@asking
 @_waiting
 @click.option("--estimate", is_flag=True, help="Say what the job would take, and submit nothing.")
 @json_option
@@ -116,7 +91,7 @@ def submit(
 
 @jobs.command("list")
 @click.option("--state", type=click.Choice(_STATES), help="Only jobs in this state.")
-@click.option("--kind", shell_complete=completion.kinds, help="Only jobs of this kind.")
+@click.option("--kind", shell_complete=completers.kinds, help="Only jobs of this kind.")
 @click.option("--stale", is_flag=True, help="Only done jobs about a version that no name answers with now.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 100_000))
 @json_option
@@ -142,7 +117,7 @@ def list_(
 
 
 @jobs.command()
-@click.argument("ontology", shell_complete=completion.ontologies)
+@click.argument("ontology", shell_complete=completers.ontologies)
 @click.option("--dry-run", is_flag=True, help="Say what would be asked for, and submit nothing.")
 @_waiting
 @json_option
@@ -161,7 +136,7 @@ def refresh(workspace: Workspace, ontology: str, dry_run: bool, wait: bool, as_j
 
 
 @jobs.command()
-@click.argument("job", shell_complete=completion.jobs())
+@click.argument("job", shell_complete=completers.jobs())
 @json_option
 @with_workspace
 def show(workspace: Workspace, job: str, as_json: bool) -> None:
@@ -172,7 +147,7 @@ def show(workspace: Workspace, job: str, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.argument("job", shell_complete=completion.jobs())
+@click.argument("job", shell_complete=completers.jobs())
 @json_option
 @with_workspace
 def watch(workspace: Workspace, job: str, as_json: bool) -> None:
@@ -187,7 +162,7 @@ def watch(workspace: Workspace, job: str, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.argument("job", shell_complete=completion.jobs("pending"))
+@click.argument("job", shell_complete=completers.jobs("pending"))
 @json_option
 @with_workspace
 def cancel(workspace: Workspace, job: str, as_json: bool) -> None:
@@ -203,7 +178,7 @@ def cancel(workspace: Workspace, job: str, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.argument("job", shell_complete=completion.jobs("failed", "cancelled"))
+@click.argument("job", shell_complete=completers.jobs("failed", "cancelled"))
 @_waiting
 @json_option
 @with_workspace
@@ -217,7 +192,7 @@ def retry(workspace: Workspace, job: str, wait: bool, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.argument("job", shell_complete=completion.jobs())
+@click.argument("job", shell_complete=completers.jobs())
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 100_000))
 @json_option
 @with_workspace
@@ -242,77 +217,6 @@ def logs(workspace: Workspace, job: str, limit: int, as_json: bool) -> None:
         note("no unit was claimed since the job was last asked for, so there is nothing more to tell")
     else:
         note("only the last attempt of each unit is recorded; the logs of the workers have the others")
-
-
-# ---- schedules -----------------------------------------------------------------------------------------
-
-
-@jobs.group()
-def schedule() -> None:
-    """Have the clock ask for jobs; `grove worker`, or whoever waits for a job, fires what is due."""
-
-
-@schedule.command()
-@click.argument("name")
-@click.option(
-    "--cron",
-    required=True,
-    metavar='"M H DOM MON DOW"',
-    help="When, in UTC: minute, hour, day of month, month, day of week; names, lists, ranges and steps.",
-)
-@_asking
-@json_option
-@with_workspace
-def add(
-    workspace: Workspace,
-    name: str,
-    cron: str,
-    kind: str,
-    parameters: tuple[str, ...],
-    target: tuple[str, ...],
-    as_json: bool,
-) -> None:
-    """Ask for a job of KIND whenever it is due, once for each due time.
-
-    \b
-    grove jobs schedule add nightly --cron "30 2 * * MON-FRI" cover --param ontology=garden
-
-    An ontology's name means the version that is current then. Of due times missed while nothing ran, the
-    latest one fires.
-    """
-    from labelgrove.workers.schedules.schedule import Timetable, add_schedule
-
-    asked, named = read_parameters(kind, parameters), read_pairs("--target", target) or None
-    add_schedule(workspace, name, cron, kind, asked, target=named)
-    (added,) = (s for s in Timetable(workspace.engine).schedules() if s.name == name)
-    described = _described_schedule(added)
-    emit(described, as_json, f"{name} is due next at {described['next_at']}")
-
-
-@schedule.command("list")
-@json_option
-@with_workspace
-def list_schedules(workspace: Workspace, as_json: bool) -> None:
-    """List schedules with their next due time and what became of the last."""
-    from labelgrove.workers.schedules.schedule import Timetable
-
-    described = [_described_schedule(found) for found in Timetable(workspace.engine).schedules()]
-    columns = ("name", "cron", "kind", "parameters", "next_at", "last_due_at", "last_job", "last_error")
-    emit(described, as_json, lambda: table(columns, [[s[c] for c in columns] for s in described]))
-
-
-@schedule.command()
-@click.argument("name", shell_complete=completion.schedules)
-@with_workspace
-def remove(workspace: Workspace, name: str) -> None:
-    """Forget a schedule; the jobs it asked for stay."""
-    from labelgrove.workers.schedules.schedule import Timetable
-
-    Timetable(workspace.engine).remove(name)
-    note(f"schedule {name} is removed; its jobs stay")
-
-
-# ---- what the commands share ---------------------------------------------------------------------------
 
 
 def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: bool) -> None:
@@ -439,15 +343,3 @@ def _described(workspace: Workspace, found: Sequence[Job]) -> list[dict[str, Any
         }
         for job in found
     ]
-
-
-def _described_schedule(found: Schedule) -> dict[str, Any]:
-    last = found.last
-    described = asdict(found) | {"created_at": when(found.created_at), "next_at": when(found.next_at)}
-    described.pop("last")
-    return described | {
-        "last_due_at": None if last is None else when(last.due_at),
-        "last_fired_at": None if last is None else when(last.fired_at),
-        "last_job": None if last is None else last.job_id,
-        "last_error": None if last is None else last.error,
-    }

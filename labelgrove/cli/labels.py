@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import emit, json_option, name_and_version, note, table, with_workspace
-from labelgrove.cli.completion import ontologies
+from labelgrove.cli.options.completers import ontologies
+from labelgrove.cli.options.workspace import name_and_version, with_workspace
+from labelgrove.cli.printing.text import emit, json_option, note
+from labelgrove.cli.printing.texttable import table
 
 if TYPE_CHECKING:
     from labelgrove.ontology.labelgraph import LabelGraph

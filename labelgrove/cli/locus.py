@@ -1,22 +1,23 @@
-"""``grove locus`` and ``grove cover``: what observed labels can reach, and which must be observed."""
+"""``grove locus``: what observed labels can reach."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option
-from labelgrove.cli.completion import files
-from labelgrove.cli.spaces import KEYS, StoredSpace, out_option, share, with_space, write_rows
+from labelgrove.cli.options.completers import files
+from labelgrove.cli.options.labels import KEYS
+from labelgrove.cli.options.storedspace import StoredSpace, with_space
+from labelgrove.cli.printing.outfile import out_option, write_rows
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import CERTAIN, emit, json_option, share
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.geometry import Cover, Locus
+    from labelgrove.ontology.geometry import Locus
 
-__all__ = ["cover", "locus"]
-
-_CERTAIN = {"exact": "exact", "lower_bound": "a lower bound: there may be more"}
+__all__ = ["locus", "stored_locus"]
 
 
 @click.command()
@@ -50,8 +51,7 @@ def locus(
     from labelgrove.ontology.errors import NotFoundError
 
     keys = stored.keys(observed, "observed label")
-    with Progress(f"locus of {len(keys):,} labels").shown():
-        found = _locus(stored, keys, method)
+    found = _locus(stored, keys, method)
     unique = set(found.unique)
     document = stored.document() | {
         "observed": list(keys),
@@ -64,7 +64,7 @@ def locus(
     }
     lines = [
         f"{len(keys):,} observed labels reach {share(len(found), stored.space.n_labels)}, "
-        f"{_CERTAIN[found.status]} ({stored.space.kind} metric)",
+        f"{CERTAIN[found.status]} ({stored.space.kind} metric)",
         f"{len(unique):,} of them uniquely",
         f"for example {stored.examples(found.members)}",
     ]
@@ -84,113 +84,17 @@ def locus(
 def _locus(stored: StoredSpace, keys: tuple[str, ...], method: str) -> Locus:
     from labelgrove.ontology import geometry
 
-    compute = {
-        "exact": geometry.locus,
-        "pairs": geometry.pairwise_locus,
-        "pair-grid": geometry.pairwise_grid_locus,
-        "grid": geometry.grid_locus,
-    }[method]
-    return compute(stored.space, keys)
-
-
-@click.command()
-@with_space
-@click.option(
-    "--observed",
-    metavar=KEYS,
-    shell_complete=files(),
-    help="Check these labels instead of looking for a cover.",
-)
-@click.option("--identifying", is_flag=True, help="Every label must be reached uniquely.")
-@click.option(
-    "--method",
-    type=click.Choice(["minimum", "phylogenetic", "small", "must"]),
-    default="minimum",
-    show_default=True,
-    help="minimum: as few as known; phylogenetic: the published Algorithm 1; small: fewer, on leaf-only "
-    "trees; must: the labels that every cover contains.",
-)
-@out_option
-@json_option
-def cover(
-    stored: StoredSpace,
-    observed: str | None,
-    identifying: bool,
-    method: str,
-    out: Path | None,
-    safe: bool,
-    as_json: bool,
-) -> None:
-    """Show which labels of ONTOLOGY a model has to know so that it can answer with every label.
-
-    With --observed: whether these do.
-    """
-    if observed is not None:
-        document, text = _checked(stored, stored.keys(observed, "observed label"))
-        emit(document, as_json, text)
-        return
-    with Progress(f"cover of {stored.space.n_labels:,} labels").shown():
-        keys, document, certainty = _cover(stored, identifying, method)
-    document["labels"] = stored.named(keys)
-    if out is not None:
-        rows = [(entry["key"], entry["name"]) for entry in document["labels"]]
-        write_rows(out, document, ("key", "name"), rows, safe=safe)
-    kind = {"must": "that every cover contains"}.get(
-        method, "that are an identifying cover" if identifying else "that are a cover"
-    )
-    emit(
-        document,
-        as_json,
-        f"{share(len(keys), stored.space.n_labels)} {kind} ({certainty})\n"
-        f"for example {stored.examples(keys)}",
-    )
-
-
-def _cover(
-    stored: StoredSpace, identifying: bool, method: str
-) -> tuple[tuple[str, ...], dict[str, Any], str]:
-    from labelgrove.ontology import geometry
-    from labelgrove.ontology.errors import InputError
-
-    if identifying and method != "minimum":
-        raise InputError(f"--identifying: goes with --method minimum, not with {method}")
-    document = stored.document() | {"method": method, "identifying": identifying}
-    if method == "must":
-        needed = geometry.must_observe(stored.space)
-        document |= {"status": needed.status, "size": len(needed.keys)}
-        return needed.keys, document, _CERTAIN[needed.status]
-    found: Cover
-    if method == "minimum":
-        found = geometry.minimum_locus_cover(stored.space, identifying=identifying)
-    else:
-        compute = {"phylogenetic": geometry.phylogenetic_cover, "small": geometry.small_cover}[method]
-        found = compute(stored.space)
-    size = len(found.keys)
-    document |= {"status": found.status, "size": size, "lower_bound": found.lower_bound}
-    smallest = (
-        "as few as can be" if found.lower_bound == size else f"at least {found.lower_bound:,} are needed"
-    )
-    return found.keys, document, smallest
-
-
-def _checked(stored: StoredSpace, keys: tuple[str, ...]) -> tuple[dict[str, Any], str]:
-    from labelgrove.ontology import geometry
-
+    if method in ("exact", "pairs"):
+        return stored_locus(stored, keys, method)
+    # on a grid of weights: published for comparison, for small spaces, and not a job
+    compute = {"pair-grid": geometry.pairwise_grid_locus, "grid": geometry.grid_locus}[method]
     with Progress(f"locus of {len(keys):,} labels").shown():
-        found = geometry.locus(stored.space, keys)
-    reached, unique, n = len(found), len(found.unique_index), stored.space.n_labels
-    missing = stored.space.keys.take(sorted(set(range(n)) - set(found.index.tolist())))
-    document = stored.document() | {
-        "observed": list(keys),
-        "status": found.status,
-        "is_locus_cover": reached == n,
-        "is_identifying_cover": unique == n,
-        "is_nontrivial": reached > len(keys),
-        "size": reached,
-        "missing": stored.named(missing),
-    }
-    kind = "an identifying cover" if unique == n else "a cover" if reached == n else "not a cover"
-    text = f"these {len(keys):,} labels are {kind}: they reach {share(reached, n)}, {unique:,} uniquely"
-    if missing:
-        text += f"\nnot reached, for example: {stored.examples(missing)}"
-    return document, text
+        return compute(stored.space, keys)
+
+
+def stored_locus(stored: StoredSpace, keys: tuple[str, ...], method: str = "exact") -> Locus:
+    """Return what some labels reach, the result of a job."""
+    from labelgrove.workers.kinds.locus.file import read_locus
+
+    digest = stored.answer(f"locus of {len(keys):,} labels", "locus", {"method": method}, observed=keys)
+    return read_locus(stored.workspace.artifacts, digest, stored.graph)

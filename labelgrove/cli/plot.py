@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, name_and_version, note, with_workspace
-from labelgrove.cli.completion import files, ontologies
-from labelgrove.cli.spaces import KEYS, StoredSpace, finder, with_space
+from labelgrove.cli.options.completers import files, ontologies
+from labelgrove.cli.options.labels import KEYS
+from labelgrove.cli.options.storedspace import StoredSpace, with_space
+from labelgrove.cli.options.workspace import with_workspace
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import note
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,19 +70,15 @@ def simplex(
     """
     from labelgrove import plots
     from labelgrove.ontology.errors import InputError
-    from labelgrove.ontology.geometry import metric_space
 
     if (ontology is None) != (observed is None):
         raise InputError("--observed: goes with ONTOLOGY; give both, or neither for the six families")
     if ontology is None or observed is None:
         _save(plots.region_panels(plots.paper_families(seed)), out)
         return
-    ontology, version = name_and_version(ontology)
-    graph = workspace.label_graph(ontology, version)
-    space = metric_space(graph, metric, labels)
-    stored = StoredSpace(ontology, graph, space, finder(workspace, ontology, graph, "auto"))
+    stored = StoredSpace.open(workspace, ontology, metric, labels, "auto")
     keys = stored.keys(observed, "observed label")
-    _save(plots.prediction_regions(space, keys, name=stored.title), out)
+    _save(plots.prediction_regions(stored.space, keys, name=stored.title), out)
 
 
 @plot.command()

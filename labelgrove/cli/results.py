@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import (
-    array_file,
-    check_safe,
-    emit,
-    json_option,
-    note,
-    safe_option,
-    table,
-    with_workspace,
-    write_file,
-)
-from labelgrove.cli.completion import jobs
-from labelgrove.cli.spaces import write_rows
+from labelgrove.cli.options.completers import jobs
+from labelgrove.cli.options.workspace import with_workspace
+from labelgrove.cli.printing.outfile import array_file, write_file, write_rows
+from labelgrove.cli.printing.spreadsheet import check_safe, safe_option
+from labelgrove.cli.printing.text import emit, json_option, note
+from labelgrove.cli.printing.texttable import table
 
 if TYPE_CHECKING:
     from labelgrove.ontology.geometry import MatrixSpace

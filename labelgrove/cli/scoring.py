@@ -9,21 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import (
-    Progress,
-    as_csv,
-    check_safe,
-    in_options,
-    json_option,
-    json_text,
-    note,
-    read_keys,
-    safe_option,
-    say,
-    with_hint_on_lines,
-    write_file,
-)
-from labelgrove.cli.completion import bundles, files
+from labelgrove.cli.options.completers import bundles, files
+from labelgrove.cli.options.labels import read_keys, with_hint_on_lines
+from labelgrove.cli.printing.outfile import give
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.spreadsheet import as_csv, check_safe, safe_option
+from labelgrove.cli.printing.text import in_options, json_option, json_text, note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -283,7 +274,7 @@ def score(
         with _naming_candidates(candidates):
             found = adapter.explain(given, candidates=among)
         text = json_text(asdict(found)) if as_document else str(found)
-        _give(text, out, f"why row {explain} is answered so")
+        give(f"{text}\n", out, f"why row {explain} is answered so")
         return
     ids = ("id",) if getattr(values, "id_column", None) is not None else ()
     header = ("row", *ids, "rank", "key", "name", "variance", "n_tied")
@@ -293,15 +284,7 @@ def score(
         text = json_text([dict(zip(header, row, strict=True)) for row in rows])
     else:
         text = as_csv(header, rows, safe=safe)
-    _give(text, out, f"{len(rows):,} answers")
-
-
-def _give(text: str, out: Path | None, what: str) -> None:
-    """Write `text` to the file that ``--out`` names, else print it."""
-    if out is None:
-        say(text)
-    else:
-        write_file(out, (text + "\n").encode(), what)
+    give(f"{text}\n", out, f"{len(rows):,} answers")
 
 
 def _answers(

@@ -1,17 +1,53 @@
-"""``grove select`` and ``grove sample``: which classes to collect next, and random ones to compare with."""
+"""``grove select``: which classes to collect next."""
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import Any
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, note, table
-from labelgrove.cli.completion import files
-from labelgrove.cli.spaces import KEYS, StoredSpace, out_option, read_costs, with_space, write_rows
+from labelgrove.cli.options.completers import files
+from labelgrove.cli.options.labels import KEYS
+from labelgrove.cli.options.storedspace import StoredSpace, with_space
+from labelgrove.cli.printing.outfile import out_option, write_rows
+from labelgrove.cli.printing.text import emit, json_option, note
+from labelgrove.cli.printing.texttable import table
 
-__all__ = ["sample", "select"]
+__all__ = ["read_costs", "select"]
+
+
+def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | None:
+    """Read what observing a label costs: a CSV file with a header and the columns label and cost."""
+    from labelgrove.adapter.outputs.outputfiles import is_number
+    from labelgrove.ontology.errors import InputError, NotFoundError
+
+    if source is None:
+        return None
+    try:
+        text = Path(source).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise NotFoundError(f"--costs {source}: there is no such file; check the path") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--costs {source}: cannot be read: {error}") from error
+    rows = list(csv.reader(io.StringIO(text)))
+    if rows and is_number(rows[0][-1]):
+        raise InputError(
+            f"{source}:1: {','.join(rows[0])!r} is not a header; begin with a line such as label,cost"
+        )
+    labels, costs = [], []
+    for line, row in enumerate(rows[1:], start=2):
+        try:
+            label, cost = row
+            costs.append(float(cost))
+        except ValueError:
+            raise InputError(
+                f"{source}:{line}: {','.join(row)!r}; after the header, a line is a label and its cost"
+            ) from None
+        labels.append(label)
+    return dict(zip(stored.find(labels, "label"), costs, strict=True))
 
 
 @click.command()
@@ -65,22 +101,36 @@ def select(
     as_json: bool,
 ) -> None:
     """Show which labels of ONTOLOGY to collect training data for next, and how many more each one reaches."""
-    from labelgrove.ontology.geometry import select_classes
+    from labelgrove.ontology.geometry.selections.request import checked_request
+    from labelgrove.workers.kinds.selection import read_selection
 
     keys = stored.keys(observed, "observed label")
-    with Progress("selection").shown():
-        found = select_classes(
-            stored.space,
-            keys,
-            n,
-            costs=read_costs(stored, costs),
-            budget=budget,
-            required=stored.keys(required),
-            forbidden=stored.keys(forbidden),
-            candidates=None if candidates is None else stored.keys(candidates),
-            method=method,
-            seed=seed,
-        )
+    wanted, unwanted = stored.keys(required), stored.keys(forbidden)
+    among = None if candidates is None else stored.keys(candidates)
+    prices = read_costs(stored, costs)
+    checked_request(  # what cannot be met is told in the words of these options
+        stored.space,
+        keys,
+        n,
+        costs=prices,
+        budget=budget,
+        required=wanted,
+        forbidden=unwanted,
+        candidates=among,
+        method=method,
+        seed=seed,
+    )
+    digest = stored.answer(
+        "selection",
+        "selection",
+        {"n": n, "method": method, "seed": seed, "budget": None if budget is None else repr(budget)},
+        observed=keys or None,
+        costs=None if prices is None else {key: repr(price) for key, price in prices.items()},
+        required=wanted or None,
+        forbidden=unwanted or None,
+        candidates=among,
+    )
+    found = read_selection(stored.workspace.artifacts, digest, stored.graph)
     picks = [
         {"round": i, "key": key, "name": stored.name(key), "gain": int(gain)}
         for i, (key, gain) in enumerate(zip(found.keys, found.gains, strict=True), start=1)
@@ -106,27 +156,3 @@ def select(
         f"{len(picks):,} picks reach {document['gain']:,} labels more than {found.size_before:,} ({quality})"
     )
     emit(document, as_json, lambda: table(columns, rows))
-
-
-@click.command()
-@with_space
-@click.option("-n", "n", required=True, type=click.IntRange(1), help="How many labels to draw.")
-@click.option(
-    "--method",
-    type=click.Choice(["uniform", "gibbs"]),
-    default="uniform",
-    show_default=True,
-    help="gibbs: a label at distance d from the centre weighs exp(-theta d).",
-)
-@click.option("--theta", default=0.5, show_default=True, type=float, help="gibbs: how steeply.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all that is random.")
-@json_option
-def sample(stored: StoredSpace, n: int, method: Any, theta: float, seed: int, as_json: bool) -> None:
-    """Draw labels of ONTOLOGY without replacement, one key per line, as --observed takes them."""
-    from labelgrove.ontology.geometry import sample_observed
-
-    keys = sample_observed(stored.space, n, method=method, theta=theta, seed=seed)
-    document = stored.document() | {"method": method, "seed": seed, "labels": stored.named(keys)}
-    if method == "gibbs":
-        document["theta"] = theta
-    emit(document, as_json, "\n".join(keys))

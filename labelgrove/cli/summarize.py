@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelgrove.cli.common import Progress, emit, json_option, name_and_version, note, with_workspace
-from labelgrove.cli.completion import ontologies
-from labelgrove.cli.spaces import out_option, share, write_rows
+from labelgrove.cli.options.completers import ontologies
+from labelgrove.cli.options.workspace import name_and_version, with_workspace
+from labelgrove.cli.printing.outfile import out_option, write_rows
+from labelgrove.cli.printing.text import emit, json_option, note, share
+from labelgrove.cli.waiting.answering import answer
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
@@ -51,16 +52,20 @@ def summarize(
 
     The .csv file of --out holds the supernode of every label.
     """
-    from labelgrove.ontology import geometry
+    from labelgrove.workers.kinds.summary import read_summary
 
     ontology, version = name_and_version(ontology)
     graph = workspace.label_graph(ontology, version)
-    most = int(cap) if cap is not None and cap.is_integer() else cap
-    with Progress(f"summarize {ontology}").shown(), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", geometry.DegenerateSummaryWarning)
-        found = geometry.summarize(graph, target, method=method, seed=seed, cap=most)
-    for warning in caught:
-        note(f"warning: {warning.message}")
+    options = {
+        "target": target,
+        "method": method,
+        "seed": 0 if method == "subtree" else seed,  # which draws nothing
+        "cap": None if cap is None else repr(cap),
+    }
+    digest = answer(workspace, f"summarize {ontology}", "summary", ontology, options, version=graph.digest)
+    found = read_summary(workspace.artifacts, digest, graph)
+    if found.doubt is not None:
+        note(f"warning: {found.doubt}")
     sizes = found.sizes
     document = {
         "ontology": ontology,

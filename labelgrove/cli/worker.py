@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from labelgrove.cli.common import resumable
+from labelgrove.cli.waiting.stopping import resumable
 
 __all__ = ["worker"]
 

@@ -12,7 +12,7 @@ from labelgrove.experiments.contrast import Finding
 from labelgrove.report.picturedata import Line, Mark, Panel
 
 if TYPE_CHECKING:
-    from labelgrove.experiments.sources.files import Files
+    from labelgrove.datasets.ownfiles import Files
 
 __all__ = ["Experiment", "Line", "Mark", "Panel", "Record", "Summary", "Table", "band"]
 

@@ -22,8 +22,8 @@ from labelgrove.workers.kinds.parameters import Parameter, Parameters, is_digest
 from labelgrove.workers.kinds.requestfiles import local_file
 
 if TYPE_CHECKING:
+    from labelgrove.datasets.ownfiles import Files
     from labelgrove.experiments.experiment import Experiment
-    from labelgrove.experiments.sources.files import Files
     from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.ontology.versions.workspace import Workspace
 
@@ -175,7 +175,7 @@ def _opened(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> Iterator
 
 
 def _files(paths: dict[str, Path], parameters: Mapping[str, Any]) -> Files | None:
-    from labelgrove.experiments.sources.files import Files
+    from labelgrove.datasets.ownfiles import Files
 
     given: dict[str, Any] = {**paths, "metric": parameters["metric"], "answers": parameters["answers"]}
     return Files(**given) if paths else None

@@ -30,10 +30,10 @@ from labelgrove.ontology.errors import GroveError, InputError, MissingExtraError
 from labelgrove.ontology.results import pack_document
 from labelgrove.ontology.store.wholefile import write_whole
 from labelgrove.report.experiment import experiment_report
-from labelgrove.report.files import as_bytes, versions
+from labelgrove.report.forms import as_bytes, versions
 
 if TYPE_CHECKING:
-    from labelgrove.experiments.sources.files import Files
+    from labelgrove.datasets.ownfiles import Files
 
 __all__ = [
     "Identity",

@@ -20,10 +20,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.predicted import Predicted
 from labelgrove.ontology.errors import InputError, MissingExtraError
 from labelgrove.ontology.store.wholefile import write_whole
-from labelgrove.quickstart.predicted import Predicted
 
 __all__ = ["MODELS", "Model", "Trained", "fit_predict", "make_model", "observe", "train_files"]
 

@@ -257,7 +257,7 @@ def _names(
     area = np.where(count > 1, _branch_area(count), [s["s"] for s in style])
     names = Names(ax, [place for _, place in places], area, lines)
     depth = np.array([-y for _, (_, y) in places])
-    far = np.count_nonzero(state == _OBSERVED) <= _MOST_FAR
+    far = int(np.count_nonzero(state == _OBSERVED)) <= _MOST_FAR
 
     def title(i: int) -> str:
         return name(graph.keys[int(forest.order[places[i][0].top])])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.plots.backend import Axes, LineCollection, withStroke
 from labelgrove.plots.figure import QUIET, shortened
+
+if TYPE_CHECKING:
+    from labelgrove.plots.backend import Figure
 
 __all__ = ["Names"]
 
@@ -45,7 +48,9 @@ class Names:
 
     def __init__(self, ax: Axes, marks: ArrayLike, areas: ArrayLike, lines: Iterable[ArrayLike]) -> None:
         self._ax = ax
-        ax.figure.draw_without_rendering()  # the layout engine decides where the axes stand
+        cast(
+            "Figure", ax.get_figure(root=True)
+        ).draw_without_rendering()  # the layout engine decides where the axes stand
         self._cell = _CELL * ax.figure.dpi
         shape = (np.array(ax.bbox.size)[::-1] / self._cell).astype(int)
         self._taken, self._lined = (np.zeros(shape, dtype=bool) for _ in range(2))
@@ -131,7 +136,8 @@ class Names:
 
     def _fill(self, grid: NDArray[np.bool_], low: ArrayLike, high: ArrayLike) -> None:
         """Mark the squares between two corners, these included."""
-        (left, bottom), (right, top) = np.maximum(np.floor([low, high]), -1).astype(int)
+        corners = np.asarray([low, high], dtype=float)
+        (left, bottom), (right, top) = np.maximum(np.floor(corners), -1).astype(int)
         grid[max(bottom, 0) : top + 1, max(left, 0) : right + 1] = True
 
 

@@ -294,7 +294,7 @@ def _width_at(ax: Axes, place: NDArray[np.float64], text: Text) -> float:
     x, y = place.tolist()
     top = y + float(text.get_window_extent().height) / 2 / _pixels(ax)
     left = top / math.sqrt(3)
-    return 2 * (min(x, 1 - x) - left - _INSIDE)
+    return float(2 * (min(x, 1 - x) - left - _INSIDE))
 
 
 def _fit(ax: Axes, text: Text, room: float, *, less: float = 0.0) -> bool:

@@ -6,9 +6,9 @@ the digit was pasted, so that the grid graph measures how wrong an answer is.
 
 from __future__ import annotations
 
-from labelgrove.experiments.sources.digits import CORNERS, SHAPE, digits_on_grid
+from labelgrove.datasets.digits import CORNERS, SHAPE, digits_on_grid
+from labelgrove.datasets.predicted import Predicted
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.quickstart.predicted import Predicted
 
 __all__ = ["CORNERS", "SHAPE", "classify", "grid"]
 

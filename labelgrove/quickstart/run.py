@@ -19,6 +19,8 @@ from typing import Literal
 from labelgrove import plots
 from labelgrove.adapter.evaluation import Evaluation, evaluate
 from labelgrove.adapter.scorer import Adapter
+from labelgrove.datasets.predicted import Predicted
+from labelgrove.datasets.synsets import masked_texts, synset_words
 from labelgrove.ontology.errors import GroveError, MissingExtraError
 from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, frechet_mean, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -28,7 +30,6 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import RegisterResult, register
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.quickstart import digits, wordnet
-from labelgrove.quickstart.predicted import Predicted
 from labelgrove.quickstart.result import RULE_NAMES, Answer, Part, QuickstartResult
 from labelgrove.quickstart.wordnet import EXTRACT
 from labelgrove.workers.client import build_bundle_job
@@ -173,14 +174,14 @@ class _Run:
         nouns = data_file(where, "noun")
         with self._step("wordnet: read", f"wordnet: reading the nouns in {nouns}"):
             source = read(nouns, format="wordnet")
-            words = wordnet.synset_words(nouns)
+            words = synset_words(nouns)
         if nouns != EXTRACT:
             with self._step("wordnet: register", f"wordnet: registering {len(words):,} nouns in the graph"):
                 self._register(_NOUNS, source)
         with self._step("animals: register", "animals: registering what lies below 'animal'"):
             graph = wordnet.subtree(source.graph)
             self._register(_ANIMALS, replace(source, graph=graph))
-        texts = wordnet.masked_texts(graph.keys, source.definitions, words)
+        texts = masked_texts(graph.keys, source.definitions, words)
         space = metric_space(graph, metric="tree")
         evaluations = []
         for seed in _ANIMALS_SEEDS:

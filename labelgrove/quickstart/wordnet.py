@@ -6,58 +6,36 @@ of the observed synsets, so that the classifier is as good as a partly observed 
 
 from __future__ import annotations
 
-import gzip
-import re
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
+from labelgrove.datasets.predicted import Predicted
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.geometry import MetricSpace
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.quickstart.predicted import Predicted
 
-__all__ = ["ANIMAL", "EXTRACT", "choose_observed", "classify", "masked_texts", "subtree", "synset_words"]
+__all__ = ["ANIMAL", "EXTRACT", "choose_observed", "classify", "subtree"]
 
 ANIMAL = "animal"
 """First word of the synset whose subtree it is; the offset differs from one release to the next."""
+
+
 EXTRACT = Path(__file__).with_name("animals.noun.gz")
 """The animals of WordNet 3.0, made by ``python -m labelgrove.quickstart.extract``."""
+
+
 _TEST_SAMPLES = 1500
+
+
 _REGULARISATION = 10.0
 
 
-def subtree(nouns: LabelGraph) -> LabelGraph:
-    """Return the graph of *animal* and everything below it."""
-    for key, name in zip(nouns.keys, nouns.names, strict=True):
-        if name == ANIMAL:
-            return nouns.subgraph(nouns.descendants(key))
+def subtree(nouns: LabelGraph | None) -> LabelGraph:
+    """Return the graph of *animal* and everything below it, out of what was read."""
+    if nouns is not None and ANIMAL in nouns.names:
+        return nouns.subgraph(nouns.descendants(nouns.keys[list(nouns.names).index(ANIMAL)]))
     raise NotFoundError(f"these nouns hold no synset {ANIMAL!r}; is data.noun that of WordNet 3?")
-
-
-def synset_words(data_noun: Path) -> dict[str, tuple[str, ...]]:
-    """Return every word of each noun synset; a label's name is the first of them only."""
-    words = {}
-    opened = gzip.open if data_noun.suffix == ".gz" else open
-    with opened(data_noun, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            if not line.startswith("  "):  # the licence is indented
-                offset, _, _, count, rest = line.split(" ", 4)
-                cells = rest.split(" ", 2 * int(count, 16))
-                words[f"n{offset}"] = tuple(word.replace("_", " ") for word in cells[:-1:2])
-    return words
-
-
-def masked_texts(
-    keys: Iterable[str], definitions: Mapping[str, str], words: Mapping[str, tuple[str, ...]]
-) -> tuple[str, ...]:
-    """Return the gloss of each label without the words that name the label, plurals included.
-
-    >>> masked_texts(["n1"], {"n1": "a tree from which oaks (Oak trees) drop"}, {"n1": ("oak", "oak tree")})
-    ('a tree from which ( ) drop',)
-    """
-    return tuple(_mask(definitions.get(key, ""), words[key]) for key in keys)
 
 
 def choose_observed(graph: LabelGraph, n_observed: int, seed: int) -> tuple[str, ...]:
@@ -104,8 +82,3 @@ def classify(space: MetricSpace, texts: tuple[str, ...], observed: tuple[str, ..
         truth=tuple(space.keys[int(i)] for i in test),
         train_labels=tuple(train_labels.tolist()),
     )
-
-
-def _mask(gloss: str, words: tuple[str, ...]) -> str:
-    longest_first = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-    return " ".join(re.sub(rf"\b(?:{longest_first})(?:s|es)?\b", " ", gloss, flags=re.IGNORECASE).split())

@@ -16,7 +16,7 @@ from __future__ import annotations
 from labelgrove.report.calibration import calibration_report
 from labelgrove.report.content import Origin, Report
 from labelgrove.report.evaluation import evaluation_report
-from labelgrove.report.files import as_bytes, to_json
+from labelgrove.report.forms import as_bytes, to_json
 from labelgrove.report.html import to_html
 from labelgrove.report.markdown import to_markdown
 

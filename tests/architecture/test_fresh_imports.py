@@ -119,7 +119,7 @@ def test_a_report_with_every_picture_of_an_evaluation_needs_numpy_alone():
     code = f"""
         from labelgrove.adapter import Adapter, evaluate
         from labelgrove.report import Origin, evaluation_report, to_html, to_json, to_markdown
-        from labelgrove.report.regions import regions_of
+        from labelgrove.report.simplex import regions_of
         from labelgrove.ontology import LabelGraph
         model = Adapter.from_graph(LabelGraph.from_edges({PAIRS}), ["oak", "elm", "moss"])
         found = evaluate(model, [[0.4, 0.3, 0.3], [0.1, 0.1, 0.8]] * 20, ["tree", "moss"] * 20)

@@ -40,7 +40,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "bundle list": (READS, "garden"),
     "calibrate": (NEITHER, "garden/all p.csv truth.txt"),
     "completion": (NEITHER, "bash"),
-    "cover": (READS, "garden --identifying"),
+    "cover": (WRITES, "garden --identifying"),
     "cypher": (READS, "--ontology garden 'MATCH (l:Label {{version: $version}}) RETURN count(*) AS n'"),
     "db upgrade": (CONNECTS, ""),
     "distances": (READS, "garden --columns oak"),
@@ -68,7 +68,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "labels lca": (READS, "garden oak elm"),
     "labels path": (READS, "garden oak elm"),
     "labels search": (READS, "garden oak"),
-    "locus": (READS, "garden --observed oak"),
+    "locus": (WRITES, "garden --observed oak"),
     "ontology delete": (WRITES, "garden --yes"),
     "ontology export": (READS, "garden"),
     "ontology list": (READS, ""),
@@ -81,8 +81,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "restore": (FILLS, "{backup}"),
     "sample": (READS, "garden -n 2"),
     "score": (NEITHER, "garden/all p.csv"),
-    "select": (READS, "garden --observed oak -n 1"),
-    "summarize": (READS, "garden --target 2"),
+    "select": (WRITES, "garden --observed oak -n 1"),
+    "summarize": (WRITES, "garden --target 2"),
     "train": (NEITHER, "features.csv labels.txt features.csv --out {out}/trained"),
 }
 """What each command does with the database, and arguments with which it does so. `worker` waits instead."""

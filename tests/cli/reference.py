@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from labelgrove.cli import grove
-from labelgrove.cli.parameters import COLUMNS, parameter_rows
+from labelgrove.cli.kinds import COLUMNS, parameter_rows
 from labelgrove.workers.kinds import known_kinds
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
@@ -33,6 +33,13 @@ CSV is UTF-8 with a header and is meant for programs. A spreadsheet runs a cell 
 or `@` as a formula, and keys and names are whatever a hierarchy says: open there what was written with
 `--spreadsheet-safe`. It puts an apostrophe before text that begins so (their wide forms too), or with a tab
 or line end; numbers and all else stay as they are.
+
+`locus`, `cover`, `select`, `summarize` and `distances` are jobs, as `jobs submit` makes them: the command
+submits one and waits, Ctrl-C leaves it in the ledger, and the same question again is answered from there at
+once. The next sweep (`grove worker`, or whoever waits for a job of `jobs submit`) shows the result in the
+graph. Since a job is recorded, they need a database and an artifact store that can be written. Not jobs, and
+computed by the command itself: `locus --method pair-grid` and `grid`, `cover --method must`, `sample`,
+`plot`, and distances that are at most 10,000 or go to labels that `--rows` names.
 
 | exit code | meaning |
 |---|---|

@@ -14,7 +14,8 @@ from pathlib import Path
 import click
 import pytest
 
-from labelgrove.cli import COMMANDS, completion, grove
+from labelgrove.cli import COMMANDS, grove
+from labelgrove.cli.options import completers
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
@@ -295,7 +296,7 @@ def test_statements_name_what_there_is(garden):
 
     statements = [
         cell.cell_contents
-        for completer in (completion.ontologies, completion.bundles, completion.schedules, completion.jobs())
+        for completer in (completers.ontologies, completers.bundles, completers.schedules, completers.jobs())
         for cell in completer.__closure__
         if isinstance(cell.cell_contents, str)
     ]

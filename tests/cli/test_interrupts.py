@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.cli.common import resumable
+from labelgrove.cli.waiting.stopping import resumable
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.cli import pausing
 from tests.integration.celery_worker import environment
@@ -121,6 +121,25 @@ def test_a_build_stays_as_a_job_that_is_gone_on_with(garden):
     garden("bundle", "inspect", "garden/mine")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("locus", "garden", "--observed", "oak,elm"),
+        ("cover", "garden"),
+        ("select", "garden"),
+        ("summarize", "garden", "--target", "2"),
+    ],
+)
+def test_an_answer_stays_as_a_job_that_is_gone_on_with(command, garden):
+    said = stopped_at("labelgrove.workers.running.pool:execute_unit", *command, "--out", "found.csv")
+    (job,) = json.loads(garden("jobs", "list", "--json").stdout)
+    assert said == f"stopped; job {job['id'][:12]} stays; go on with: grove jobs watch {job['id'][:12]}\n"
+    assert not Path("found.csv").exists()
+    garden("jobs", "watch", job["id"])
+    garden(*command, "--out", "found.csv")
+    assert [job["id"]] == [found["id"] for found in json.loads(garden("jobs", "list", "--json").stdout)]
+
+
 def test_a_refresh_goes_on_with_itself(garden):
     garden("jobs", "submit", "cover", "--param", "ontology=garden")
     Path("garden.csv").write_text(EDGES + "moss,peat\n")
@@ -174,14 +193,12 @@ def test_a_backup_and_a_restore_go_on_with_themselves(garden, tmp_path, monkeypa
     ("at", "command"),
     [
         (
-            "labelgrove.ontology.geometry:locus",
-            ("locus", "garden", "--observed", "oak,elm", "--out", "found.csv"),
+            "labelgrove.ontology.geometry:grid_locus",
+            ("locus", "garden", "--observed", "oak,elm", "--method", "grid", "--out", "found.csv"),
         ),
-        ("labelgrove.ontology.geometry:minimum_locus_cover", ("cover", "garden", "--out", "found.csv")),
-        ("labelgrove.ontology.geometry:select_classes", ("select", "garden", "--out", "found.csv")),
         (
-            "labelgrove.ontology.geometry:summarize",
-            ("summarize", "garden", "--target", "2", "--out", "found.csv"),
+            "labelgrove.ontology.geometry:must_observe",
+            ("cover", "garden", "--method", "must", "--out", "found.csv"),
         ),
         (
             "labelgrove.ontology.geometry:pairwise_distances",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from labelgrove.cli import following
+from labelgrove.cli.waiting import following
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from labelgrove.cli import grove
-from labelgrove.cli.layout import laid_out, shown_width
+from labelgrove.cli.printing.texttable import laid_out, shown_width
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.cli.common import say
+from labelgrove.cli.printing.text import say
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.cli.terminal import sent_to_terminal
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from labelgrove.cli.common import write_file
+from labelgrove.cli.printing.outfile import write_file
 from labelgrove.experiments.training import train_files
 from labelgrove.ontology.errors import InputError
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from labelgrove.adapter.loading.cache import _redis_at, through_cache
-from labelgrove.cli.following import result_of
+from labelgrove.cli.waiting.following import result_of
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import ArtifactError, ServiceError
 from labelgrove.ontology.settings import Settings

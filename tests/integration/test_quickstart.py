@@ -18,7 +18,7 @@ import pytest
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
-from labelgrove.cli.quickstart import Steps
+from labelgrove.cli.printing.progress import Steps
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import read

@@ -37,7 +37,7 @@ _LONGEST_BODY = 4096
 """Characters of a body: one key takes 150."""
 
 
-class _QoS(redis.QoS):  # type: ignore[misc]
+class _QoS(redis.QoS):
     """What a channel took and did not acknowledge; an entry there that cannot be read is dropped."""
 
     def restore_by_tag(self, tag: Any, client: Any = None, leftmost: bool = False) -> None:
@@ -48,7 +48,7 @@ class _QoS(redis.QoS):  # type: ignore[misc]
             self._remove_from_indices(tag).execute()
 
 
-class Channel(redis.Channel):  # type: ignore[misc]
+class Channel(redis.Channel):
     """A channel on which an entry that cannot be read does not end the worker, and that keeps its client."""
 
     QoS = _QoS
@@ -70,7 +70,7 @@ class Channel(redis.Channel):  # type: ignore[misc]
             return True
 
 
-class Transport(redis.Transport):  # type: ignore[misc]
+class Transport(redis.Transport):
     """Redis as Celery's transport, for envelopes of the shape that Celery itself sends."""
 
     Channel = Channel

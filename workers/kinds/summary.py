@@ -73,12 +73,12 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> Product:
-    from labelgrove.ontology.geometry import summarize
+    from labelgrove.ontology.geometry.summaries.summary import merged
 
     wanted = work.parameters
     graph = read_graph(work)
     work.check()
-    found = summarize(
+    found = merged(
         graph, wanted["target"], method=wanted["method"], cap=_cap(wanted["cap"]), seed=wanted["seed"]
     )
     return Product(*pack_summary(found))

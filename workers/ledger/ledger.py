@@ -335,6 +335,18 @@ class Ledger:
                 connection.execute(unit_move("cancel").where(_unit.key.in_(unwanted), ~WANTED))
         return [(key, kind, version) for key, kind, version, wanted in rows if wanted]
 
+    def claimable(self, job_id: str, *, limit: int) -> list[str]:
+        """Return the keys of some units of a job whose turn has come and which nobody works on."""
+        query = (
+            sa.select(_unit.key)
+            .where(_unit.key.in_(units_of(job_id)), _unit.state == State.PENDING, _unit.waits_for.is_(None))
+            .where(sa.or_(_unit.attempts == 0, _unit.next_send_at <= self._now()))
+            .order_by(_unit.key)
+            .limit(limit)
+        )
+        with reading(self._engine) as connection:
+            return list(connection.execute(query).scalars())
+
     def unsent(self, keys: Sequence[str]) -> None:
         """Take back the mark of `due` from units whose message could not be sent."""
         with self._writing() as connection:

@@ -101,6 +101,11 @@ class Job:
     delayed: str | None = None
 
     @property
+    def ended(self) -> bool:
+        """Whether its result is there, or none will come."""
+        return self.state in (State.DONE, State.FAILED, State.CANCELLED)
+
+    @property
     def finished(self) -> bool:
         """Whether nothing of it is left to do, the naming of its result included."""
         if self.state is State.DONE:

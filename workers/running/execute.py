@@ -112,6 +112,7 @@ def execute_unit(
     lease_s: float = 60.0,
     out_of_time: type[Exception] | tuple[()] = (),
     recall: Recall | None = None,
+    publish: bool = True,
 ) -> Outcome:
     """Compute one unit, if it is there to be claimed, and settle the jobs that waited for it.
 
@@ -127,6 +128,8 @@ def execute_unit(
         What the carrier raises inside a unit that took too long: the unit is given back.
     recall : Recall, optional
         By which the unit can be given back while it runs.
+    publish : bool, default=True
+        Whether results that are done now are named and shown in the graph as well, or left to the next sweep.
 
     Returns
     -------
@@ -154,7 +157,9 @@ def execute_unit(
             *(key, kind.name, claim.attempts, outcome),
             extra={"outcome": outcome.value, "seconds": time.monotonic() - began},
         )
-    if outcome in (Outcome.DONE, Outcome.FAILED):
+    if outcome in (Outcome.DONE, Outcome.FAILED) and not publish:
+        ledger.settle(key)
+    elif outcome in (Outcome.DONE, Outcome.FAILED):
         try:
             finish_jobs(ledger, workspace, key, out_of_time=out_of_time)
         except out_of_time:

@@ -75,6 +75,21 @@ class Pool:
         while not finished():
             self._turn()
 
+    def run_job(self, job_id: str, ended: Callable[[], bool]) -> None:
+        """Work on the units of one job alone until `ended()`: nothing is swept, named or shown in the graph.
+
+        For an answer that somebody waits for. Units that another process holds are waited for; those of a
+        killed one are free when their leases have ended.
+        """
+        while not ended():
+            for key in self._ledger.claimable(job_id, limit=self.slots - len(self._running)):
+                self._start(key, publish=False)
+            if not self._running:
+                self._ledger.expire()
+            self._changed.wait(_SWEEP_S)
+            self._changed.clear()
+            self._collect()
+
     def serve(self) -> None:
         """Work until a signal's exception ends it; a database that is away is waited for.
 
@@ -115,7 +130,7 @@ class Pool:
     def _turn(self, presence: Presence | None = None) -> None:
         """Sweep once, and work until the next sweep is due."""
         window = self.slots * WINDOW_PER_SLOT
-        self._swept(sweep(self._workspace, self._ledger, self._start, window=window, presence=presence))
+        self._swept(sweep(self._workspace, self._ledger, self._send, window=window, presence=presence))
         self._work(window, until=time.monotonic() + _SWEEP_S)
 
     def _work(self, window: int, *, until: float) -> None:
@@ -125,13 +140,17 @@ class Pool:
             self._changed.clear()
             if self._ending.is_set():
                 return
-            for future in [future for future in self._running if future.done()]:
-                self._running.discard(future)
-                future.result()
+            self._collect()
             if len(self._running) <= window // 2:
-                dispatch(self._ledger, self._start, window=window)
+                dispatch(self._ledger, self._send, window=window)
             if not self._running:
                 return
+
+    def _collect(self) -> None:
+        """Let go of the units that ended; the error of one whose ledger did not answer is raised."""
+        for future in [future for future in self._running if future.done()]:
+            self._running.discard(future)
+            future.result()
 
     def give_back(self, *, within_s: float) -> bool:
         """Give back the units that run, and start no others; whether all threads ended in that time.
@@ -162,11 +181,20 @@ class Pool:
         # Who presses Ctrl-C waits for no unit: one that is cut off is taken up again.
         self.close(wait=kind is None or not issubclass(kind, KeyboardInterrupt))
 
-    def _start(self, key: str, queue: str) -> None:
+    def _send(self, key: str, queue: str) -> None:
         del queue  # one process, one queue
+        self._start(key)
+
+    def _start(self, key: str, *, publish: bool = True) -> None:
         try:
             future = self._executor.submit(
-                execute_unit, key, self._ledger, self._workspace, lease_s=self._lease_s, recall=self._recall
+                execute_unit,
+                key,
+                self._ledger,
+                self._workspace,
+                lease_s=self._lease_s,
+                recall=self._recall,
+                publish=publish,
             )
         except RuntimeError as error:  # it was shut down
             raise ServiceError("this worker ends") from error

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from labelgrove.experiments.claims.inputs import LABELLED_FILES, ON_ALL_GLOSSES, OnGlosses
+from labelgrove.datasets.glosses import glosses
+from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, judge, mean
 from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import rule_errors
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import glosses
-from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.experiments.onglosses import LABELLED_FILES, ON_ALL_GLOSSES, OnGlosses
 from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.geometry import locus, sample_observed, select_classes
 

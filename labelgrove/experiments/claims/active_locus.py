@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from labelgrove.experiments.claims.inputs import OnGlosses
-from labelgrove.experiments.claims.rules import grouped
+from labelgrove.datasets.glosses import noun_tree
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, judge, mean
 from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import noun_tree
+from labelgrove.experiments.onglosses import OnGlosses
+from labelgrove.experiments.ruletables import grouped
 from labelgrove.ontology.geometry import MetricSpace, metric_space, sample_observed, select_classes
 
 __all__ = ["EXPERIMENT", "ActiveLocus", "Settings"]

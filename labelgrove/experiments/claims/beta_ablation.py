@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from labelgrove.experiments.claims.inputs import OnLabelledGlosses
-from labelgrove.experiments.claims.rules import grouped
+from labelgrove.datasets.labelled import Labelled
 from labelgrove.experiments.contrast import Contrast, judge, mean
 from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import check_argmax, fitted_temperature, loki_and_argmax, tempered
-from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.experiments.onglosses import OnLabelledGlosses
+from labelgrove.experiments.ruletables import grouped
 from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import sample_observed

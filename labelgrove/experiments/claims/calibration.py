@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from labelgrove.adapter.calibration import expected_calibration_error
-from labelgrove.experiments.claims.inputs import FEW_CLASSES, OnZeroShotGlosses
+from labelgrove.datasets.glosses import Glosses
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, Finding, Verdict, judge, mean
 from labelgrove.experiments.experiment import Mark, Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import (
@@ -18,8 +19,7 @@ from labelgrove.experiments.measuring import (
     loki_and_argmax,
     tempered,
 )
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import Glosses
+from labelgrove.experiments.onglosses import FEW_CLASSES, OnZeroShotGlosses
 
 __all__ = ["EXPERIMENT", "Calibration", "Settings"]
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from labelgrove.experiments.claims.inputs import ON_ALL_GLOSSES, OnGlosses, with_test_files
-from labelgrove.experiments.claims.rules import grouped, rule_findings, rule_panel, rule_table
+from labelgrove.datasets.glosses import glosses
+from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.experiment import Record, Summary
 from labelgrove.experiments.measuring import rule_errors
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import glosses
-from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.experiments.onglosses import ON_ALL_GLOSSES, OnGlosses, with_test_files
+from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
 from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.geometry import sample_observed
 

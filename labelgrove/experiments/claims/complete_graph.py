@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Finding, Verdict
 from labelgrove.experiments.experiment import Experiment, Record, Summary, Table
 from labelgrove.experiments.measuring import check_argmax
-from labelgrove.experiments.sources.files import Files
 
 __all__ = ["EXPERIMENT", "CompleteGraph", "Settings"]
 

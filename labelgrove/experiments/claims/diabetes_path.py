@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from labelgrove.experiments.claims.rules import grouped, rule_findings, rule_panel, rule_table
+from labelgrove.datasets.diabetes import diabetes_on_path
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.experiment import Experiment, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
-from labelgrove.experiments.sources.diabetes import diabetes_on_path
-from labelgrove.experiments.sources.files import Files
+from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
 from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.geometry import sample_observed
 

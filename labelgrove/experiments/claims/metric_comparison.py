@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from labelgrove.experiments.claims.inputs import FEW_CLASSES, OnZeroShotGlosses
+from labelgrove.datasets.glosses import Glosses
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, judge, mean, standard_error
 from labelgrove.experiments.experiment import Record, Summary, Table
 from labelgrove.experiments.measuring import rule_errors, tempered
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import Glosses
+from labelgrove.experiments.onglosses import FEW_CLASSES, OnZeroShotGlosses
 
 __all__ = ["EXPERIMENT", "MetricComparison", "Settings"]
 

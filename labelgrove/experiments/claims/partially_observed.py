@@ -8,17 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from labelgrove.experiments.claims.inputs import LABELLED_FILES, ON_ALL_GLOSSES, OnGlosses
-from labelgrove.experiments.claims.rules import grouped, rule_findings, rule_panel, rule_table
+from labelgrove.datasets.glosses import glosses
+from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.ownfiles import Files
+from labelgrove.datasets.predicted import Predicted
 from labelgrove.experiments.experiment import Record, Summary
 from labelgrove.experiments.measuring import rule_errors
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import glosses
-from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.experiments.onglosses import LABELLED_FILES, ON_ALL_GLOSSES, OnGlosses
+from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
 from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace, sample_observed
-from labelgrove.quickstart.predicted import Predicted
 
 __all__ = ["EXPERIMENT", "PartiallyObserved", "Settings", "of_all_classes"]
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from labelgrove.experiments.claims.rules import grouped
+from labelgrove.datasets.mixture import Mixture
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, Verdict, judge, mean
 from labelgrove.experiments.experiment import Experiment, Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import check_argmax
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.mixture import Mixture
+from labelgrove.experiments.ruletables import grouped
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import make_scorer
 

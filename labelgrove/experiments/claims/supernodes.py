@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from labelgrove.experiments.claims.rules import grouped, rule_findings, rule_panel, rule_table
+from labelgrove.datasets.category import Categories, categories, categories_of_files
+from labelgrove.datasets.labelled import Labelled, spread
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import mean
 from labelgrove.experiments.experiment import Experiment, Record, Summary, Table
 from labelgrove.experiments.measuring import rule_errors
-from labelgrove.experiments.sources.category import Categories, categories, categories_of_files
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.labelled import Labelled, spread
+from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
 from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import (

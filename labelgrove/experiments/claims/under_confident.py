@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from labelgrove.experiments.claims.rules import contrasts, grouped, rule_findings, rule_table
+from labelgrove.datasets.digits import CORNERS, digits_on_grid, grid_space
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import judge
 from labelgrove.experiments.experiment import Experiment, Record, Summary
 from labelgrove.experiments.measuring import fitted_temperature, rule_errors, tempered
-from labelgrove.experiments.sources.digits import CORNERS, digits_on_grid, grid_space
-from labelgrove.experiments.sources.files import Files
+from labelgrove.experiments.ruletables import contrasts, grouped, rule_findings, rule_table
 from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import sample_observed

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from labelgrove.experiments.claims.inputs import FEW_CLASSES, OnZeroShotGlosses
-from labelgrove.experiments.claims.rules import contrasts, rule_table
+from labelgrove.datasets.glosses import Glosses
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import judge
 from labelgrove.experiments.experiment import Record, Summary
 from labelgrove.experiments.measuring import rule_errors, tempered
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import Glosses
+from labelgrove.experiments.onglosses import FEW_CLASSES, OnZeroShotGlosses
+from labelgrove.experiments.ruletables import contrasts, rule_table
 
 __all__ = ["EXPERIMENT", "Settings", "ZeroShotClaim"]
 

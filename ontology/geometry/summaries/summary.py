@@ -26,7 +26,7 @@ from labelgrove.ontology.geometry.arguments import index_array, refuse_other_tha
 from labelgrove.ontology.geometry.summaries.distortion import Distortion, path_bounds, supernode_diameters
 from labelgrove.ontology.labelgraph import LabelGraph
 
-__all__ = ["DegenerateSummaryWarning", "Method", "Summary", "summarize"]
+__all__ = ["DegenerateSummaryWarning", "Method", "Summary", "merged", "summarize"]
 
 Method = Literal["capped", "neighbourhood", "node", "subtree"]
 
@@ -100,6 +100,18 @@ class Summary:
     def largest_share(self) -> float:
         """Share of all labels that the largest supernode holds."""
         return float(self.sizes.max() / len(self.assignment))
+
+    @property
+    def doubt(self) -> str | None:
+        """Why distances between supernodes say little about labels, and what to do; None if they do not."""
+        n_supernodes, share = self.n_supernodes, self.largest_share
+        if n_supernodes <= 2 or share <= _DEGENERATE_SHARE:
+            return None
+        return (
+            f"one supernode of {n_supernodes} holds {share:.1%} of all {len(self.assignment)} labels; "
+            "distances between supernodes say little about labels. Use method='capped' or 'subtree', a "
+            "smaller cap or a larger target"
+        )
 
     @cached_property
     def representatives(self) -> NDArray[np.int64]:
@@ -241,6 +253,21 @@ def summarize(
     >>> summary.keys, summary.assignment.tolist(), summary.counts.tolist()
     (('plant', 'tree'), [0, 1, 1, 1], [1])
     """
+    summary = merged(graph, target, method=method, seed=seed, cap=cap)
+    if summary.doubt is not None:
+        warnings.warn(summary.doubt, DegenerateSummaryWarning, stacklevel=2)
+    return summary
+
+
+def merged(
+    graph: LabelGraph,
+    target: int,
+    *,
+    method: Method = "capped",
+    seed: int = 0,
+    cap: int | float | None = None,
+) -> Summary:
+    """Return what `summarize` does, without a warning: `Summary.doubt` says the same."""
     refuse_other_than(LabelGraph, "graph", graph, "of LabelGraph.from_edges, or read(path).graph")
     n = graph.n_labels
     target = min(whole_number("target", target, 1), n)
@@ -254,7 +281,7 @@ def summarize(
     else:
         forest = _drawn(graph, target, method, cap, seed)
     assignment, sizes = _kernels().number_sets(forest.above)
-    summary = Summary(
+    return Summary(
         graph,
         method,
         target,
@@ -266,15 +293,6 @@ def summarize(
         forest.picks,
         forest.scanned,
     )
-    if len(sizes) > 2 and summary.largest_share > _DEGENERATE_SHARE:
-        warnings.warn(
-            f"one supernode of {len(sizes)} holds {summary.largest_share:.1%} of all {n} labels; distances "
-            "between supernodes say little about labels. Use method='capped' or 'subtree', a smaller cap or "
-            "a larger target",
-            DegenerateSummaryWarning,
-            stacklevel=2,
-        )
-    return summary
 
 
 def _kernels() -> Any:

@@ -18,7 +18,7 @@ from labelgrove.adapter.outputs.opening import open_outputs
 from labelgrove.adapter.outputs.outputfiles import OutputFile
 from labelgrove.adapter.sklearn import FrechetClassifier
 from labelgrove.cli import grove
-from labelgrove.cli.common import in_options
+from labelgrove.cli.printing.text import in_options
 from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import write_safetensors

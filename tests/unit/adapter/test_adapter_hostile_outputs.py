@@ -15,8 +15,8 @@ from labelgrove.adapter import Adapter, evaluate
 from labelgrove.adapter.outputs.outputfiles import OutputFile, load_npy
 from labelgrove.adapter.outputs.sparsefiles import read_sparse
 from labelgrove.adapter.outputs.truthfile import read_truth
-from labelgrove.cli.common import read_keys
-from labelgrove.experiments.sources.files import read_features
+from labelgrove.cli.options.labels import read_keys
+from labelgrove.datasets.ownfiles import read_features
 from labelgrove.ontology.errors import ArtifactError, InputError, NotFoundError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import read_safetensors, write_safetensors

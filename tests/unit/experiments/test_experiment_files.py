@@ -10,14 +10,14 @@ pytest.importorskip("sklearn")
 
 from scipy.sparse import csr_matrix, save_npz
 
+from labelgrove.datasets.category import categories, categories_of_files
+from labelgrove.datasets.ownfiles import Files, read_votes
+from labelgrove.datasets.predicted import Predicted
 from labelgrove.experiments import load
 from labelgrove.experiments.claims.partially_observed import of_all_classes
 from labelgrove.experiments.running import check_runnable, run
 from labelgrove.experiments.settings import changed
-from labelgrove.experiments.sources.category import categories, categories_of_files
-from labelgrove.experiments.sources.files import Files, read_votes
 from labelgrove.ontology.errors import InputError, NotFoundError, UnknownLabelError
-from labelgrove.quickstart.predicted import Predicted
 
 CLASSES = [f"class-{i:03d}" for i in range(100)]
 

@@ -8,12 +8,12 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from labelgrove.datasets import glosses as source
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments import NAMES, load, running
 from labelgrove.experiments.contrast import Finding, Verdict
 from labelgrove.experiments.running import identify, run
 from labelgrove.experiments.settings import changed
-from labelgrove.experiments.sources import glosses as source
-from labelgrove.experiments.sources.files import Files
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.report.experiment import experiment_report
 from labelgrove.report.markdown import to_markdown

@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments import load
 from labelgrove.experiments.running import run
 from labelgrove.experiments.settings import changed
-from labelgrove.experiments.sources.files import Files
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client

@@ -19,8 +19,8 @@ pytest.importorskip("sklearn")
 from scipy.sparse import csr_matrix, save_npz
 
 from labelgrove.cli import grove
+from labelgrove.datasets.category import categories
 from labelgrove.experiments import NAMES, load
-from labelgrove.experiments.sources.category import categories
 
 FEW, ALL = "few", pytest.param("all", marks=[pytest.mark.slow, pytest.mark.timeout(3600)])
 

@@ -5,6 +5,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from labelgrove.datasets.predicted import Predicted
 from labelgrove.experiments import measuring
 from labelgrove.experiments.measuring import (
     ArgmaxIdentityError,
@@ -17,7 +18,6 @@ from labelgrove.experiments.measuring import (
 from labelgrove.ontology.errors import WeightError
 from labelgrove.ontology.geometry import make_scorer, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.quickstart.predicted import Predicted
 
 SPACE = metric_space(LabelGraph.grid((1, 6)))
 KEYS = tuple(SPACE.keys)

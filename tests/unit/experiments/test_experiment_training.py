@@ -7,7 +7,7 @@ pytest.importorskip("sklearn")
 
 from scipy.sparse import csr_matrix
 
-from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.datasets.labelled import Labelled
 from labelgrove.experiments.training import MODELS, fit_predict, make_model, observe, train_files
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import metric_space

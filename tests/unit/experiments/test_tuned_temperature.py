@@ -20,9 +20,9 @@ from labelgrove.adapter.sklearn import (
     ObservedTruthsWarning,
     neg_expected_sq_distance,
 )
+from labelgrove.datasets.digits import CORNERS, digits_on_grid
+from labelgrove.datasets.glosses import glosses
 from labelgrove.experiments.measuring import squared_errors
-from labelgrove.experiments.sources.digits import CORNERS, digits_on_grid
-from labelgrove.experiments.sources.glosses import glosses
 from labelgrove.ontology.geometry import sample_observed
 
 pytestmark = [pytest.mark.xdist_group("experiments"), pytest.mark.long]

@@ -17,8 +17,8 @@ from labelgrove.ontology.geometry import CompleteSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.report import Origin, as_bytes, evaluation_report, to_html, to_json, to_markdown
 from labelgrove.report.experiment import overview_report
-from labelgrove.report.files import check_ending
-from labelgrove.report.regions import regions_of
+from labelgrove.report.forms import check_ending
+from labelgrove.report.simplex import regions_of
 from tests.report_samples import HOSTILE, SAMPLES, experiment_document, overview
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "col", "wbr"}

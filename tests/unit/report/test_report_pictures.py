@@ -21,7 +21,7 @@ from labelgrove.report.picturedata import (
     ReliabilityDiagram,
 )
 from labelgrove.report.pictures import draw
-from labelgrove.report.regions import regions_of
+from labelgrove.report.simplex import regions_of
 from labelgrove.report.svg import Scale, element, series_class
 
 STYLE = files("labelgrove.report").joinpath("page.css").read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter.bundles.bundle import Bundle
-from labelgrove.cli.common import with_workspace
+from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import MigrationError, SettingsError
 from labelgrove.ontology.graph import GraphStore

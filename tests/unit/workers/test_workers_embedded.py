@@ -61,14 +61,35 @@ def test_a_job_left_behind_is_taken_up_by_the_next_process(workspace):
     assert client.wait(workspace, job.id).state is State.DONE
 
 
-def test_what_a_crash_left_is_finished(workspace):
+@pytest.mark.parametrize("publish", [True, False])
+def test_what_a_crash_left_is_finished(workspace, publish):
     plan = plan_job(PARTS, {"numbers": [1, 2]})
     ledger = Ledger(workspace.engine)
     ledger.submit(plan)
     dead = ledger.claim(plan.units[0].key, lease_s=0.2)  # its process is gone
     assert dead is not None
-    assert client.wait(workspace, plan.id, timeout_s=60).state is State.DONE
+    assert client.wait(workspace, plan.id, timeout_s=60, publish=publish).state is State.DONE
     assert not ledger.commit(dead, "a" * 64, 1)
+
+
+def test_who_waits_for_a_result_alone_takes_nothing_else_on(workspace, tmp_path):
+    add_version(workspace, "trees", LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]))
+    other = client.submit(workspace, "parts", {"numbers": [7], "log": str(tmp_path / "log")}, wait=False)
+    asked = client.submit(workspace, "cover", {"ontology": "trees"}, wait=False)
+    found = client.wait(workspace, asked.id, publish=False)
+    assert (found.state, found.ended, found.finished) == (State.DONE, True, False)
+    assert found.publishing  # the graph of these tests is away, and nobody has asked it
+    assert client.wait(workspace, asked.id, publish=False) == found
+    assert client.status(workspace, other.id).state is State.PENDING
+    assert not (tmp_path / "log").exists()
+
+
+def test_a_result_of_several_units_is_computed_stage_by_stage(workspace, tmp_path):
+    request = {"numbers": [1, 2, 3, 4, 5, 6], "log": str(tmp_path / "log")}
+    job = client.submit(workspace, "parts", request, wait=False)
+    job = client.wait(workspace, job.id, publish=False)
+    assert workspace.artifacts.open_arrays(job.result_sha256)[0]["value"].tolist() == [91]
+    assert sorted(notes(tmp_path / "log")) == list("123456")
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from labelgrove.adapter.outputs.outputfiles import OutputFile
 from labelgrove.adapter.outputs.sparsefiles import read_scipy
 from labelgrove.adapter.outputs.truthfile import read_truth
+from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.predicted import Predicted
 from labelgrove.digests import sha256_of
-from labelgrove.experiments.sources.labelled import Labelled
 from labelgrove.ontology.errors import InputError, UnknownLabelError, first_few
 from labelgrove.ontology.geometry import EuclideanSpace, MetricSpace, metric_space
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import read
-from labelgrove.quickstart.predicted import Predicted
 
 __all__ = ["Files", "read_features", "read_votes"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.experiments.sources.files import Files, read_features, read_votes
+from labelgrove.datasets.ownfiles import Files, read_features, read_votes
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.labelgraph import LabelGraph
 

@@ -6,7 +6,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from labelgrove.cli.common import Progress, note, resumable
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import note
+from labelgrove.cli.waiting.stopping import resumable
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
@@ -26,8 +28,12 @@ def check_waitable(workspace: Workspace) -> None:
         check_broker(workspace.settings.broker_url)
 
 
-def follow(workspace: Workspace, job: Job, progress: Progress) -> Job:
-    """Wait until `job` is finished and return it; off a terminal a line on stderr tells each change."""
+def follow(workspace: Workspace, job: Job, progress: Progress, *, publish: bool = True) -> Job:
+    """Wait until `job` is finished and return it; off a terminal a line on stderr tells each change.
+
+    With `publish` false for its result alone, as `workers.client.wait` does, and without a line where this
+    process computes it.
+    """
     from labelgrove.workers.client import wait
     from labelgrove.workers.ledger.states import State
 
@@ -48,14 +54,14 @@ def follow(workspace: Workspace, job: Job, progress: Progress) -> Job:
         done, total = job.units.get(State.DONE, 0), sum(job.units.values())
         progress(step, done, total)
         line = f"{step}: {done} of {total} units done"
-        if line != said and not sys.stderr.isatty():
+        if line != said and not sys.stderr.isatty() and (publish or brokered):
             note(line)
         said = line
 
     if brokered and not job.finished:
         note(f"it is left to the workers; Ctrl-C leaves it with them: grove jobs watch {job.id[:12]}")
     with resumable(f"job {job.id[:12]} stays; go on with: grove jobs watch {job.id[:12]}"):
-        return wait(workspace, job.id, progress=told)
+        return wait(workspace, job.id, progress=told, publish=publish)
 
 
 def result_of(job: Job) -> str:

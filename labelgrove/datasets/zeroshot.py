@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import Glosses
-from labelgrove.experiments.sources.labelled import spread
+from labelgrove.datasets.glosses import Glosses
+from labelgrove.datasets.labelled import spread
+from labelgrove.datasets.ownfiles import Files
+from labelgrove.datasets.predicted import Predicted
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import CompleteSpace, MetricSpace
-from labelgrove.quickstart.predicted import Predicted
 
 __all__ = ["ZeroShot", "zero_shot"]
 

@@ -1,60 +1,24 @@
-"""``grove jobs kinds``, and how the parameters of a job are written on the command line."""
+"""How the kind, the parameters and the target of a job are written on the command line."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from labelgrove.cli.common import emit, json_option, read_keys, table
+from labelgrove.cli.options import completers
+from labelgrove.cli.options.labels import read_keys
 
 if TYPE_CHECKING:
-    from labelgrove.workers.kinds import JobKind
     from labelgrove.workers.kinds.parameters import Parameter
 
-__all__ = ["COLUMNS", "GIVEN_TWICE", "kinds", "parameter_rows", "read_pairs", "read_parameters"]
-
-COLUMNS = ("kind", "parameter", "required", "default", "values")
+__all__ = ["GIVEN_TWICE", "asking", "read_pairs", "read_parameters"]
 
 GIVEN_TWICE = 'is given twice; a list is one value, such as \'["a", "b"]\''
 """What is said of the name of a parameter that stands before two values."""
-
-
-@click.command()
-@json_option
-def kinds(as_json: bool) -> None:
-    """List the kinds of jobs with their parameters."""
-    from labelgrove.workers.kinds import known_kinds
-
-    known = known_kinds()
-    described = [
-        {
-            "kind": kind.name,
-            "version": kind.version,
-            "queue": kind.queue,
-            "named": kind.publish is not None,
-            "parameters": [_described(parameter) for parameter in kind.parameters],
-        }
-        for kind in known
-    ]
-    emit(described, as_json, lambda: table(COLUMNS, parameter_rows(known), wrap=True))
-
-
-def parameter_rows(known: Sequence[JobKind]) -> list[tuple[str, ...]]:
-    """Return a row of `COLUMNS` for each parameter of each kind."""
-    from labelgrove.workers.kinds.parameters import REQUIRED
-
-    rows: list[tuple[str, ...]] = []
-    for kind in known:
-        for parameter in kind.parameters:
-            told = _described(parameter)
-            default = "" if parameter.default is REQUIRED else json.dumps(parameter.default)
-            required = "filled in" if parameter.filled else "yes" if told["required"] else "no"
-            rows.append((kind.name, parameter.name, required, default, parameter.values))
-    return rows
 
 
 def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
@@ -127,13 +91,23 @@ def _keys(parameter: Parameter, text: str, value: Any) -> Any:
     return read_keys(text)
 
 
-def _described(parameter: Parameter) -> dict[str, Any]:
-    from labelgrove.workers.kinds.parameters import REQUIRED
+F = TypeVar("F", bound=Callable[..., Any])
 
-    required = parameter.default is REQUIRED
-    return {
-        "name": parameter.name,
-        "required": required and not parameter.filled,
-        "default": None if required else parameter.default,
-        "values": parameter.values,
-    }
+
+def asking(command: F) -> F:
+    """Add what every request has: a kind, its parameters, and the name of its result."""
+    parameter = click.option(
+        "--param",
+        "parameters",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A parameter of the kind, as `grove jobs kinds` lists them: text, JSON, or label keys as a,b or "
+        "@FILE with one per line; repeatable.",
+    )
+    target = click.option(
+        "--target",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Part of the name that the result gets, for kinds that name theirs; repeatable.",
+    )
+    return click.argument("kind", shell_complete=completers.kinds)(parameter(target(command)))

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.datasets.labelled import Labelled, spread
 from labelgrove.digests import sha256_of
-from labelgrove.experiments.sources.labelled import Labelled, spread
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.geometry import EuclideanSpace, MetricSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -129,7 +129,7 @@ def _noun_file() -> Path:
 @lru_cache(maxsize=3)
 def _glosses(path: Path, sha256: str, n_dimensions: int, n_labels: int, named: bool) -> Glosses:
     """Read and embed once for all units; another content at the same path is other glosses."""
-    from labelgrove.quickstart.wordnet import masked_texts
+    from labelgrove.datasets.synsets import masked_texts
 
     nouns, definitions, words = _nouns(path, sha256)
     parent = nouns.primary_parent
@@ -162,7 +162,7 @@ def _glosses(path: Path, sha256: str, n_dimensions: int, n_labels: int, named: b
 
 @lru_cache(maxsize=1)
 def _nouns(path: Path, sha256: str) -> tuple[LabelGraph, dict[str, str], dict[str, tuple[str, ...]]]:
-    from labelgrove.quickstart.wordnet import synset_words
+    from labelgrove.datasets.synsets import synset_words
 
     source = read(path, format="wordnet")
     if source.graph is None:

@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-__all__ = ["laid_out", "shown_width"]
+from labelgrove.cli.printing.text import escaped
+
+__all__ = ["laid_out", "shown_width", "table"]
+
+_NARROWEST = 20
+"""Columns of a terminal below which nothing is fitted."""
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool = False) -> str:
+    """Return rows as aligned text; numbers to the right.
+
+    On a terminal it fits the width: long text is cut, that of the last column wrapped if `wrap` says so. A
+    program that reads it gets all.
+    """
+    from labelgrove.cli.printing.texttable import laid_out
+
+    cells = [["" if value is None else _shown(value) for value in row] for row in rows]
+    headers = [_shown(column) for column in columns]
+    if not sys.stdout.isatty():
+        return "\n".join(laid_out(headers, cells))
+    headers, *cells = [[escaped(cell).replace("\t", r"\t") for cell in row] for row in (headers, *cells)]
+    width = max(_NARROWEST, shutil.get_terminal_size().columns)
+    return "\n".join(laid_out(headers, cells, width=width, wrap=wrap))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)
+    return text.replace("\n", " ")
+
 
 _GAP = 2
+
 _MOST_LINES = 8  # of one cell
+
 _LONGEST_NUMBER = 24
+
 _READABLE = 12  # a column of text is not made narrower than this for another to stand beside it
 
 

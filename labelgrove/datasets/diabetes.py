@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.datasets.labelled import Labelled
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from labelgrove.cli.common import Progress, note, resumable, table
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import note
+from labelgrove.cli.printing.texttable import table
+from labelgrove.cli.waiting.stopping import resumable
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from labelgrove.datasets.glosses import Glosses, glosses, wordnet_digest
+from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.ownfiles import Files
+from labelgrove.datasets.zeroshot import ZeroShot, zero_shot
 from labelgrove.experiments.experiment import Experiment, Record
-from labelgrove.experiments.sources.files import Files
-from labelgrove.experiments.sources.glosses import Glosses, glosses, wordnet_digest
-from labelgrove.experiments.sources.labelled import Labelled
-from labelgrove.experiments.sources.zeroshot import ZeroShot, zero_shot
 
 __all__ = [
     "FEW_CLASSES",

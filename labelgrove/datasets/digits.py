@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.experiments.sources.labelled import Labelled
+from labelgrove.datasets.labelled import Labelled
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph

@@ -1,0 +1,131 @@
+"""``grove cover``: which labels must be observed so that all are reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelgrove.cli.locus import stored_locus
+from labelgrove.cli.options.completers import files
+from labelgrove.cli.options.labels import KEYS
+from labelgrove.cli.options.storedspace import StoredSpace, with_space
+from labelgrove.cli.printing.outfile import out_option, write_rows
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import CERTAIN, emit, json_option, share
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.geometry import Cover, MustObserve
+
+__all__ = ["cover"]
+
+
+@click.command()
+@with_space
+@click.option(
+    "--observed",
+    metavar=KEYS,
+    shell_complete=files(),
+    help="Check these labels instead of looking for a cover.",
+)
+@click.option("--identifying", is_flag=True, help="Every label must be reached uniquely.")
+@click.option(
+    "--method",
+    type=click.Choice(["minimum", "phylogenetic", "small", "must"]),
+    default="minimum",
+    show_default=True,
+    help="minimum: as few as known; phylogenetic: the published Algorithm 1; small: fewer, on leaf-only "
+    "trees; must: the labels that every cover contains.",
+)
+@out_option
+@json_option
+def cover(
+    stored: StoredSpace,
+    observed: str | None,
+    identifying: bool,
+    method: str,
+    out: Path | None,
+    safe: bool,
+    as_json: bool,
+) -> None:
+    """Show which labels of ONTOLOGY a model has to know so that it can answer with every label.
+
+    With --observed: whether these do.
+    """
+    if observed is not None:
+        document, text = _checked(stored, stored.keys(observed, "observed label"))
+        emit(document, as_json, text)
+        return
+    keys, document, certainty = _cover(stored, identifying, method)
+    document["labels"] = stored.named(keys)
+    if out is not None:
+        rows = [(entry["key"], entry["name"]) for entry in document["labels"]]
+        write_rows(out, document, ("key", "name"), rows, safe=safe)
+    kind = {"must": "that every cover contains"}.get(
+        method, "that are an identifying cover" if identifying else "that are a cover"
+    )
+    emit(
+        document,
+        as_json,
+        f"{share(len(keys), stored.space.n_labels)} {kind} ({certainty})\n"
+        f"for example {stored.examples(keys)}",
+    )
+
+
+def _cover(
+    stored: StoredSpace, identifying: bool, method: str
+) -> tuple[tuple[str, ...], dict[str, Any], str]:
+    from labelgrove.ontology.errors import InputError
+
+    if identifying and method != "minimum":
+        raise InputError(f"--identifying: goes with --method minimum, not with {method}")
+    document = stored.document() | {"method": method, "identifying": identifying}
+    if method == "must":
+        needed = _needed(stored)
+        document |= {"status": needed.status, "size": len(needed.keys)}
+        return needed.keys, document, CERTAIN[needed.status]
+    found = _found(stored, {"method": method, "identifying": identifying})
+    size = len(found.keys)
+    document |= {"status": found.status, "size": size, "lower_bound": found.lower_bound}
+    smallest = (
+        "as few as can be" if found.lower_bound == size else f"at least {found.lower_bound:,} are needed"
+    )
+    return found.keys, document, smallest
+
+
+def _found(stored: StoredSpace, options: Mapping[str, Any]) -> Cover:
+    """Return a cover, the result of a job."""
+    from labelgrove.workers.kinds.cover import read_cover
+
+    digest = stored.answer(f"cover of {stored.space.n_labels:,} labels", "cover", options)
+    return read_cover(stored.workspace.artifacts, digest, stored.graph)
+
+
+def _needed(stored: StoredSpace) -> MustObserve:
+    """Return the labels of every cover; not a job, since the search for a cover begins with them."""
+    from labelgrove.ontology.geometry import must_observe
+
+    with Progress(f"cover of {stored.space.n_labels:,} labels").shown():
+        return must_observe(stored.space)
+
+
+def _checked(stored: StoredSpace, keys: tuple[str, ...]) -> tuple[dict[str, Any], str]:
+    found = stored_locus(stored, keys)
+    reached, unique, n = len(found), len(found.unique_index), stored.space.n_labels
+    missing = stored.space.keys.take(sorted(set(range(n)) - set(found.index.tolist())))
+    document = stored.document() | {
+        "observed": list(keys),
+        "status": found.status,
+        "is_locus_cover": reached == n,
+        "is_identifying_cover": unique == n,
+        "is_nontrivial": reached > len(keys),
+        "size": reached,
+        "missing": stored.named(missing),
+    }
+    kind = "an identifying cover" if unique == n else "a cover" if reached == n else "not a cover"
+    text = f"these {len(keys):,} labels are {kind}: they reach {share(reached, n)}, {unique:,} uniquely"
+    if missing:
+        text += f"\nnot reached, for example: {stored.examples(missing)}"
+    return document, text

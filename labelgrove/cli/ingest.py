@@ -1,0 +1,228 @@
+"""``grove ingest``: a hierarchy becomes the current version of a name."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from labelgrove.cli.options.completers import ontologies
+from labelgrove.cli.options.reading import as_reading, reading_options
+from labelgrove.cli.options.workspace import with_workspace
+from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.printing.text import emit, json_option, note, when
+from labelgrove.cli.waiting.following import check_waitable, follow, result_of
+from labelgrove.cli.waiting.refreshing import check_refreshed, refresh_stale, refresh_table
+from labelgrove.cli.waiting.stopping import resumable, typed
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.readers import ReadResult, Report
+    from labelgrove.ontology.versions.ingest import RegisterResult
+    from labelgrove.ontology.versions.snapshots import Snapshot
+    from labelgrove.ontology.versions.workspace import Workspace
+
+__all__ = ["ingest"]
+
+
+def _recorded(source: str) -> str:
+    """Return a path as the catalogue can hold it: bytes that are not UTF-8 become ``\\xNN``."""
+    return os.fsencode(source).decode(errors="backslashreplace")
+
+
+@click.command()
+@click.argument("name", shell_complete=ontologies)
+@click.argument("source", type=click.Path())
+@reading_options
+@click.option("--detach", is_flag=True, help="Read and check, then leave the rest to the workers as a job.")
+@click.option("--refresh", is_flag=True, help="Ask for the jobs that become stale again, on the new version.")
+@click.option("--shrink", is_flag=True, help="Also if it has less than half of the labels that NAME has now.")
+@json_option
+@with_workspace
+def ingest(
+    workspace: Workspace,
+    /,
+    name: str,
+    source: str,
+    detach: bool,
+    refresh: bool,
+    shrink: bool,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """Read the hierarchy at SOURCE and make it the current version of NAME.
+
+    \b
+    grove ingest wordnet /usr/share/wordnet
+    grove ingest products edges.csv --direction child-parent --policy roots=virtual
+
+    Files with defects are not taken in: every defect is listed with file and line, and the exit code is 3. A
+    source that is unchanged since it gave a version of NAME is not read again. With a broker the workers load
+    the graph, as a job, and this command waits for them.
+    """
+    from labelgrove.ontology.versions.ingest import register
+    from labelgrove.ontology.versions.sources import read_once
+
+    if detach and refresh:
+        raise click.UsageError(
+            f"--refresh needs the new version, which --detach does not wait for; "
+            f"once it is current, run: grove jobs refresh {name}"
+        )
+    by_workers = workspace.settings.broker_url is not None
+    if by_workers and not detach:
+        check_waitable(workspace)
+    progress = Progress(f"ingest {name}")
+    with resumable(f"{name} answers as before until it is complete; go on with: {typed()}"):
+        with progress.shown():
+            progress("reading")
+            result = read_once(workspace, name, source, **as_reading(**reading))
+        report, since = _report(result)
+        if not as_json:
+            _tell(source, report, since)
+        graph = result.graph
+        if graph is not None and not shrink:
+            shrink = _may_shrink(workspace, name, graph.n_labels)
+        asked: dict[str, Any] = {"source": _recorded(source), "shrink": shrink}
+        document: dict[str, Any] = {"report": report.to_dict(), "unchanged_since": since}
+        if detach:
+            _leave(workspace, name, result, asked, document, as_json)
+            return
+        with progress.shown():
+            if by_workers:
+                registered = _by_job(workspace, name, result, asked, progress)
+            else:  # one process, one batch: its steps are resumable as they are
+                registered = register(workspace, name, result, progress=progress, **asked)
+    document = {
+        "ontology": registered.name,
+        "digest": registered.digest,
+        "created": registered.created,
+        "replaced": registered.replaced,
+        "n_labels": registered.n_labels,
+        "n_edges": registered.n_edges,
+        "seconds": registered.seconds,
+        **document,
+    }
+    seconds = progress.seconds
+    refreshed = refresh_stale(workspace, name) if refresh else []
+    if refresh:
+        document["refreshed"] = refreshed
+    elif registered.created:
+        _say_stale(workspace, name)
+    emit(
+        document,
+        as_json,
+        f"{_said(registered)} ({seconds:.1f} s)" + (f"\n{refresh_table(refreshed)}" if refresh else ""),
+    )
+    check_refreshed(refreshed)
+
+
+def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
+    """Return what a reading reported, and since when its source is unchanged if it was an earlier one."""
+    from labelgrove.ontology.versions.snapshots import Snapshot
+
+    if isinstance(result, Snapshot) and result.reading is not None:
+        return result.reading.report, when(result.reading.read_at)
+    return cast("ReadResult", result).report, None
+
+
+def _tell(source: str, report: Report, since: str | None) -> None:
+    """Tell people what a reading reported, which may be an earlier one."""
+    if since is not None:
+        told = "; what was reported then:" if report.defects else ""
+        note(f"{source} is unchanged since it was read at {since}, and is not read again{told}")
+    if report.defects:
+        note(report.render())
+
+
+def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
+    """Ask at a terminal whether most labels may go, where they would; elsewhere that is an error."""
+    from labelgrove.ontology.errors import ShrinkError
+    from labelgrove.ontology.versions.ingest import check_size
+
+    try:
+        check_size(workspace, name, n_labels)
+    except ShrinkError as error:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        note(str(error))
+        click.confirm(f"Replace {name} all the same?", abort=True, err=True)
+        return True
+    return False
+
+
+def _said(done: RegisterResult) -> str:
+    """Return in a sentence what an ingest did."""
+    from labelgrove.ontology.errors import counted
+
+    if done.created:
+        what = f"is now version {done.digest[:12]}"
+    elif done.replaced is not None:
+        what = f"is version {done.digest[:12]} again"
+    else:
+        what = f"already was version {done.digest[:12]}"
+    instead = "" if done.replaced is None else f", in place of {done.replaced[:12]}"
+    return f"{done.name} {what}{instead}: {counted(done.n_labels, 'label')}, {counted(done.n_edges, 'edge')}"
+
+
+def _say_stale(workspace: Workspace, name: str) -> None:
+    """Say how many results are about a version of the ontology that is no longer current."""
+    from labelgrove.ontology.errors import counted
+    from labelgrove.workers.refresh import stale_jobs
+
+    n_stale = len(stale_jobs(workspace, ontology=name))
+    if n_stale:
+        note(
+            f"note: {counted(n_stale, 'result')} of another version of {name}; run: grove jobs refresh {name}"
+        )
+
+
+def _by_job(
+    workspace: Workspace,
+    name: str,
+    result: ReadResult | Snapshot,
+    asked: dict[str, Any],
+    progress: Progress,
+) -> RegisterResult:
+    """Let the workers load what was read, and wait for it."""
+    from labelgrove.ontology.versions.ingest import RegisterResult
+    from labelgrove.workers.client import submit_ingest
+
+    before = workspace.catalog.current(name)
+    ready = {v.digest for v in workspace.catalog.versions(name) if v.state == "ready"}
+    begin = progress.seconds
+    job = submit_ingest(workspace, name, result, wait=False, **asked)
+    result_of(follow(workspace, job, progress))
+    digest = str(job.parameters["ontology"])
+    version = workspace.catalog.version(name, digest)
+    return RegisterResult(
+        name,
+        digest,
+        digest not in ready,
+        version.n_labels,
+        version.n_edges,
+        {"job": progress.seconds - begin},
+        before if before != digest else None,
+    )
+
+
+def _leave(
+    workspace: Workspace,
+    name: str,
+    result: ReadResult | Snapshot,
+    asked: dict[str, Any],
+    document: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """Ask for the job and say how it is followed."""
+    from labelgrove.workers.client import submit_ingest
+
+    job = submit_ingest(workspace, name, result, wait=False, **asked)
+    document = {
+        "ontology": name,
+        "digest": job.parameters["ontology"],
+        "job": job.id,
+        "state": job.state,
+        **document,
+    }
+    emit(document, as_json, f"{job.id}\nfollow it with: grove jobs watch {job.id[:12]}")

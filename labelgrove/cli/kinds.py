@@ -1,0 +1,66 @@
+"""``grove jobs kinds``: the kinds of jobs with their parameters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelgrove.cli.printing.text import emit, json_option
+from labelgrove.cli.printing.texttable import table
+
+if TYPE_CHECKING:
+    from labelgrove.workers.kinds import JobKind
+    from labelgrove.workers.kinds.parameters import Parameter
+
+__all__ = ["COLUMNS", "kinds", "parameter_rows"]
+
+COLUMNS = ("kind", "parameter", "required", "default", "values")
+
+
+@click.command()
+@json_option
+def kinds(as_json: bool) -> None:
+    """List the kinds of jobs with their parameters."""
+    from labelgrove.workers.kinds import known_kinds
+
+    known = known_kinds()
+    described = [
+        {
+            "kind": kind.name,
+            "version": kind.version,
+            "queue": kind.queue,
+            "named": kind.publish is not None,
+            "parameters": [_described(parameter) for parameter in kind.parameters],
+        }
+        for kind in known
+    ]
+    emit(described, as_json, lambda: table(COLUMNS, parameter_rows(known), wrap=True))
+
+
+def parameter_rows(known: Sequence[JobKind]) -> list[tuple[str, ...]]:
+    """Return a row of `COLUMNS` for each parameter of each kind."""
+    from labelgrove.workers.kinds.parameters import REQUIRED
+
+    rows: list[tuple[str, ...]] = []
+    for kind in known:
+        for parameter in kind.parameters:
+            told = _described(parameter)
+            default = "" if parameter.default is REQUIRED else json.dumps(parameter.default)
+            required = "filled in" if parameter.filled else "yes" if told["required"] else "no"
+            rows.append((kind.name, parameter.name, required, default, parameter.values))
+    return rows
+
+
+def _described(parameter: Parameter) -> dict[str, Any]:
+    from labelgrove.workers.kinds.parameters import REQUIRED
+
+    required = parameter.default is REQUIRED
+    return {
+        "name": parameter.name,
+        "required": required and not parameter.filled,
+        "default": None if required else parameter.default,
+        "values": parameter.values,
+    }

@@ -1,0 +1,95 @@
+"""Labels on the command line: in a file, on stdin or between commas, by key or by name."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.versions.workspace import Workspace
+
+__all__ = ["KEYS", "Find", "LabelLines", "finder", "read_keys", "with_hint_on_lines"]
+
+_NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+
+
+class LabelLines(list[str]):
+    """Labels that stood in a file, a line for each."""
+
+
+def read_keys(source: str) -> list[str]:
+    """Return the label keys of a file with one key per line (``-``: stdin), or of a comma-separated list.
+
+    Those of a file are `LabelLines`.
+    """
+    from labelgrove.adapter.plainfile import decoded
+    from labelgrove.ontology.errors import InputError, NotFoundError
+
+    in_words = False
+    if source == "-":
+        lines = sys.stdin.read().splitlines()
+    else:
+        try:
+            with open(source, "rb") as file:  # a shell gives what <(command) prints as a pipe
+                lines = decoded(file).splitlines()
+        except (OSError, ValueError) as error:
+            if not isinstance(error, OSError) or error.errno not in _NO_SUCH_NAME:
+                raise InputError(f"cannot read label keys from {source!r}: {error}") from error
+            if "," not in source and ("/" in source or "." in source):
+                raise NotFoundError(f"{source}: there is no such file; check the path") from None
+            lines, in_words = source.split(","), True
+    keys = [k.strip() for k in lines if k.strip() and not k.startswith("#")]
+    if not keys:
+        raise InputError(f"{source!r} names no label; give a file with one key per line, or key,key,...")
+    return keys if in_words else LabelLines(keys)
+
+
+@contextmanager
+def with_hint_on_lines(given: object) -> Iterator[None]:
+    """Let an error of the block on labels that are unknown say what is the matter with a file of labels."""
+    from labelgrove.adapter.columns.labelnames import header_hint
+    from labelgrove.ontology.errors import BindingError
+
+    try:
+        yield
+    except BindingError as error:
+        hint, unknown = "", list(error.unknown)
+        if isinstance(given, LabelLines) and unknown == given and all("," in line for line in unknown):
+            hint = f"one label per line; {'this line has' if len(given) == 1 else 'these lines have'} commas"
+        elif isinstance(given, LabelLines) and unknown == given[:1]:
+            hint = header_hint(unknown[0])
+        if not hint:
+            raise
+        raise BindingError(f"{error}\n{hint}", unknown) from None
+
+
+Find = Callable[[Sequence[str], str], tuple[str, ...]]
+"""Finds the keys of labels; the text is what errors call each of them."""
+
+KEYS = "FILE|KEYS"
+"""How help calls an option that names labels: a file with one per line, - for stdin, or key,key,..."""
+
+
+def finder(workspace: Workspace, ontology: str, graph: LabelGraph, by: Any) -> Find:
+    """Return what finds the keys of labels that are given by key or name, as `by` says."""
+    from labelgrove.adapter import find_labels
+    from labelgrove.adapter.columns.labelnames import describe_graph
+
+    definitions = functools.cache(lambda: workspace.definitions(ontology, graph.digest))
+
+    def definition(i: int) -> str:
+        found = definitions()
+        return "" if found is None else found[i]
+
+    def find(given: Sequence[str], what: str) -> tuple[str, ...]:
+        describe = describe_graph(graph, definition)
+        with with_hint_on_lines(given):
+            found = find_labels(given, graph.keys, graph.names, by=by, describe=describe, what=what)
+        return graph.keys.take(found)
+
+    return find

@@ -1,0 +1,177 @@
+"""The options that choose the metric space of a stored ontology."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from labelgrove.cli.options.completers import files, ontologies
+from labelgrove.cli.options.labels import Find, finder, read_keys
+from labelgrove.cli.options.workspace import name_and_version, with_workspace
+from labelgrove.cli.waiting.answering import answer
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.geometry import MetricSpace
+    from labelgrove.ontology.labelgraph import LabelGraph
+    from labelgrove.ontology.versions.workspace import Workspace
+
+__all__ = ["StoredSpace", "with_space"]
+
+P = ParamSpec("P")
+
+R = TypeVar("R")
+
+_OPTIONS = (
+    click.argument("ontology", shell_complete=ontologies),
+    click.option(
+        "--metric",
+        type=click.Choice(["auto", "tree", "graph"]),
+        default="auto",
+        show_default=True,
+        help="tree: paths over primary parents; graph: shortest paths over all edges; auto: tree where the "
+        "hierarchy is one, else graph.",
+    ),
+    click.option(
+        "--labels",
+        "allowed",
+        default="all",
+        show_default=True,
+        metavar="all|leaves|FILE|KEYS",
+        shell_complete=files("all", "leaves"),
+        help="The labels that may be an answer.",
+    ),
+    click.option(
+        "--by",
+        type=click.Choice(["auto", "key", "name"]),
+        default="auto",
+        show_default=True,
+        help="Whether labels are given by key or name; a name of several labels is refused with candidates.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class StoredSpace:
+    """The metric space of a version of an ontology.
+
+    Attributes
+    ----------
+    workspace : Workspace
+        Where the ontology is stored, and jobs about it.
+    ontology : str
+        Its name.
+    graph : LabelGraph
+        The version.
+    metric : {"auto", "tree", "graph"}
+        How its distances are taken.
+    labels : {"all", "leaves"} or tuple of str
+        The labels that may be an answer.
+    space : MetricSpace
+        The space that these make.
+    find : callable
+        What finds the keys of labels that are named on the command line.
+    """
+
+    workspace: Workspace
+    ontology: str
+    graph: LabelGraph
+    metric: Any
+    labels: Any
+    space: MetricSpace
+    find: Find
+
+    @classmethod
+    def open(cls, workspace: Workspace, ontology: str, metric: Any, allowed: str, by: Any) -> StoredSpace:
+        """Return what the options mean; `ontology` may be ``NAME@VERSION``."""
+        from labelgrove.ontology.geometry import metric_space
+
+        name, version = name_and_version(ontology)
+        graph = workspace.label_graph(name, version)
+        find = finder(workspace, name, graph, by)
+        labels = allowed if allowed in ("all", "leaves") else find(read_keys(allowed), "label")
+        return cls(workspace, name, graph, metric, labels, metric_space(graph, metric, labels), find)
+
+    def answer(
+        self,
+        title: str,
+        kind: str,
+        options: Mapping[str, Any],
+        **keys: Iterable[str] | Mapping[str, str] | None,
+    ) -> str:
+        """Return the digest of the result of a job on this space.
+
+        Arguments and errors are those of `cli.waiting.answering.answer`; `keys` are parameters that are
+        labels.
+        """
+        by_rule = {"labels": self.labels} if isinstance(self.labels, str) else {}
+        by_list = {} if by_rule else {"labels": self.labels}
+        return answer(
+            self.workspace,
+            title,
+            kind,
+            self.ontology,
+            {"metric": self.metric, **by_rule, **options},
+            keys={**by_list, **keys},
+            version=self.graph.digest,
+        )
+
+    def keys(self, given: str | None, what: str = "label") -> tuple[str, ...]:
+        """Return the keys of the labels that an option names; none at all where it was not given.
+
+        `what` is what errors call each of them.
+        """
+        return () if given is None else self.find(read_keys(given), what)
+
+    def name(self, key: str) -> str:
+        """Return the name of a label, empty where it has none."""
+        return self.graph.names[self.graph.keys.index(key)]
+
+    def title(self, key: str) -> str:
+        """Return what to call a label in text and pictures: its name, or its key where it has none."""
+        return self.name(key) or key
+
+    def named(self, keys: Iterable[str]) -> list[dict[str, str]]:
+        """Return keys with their names, as documents hold them."""
+        return [{"key": key, "name": self.name(key)} for key in keys]
+
+    def examples(self, keys: Sequence[str], limit: int = 8) -> str:
+        """Return some of many labels as text, spread over their order."""
+        step = max(1, len(keys) // limit)
+        chosen = list(keys)[::step][:limit]
+        shown = [f"{key} ({self.title(key)})" if self.title(key) != key else key for key in chosen]
+        return ", ".join(shown) + (f", ... ({len(keys):,} in all)" if len(keys) > len(chosen) else "")
+
+    def document(self) -> dict[str, Any]:
+        """Return what every document begins with: which ontology, which version, which space."""
+        return {
+            "ontology": self.ontology,
+            "digest": self.graph.digest,
+            "metric": self.space.kind,
+            "n_labels": self.space.n_labels,
+        }
+
+
+def with_space(command: Callable[Concatenate[StoredSpace, P], R]) -> Callable[..., R]:
+    """Add the options that choose a metric space, and pass it as the first argument."""
+
+    @functools.wraps(command)
+    def run(
+        workspace: Workspace,
+        ontology: str,
+        metric: Any,
+        allowed: str,
+        by: Any,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> R:
+        stored = StoredSpace.open(workspace, ontology, metric, allowed, by)
+        return command(stored, *args, **kwargs)
+
+    wrapped: Callable[..., R] = with_workspace(run)
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped

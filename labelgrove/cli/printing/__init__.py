@@ -1,0 +1,1 @@
+"""What commands print and write: text, tables, CSV, JSON, files and progress."""

@@ -1,0 +1,121 @@
+"""The file that ``--out`` names: checked before anything is computed, then written as a whole."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from labelgrove.cli.printing.spreadsheet import as_csv, check_safe, safe_option
+from labelgrove.cli.printing.text import note, say
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["array_file", "give", "out_option", "write_file", "write_rows"]
+
+
+def write_file(path: Path, data: bytes, what: str) -> None:
+    """Write the file that an option names, as a whole or not at all, and say so on stderr."""
+    from labelgrove.ontology.store.wholefile import write_whole
+
+    with _writing(path):
+        if path.exists() and not path.is_file():  # a device or a pipe takes bytes and keeps its place
+            path.write_bytes(data)
+        else:
+            write_whole(path.resolve(), [data])
+    note(f"wrote {what} to {path}")
+
+
+def give(text: str, out: Path | None, what: str) -> None:
+    """Write whole lines to the file that ``--out`` names, else print them on stdout."""
+    if out is None:
+        say(text, nl=False)
+    else:
+        write_file(out, text.encode(), what)
+
+
+@contextmanager
+def array_file(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Iterator[NDArray[Any]]:
+    """Give an array to fill that is a ``.npy`` file, which is there when the block ends, as a whole.
+
+    It is mapped, so that it need not fit in memory.
+    """
+    import numpy as np
+
+    from labelgrove.ontology.store.wholefile import beside
+
+    target = path.resolve()
+    temporary = beside(target)
+    try:
+        with _writing(path):
+            array = np.lib.format.open_memmap(temporary, mode="w+", dtype=dtype, shape=shape)
+        yield array
+        with _writing(path):
+            array.flush()
+            os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    from labelgrove.ontology.errors import InputError
+
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}); name a file in a folder that you may write"
+        ) from error
+
+
+R = TypeVar("R")
+
+
+def out_option(command: Callable[..., R]) -> Callable[..., R]:
+    """Add the options of `write_rows`, refused before anything is computed where they do not fit."""
+
+    @functools.wraps(command)
+    def run(*args: Any, out: Path | None, safe: bool, **kwargs: Any) -> R:
+        if out is not None:
+            _check_ending(out)
+        check_safe(safe, out is not None and out.suffix == ".csv", "name a .csv file with --out")
+        return command(*args, out=out, safe=safe, **kwargs)
+
+    option = click.option(
+        "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write: .csv, or .json."
+    )
+    wrapped: Callable[..., R] = option(safe_option(run))
+    return wrapped
+
+
+def write_rows(
+    out: Path,
+    document: dict[str, Any],
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    safe: bool,
+) -> None:
+    """Write what ``--out`` asks for: the document to a .json file, the rows to a .csv file."""
+    _check_ending(out)
+    if out.suffix == ".json":
+        write_file(out, (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode(), "the document")
+    else:
+        listed = list(rows)
+        write_file(out, (as_csv(columns, listed, safe=safe) + "\n").encode(), f"{len(listed):,} rows")
+
+
+def _check_ending(out: Path) -> None:
+    from labelgrove.ontology.errors import InputError
+
+    if out.suffix not in (".csv", ".json"):
+        raise InputError(f"--out {out}: name a .csv or a .json file")

@@ -1,0 +1,50 @@
+"""CSV, and the text in it that a spreadsheet would run as a formula."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+__all__ = ["as_csv", "check_safe", "safe_cell", "safe_option"]
+
+_FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")
+"""What begins a formula, or leads to the cell that does; the signs at the end are wide ones of East Asia."""
+
+safe_option = click.option(
+    "--spreadsheet-safe",
+    "safe",
+    is_flag=True,
+    help="CSV: put an apostrophe before text that a spreadsheet would run as a formula: what begins with "
+    "= + - @, a tab or a line end.",
+)
+
+
+def as_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, safe: bool = False) -> str:
+    """Return rows as CSV with a header, without the last line end; `safe`: its text as `safe_cell` has it."""
+    lines: list[str] = []
+    # a line end of both characters has cells with either of them quoted
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
+    for row in (columns, *rows):
+        writer.writerow([safe_cell(cell) for cell in row] if safe else row)
+    return "\n".join(line.removesuffix("\r\n") for line in lines)
+
+
+def safe_cell(cell: Any) -> Any:
+    """Put an apostrophe before text that a spreadsheet would run as a formula; return all else unchanged.
+
+    >>> [safe_cell(cell) for cell in ("=1+1", "-elm", "elm", -0.5)]
+    ["'=1+1", "'-elm", 'elm', -0.5]
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
+
+
+def check_safe(safe: bool, writes_csv: bool, instead: str) -> None:
+    """Refuse ``--spreadsheet-safe`` where no CSV is written."""
+    from labelgrove.ontology.errors import InputError
+
+    if safe and not writes_csv:
+        raise InputError(f"--spreadsheet-safe: goes with CSV; {instead}")

@@ -1,0 +1,94 @@
+"""Text for people and programs on stdout and stderr."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+__all__ = [
+    "CERTAIN",
+    "emit",
+    "escaped",
+    "in_options",
+    "json_option",
+    "json_text",
+    "note",
+    "say",
+    "share",
+    "when",
+]
+
+_COMMANDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but tab and line end, and what turns the direction of a line."""
+
+_IN_PYTHON = re.compile(r"(?:\w+=\S+ )+\(grove: (--[^()]+)\)")
+"""How messages of the library name a step: as arguments, and the options that say the same behind them."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+
+
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print text: as it is for a program, with what would command a terminal escaped on one."""
+    if (sys.stderr if err else sys.stdout).isatty():
+        text = escaped(text)
+    click.echo(text, err=err, nl=nl, color=True)  # else click drops codes from what a program reads
+
+
+def emit(document: Any, as_json: bool, text: str | Callable[[], str]) -> None:
+    """Print `document` as JSON, or `text` for people."""
+    if as_json:
+        say(json_text(document))
+    else:
+        say(text() if callable(text) else text)
+
+
+def json_text(document: Any) -> str:
+    """Return `document` as JSON, indented."""
+    return json.dumps(document, ensure_ascii=False, indent=2, default=str)
+
+
+def note(message: str) -> None:
+    """Print a line for people on stderr."""
+    say(message, err=True)
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library with the options of `grove` alone, where it names arguments as well.
+
+    >>> in_options("for logits say outputs='logits' (grove: --emits logits); see below")
+    'for logits say --emits logits; see below'
+    """
+    return _IN_PYTHON.sub(r"\1", message)
+
+
+def when(seconds: float | None) -> str | None:
+    """Return seconds since 1970 as a UTC time to the second.
+
+    >>> when(0.0)
+    '1970-01-01T00:00:00Z'
+    """
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def escaped(text: str) -> str:
+    """Return `text` with what would command a terminal written as escapes."""
+    return _COMMANDING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def share(part: int, whole: int) -> str:
+    """Return a number of labels with its share.
+
+    >>> share(1234, 82115)
+    '1,234 of 82,115 labels (1.50 %)'
+    """
+    return f"{part:,} of {whole:,} labels ({100 * part / whole:.2f} %)"
+
+
+CERTAIN = {"exact": "exact", "lower_bound": "a lower bound: there may be more"}
+"""What people read for the status of a result."""

@@ -1,0 +1,36 @@
+"""``grove sample``: random labels to observe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from labelgrove.cli.options.storedspace import StoredSpace, with_space
+from labelgrove.cli.printing.text import emit, json_option
+
+__all__ = ["sample"]
+
+
+@click.command()
+@with_space
+@click.option("-n", "n", required=True, type=click.IntRange(1), help="How many labels to draw.")
+@click.option(
+    "--method",
+    type=click.Choice(["uniform", "gibbs"]),
+    default="uniform",
+    show_default=True,
+    help="gibbs: a label at distance d from the centre weighs exp(-theta d).",
+)
+@click.option("--theta", default=0.5, show_default=True, type=float, help="gibbs: how steeply.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all that is random.")
+@json_option
+def sample(stored: StoredSpace, n: int, method: Any, theta: float, seed: int, as_json: bool) -> None:
+    """Draw labels of ONTOLOGY without replacement, one key per line, as --observed takes them."""
+    from labelgrove.ontology.geometry import sample_observed
+
+    keys = sample_observed(stored.space, n, method=method, theta=theta, seed=seed)
+    document = stored.document() | {"method": method, "seed": seed, "labels": stored.named(keys)}
+    if method == "gibbs":
+        document["theta"] = theta
+    emit(document, as_json, "\n".join(keys))

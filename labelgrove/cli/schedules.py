@@ -1,0 +1,97 @@
+"""``grove jobs schedule``: have the clock ask for jobs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelgrove.cli.options import completers
+from labelgrove.cli.options.parameters import asking, read_pairs, read_parameters
+from labelgrove.cli.options.workspace import with_workspace
+from labelgrove.cli.printing.text import emit, json_option, note, when
+from labelgrove.cli.printing.texttable import table
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.versions.workspace import Workspace
+    from labelgrove.workers.schedules.schedule import Schedule
+
+__all__ = ["schedule"]
+
+
+@click.group()
+def schedule() -> None:
+    """Have the clock ask for jobs; `grove worker`, or whoever waits for a job, fires what is due."""
+
+
+@schedule.command()
+@click.argument("name")
+@click.option(
+    "--cron",
+    required=True,
+    metavar='"M H DOM MON DOW"',
+    help="When, in UTC: minute, hour, day of month, month, day of week; names, lists, ranges and steps.",
+)
+@asking
+@json_option
+@with_workspace
+def add(
+    workspace: Workspace,
+    name: str,
+    cron: str,
+    kind: str,
+    parameters: tuple[str, ...],
+    target: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Ask for a job of KIND whenever it is due, once for each due time.
+
+    \b
+    grove jobs schedule add nightly --cron "30 2 * * MON-FRI" cover --param ontology=garden
+
+    An ontology's name means the version that is current then. Of due times missed while nothing ran, the
+    latest one fires.
+    """
+    from labelgrove.workers.schedules.schedule import Timetable, add_schedule
+
+    asked, named = read_parameters(kind, parameters), read_pairs("--target", target) or None
+    add_schedule(workspace, name, cron, kind, asked, target=named)
+    (added,) = (s for s in Timetable(workspace.engine).schedules() if s.name == name)
+    described = _described_schedule(added)
+    emit(described, as_json, f"{name} is due next at {described['next_at']}")
+
+
+@schedule.command("list")
+@json_option
+@with_workspace
+def list_schedules(workspace: Workspace, as_json: bool) -> None:
+    """List schedules with their next due time and what became of the last."""
+    from labelgrove.workers.schedules.schedule import Timetable
+
+    described = [_described_schedule(found) for found in Timetable(workspace.engine).schedules()]
+    columns = ("name", "cron", "kind", "parameters", "next_at", "last_due_at", "last_job", "last_error")
+    emit(described, as_json, lambda: table(columns, [[s[c] for c in columns] for s in described]))
+
+
+@schedule.command()
+@click.argument("name", shell_complete=completers.schedules)
+@with_workspace
+def remove(workspace: Workspace, name: str) -> None:
+    """Forget a schedule; the jobs it asked for stay."""
+    from labelgrove.workers.schedules.schedule import Timetable
+
+    Timetable(workspace.engine).remove(name)
+    note(f"schedule {name} is removed; its jobs stay")
+
+
+def _described_schedule(found: Schedule) -> dict[str, Any]:
+    last = found.last
+    described = asdict(found) | {"created_at": when(found.created_at), "next_at": when(found.next_at)}
+    described.pop("last")
+    return described | {
+        "last_due_at": None if last is None else when(last.due_at),
+        "last_fired_at": None if last is None else when(last.fired_at),
+        "last_job": None if last is None else last.job_id,
+        "last_error": None if last is None else last.error,
+    }

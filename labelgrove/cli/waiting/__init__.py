@@ -1,0 +1,1 @@
+"""Long work that a command waits for: jobs, and what Ctrl-C leaves."""

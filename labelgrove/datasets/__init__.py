@@ -1,0 +1,1 @@
+"""Where labels, features and predictions come from: what quickstart and experiments run on."""

@@ -1,0 +1,39 @@
+"""Noun synsets of WordNet as texts: glosses with the words of their own synset taken out."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+__all__ = ["masked_texts", "synset_words"]
+
+
+def synset_words(data_noun: Path) -> dict[str, tuple[str, ...]]:
+    """Return every word of each noun synset; a label's name is the first of them only."""
+    words = {}
+    opened = gzip.open if data_noun.suffix == ".gz" else open
+    with opened(data_noun, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            if not line.startswith("  "):  # the licence is indented
+                offset, _, _, count, rest = line.split(" ", 4)
+                cells = rest.split(" ", 2 * int(count, 16))
+                words[f"n{offset}"] = tuple(word.replace("_", " ") for word in cells[:-1:2])
+    return words
+
+
+def masked_texts(
+    keys: Iterable[str], definitions: Mapping[str, str], words: Mapping[str, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Return the gloss of each label without the words that name the label, plurals included.
+
+    >>> masked_texts(["n1"], {"n1": "a tree from which oaks (Oak trees) drop"}, {"n1": ("oak", "oak tree")})
+    ('a tree from which ( ) drop',)
+    """
+    return tuple(_mask(definitions.get(key, ""), words[key]) for key in keys)
+
+
+def _mask(gloss: str, words: tuple[str, ...]) -> str:
+    longest_first = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    return " ".join(re.sub(rf"\b(?:{longest_first})(?:s|es)?\b", " ", gloss, flags=re.IGNORECASE).split())

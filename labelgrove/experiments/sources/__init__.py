@@ -1,1 +1,0 @@
-"""Where labels, features and predictions come from."""
