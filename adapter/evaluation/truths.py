@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.columns.labelnames import CLASS_INDICES, LabelNames, listed_faults, look_like_numbers
-from labelgrove.adapter.evaluation.ancestry import Ancestry
-from labelgrove.adapter.evaluation.pairdistances import pair_distances
+from labelgrove.adapter.evaluation.measures.ancestry import Ancestry
+from labelgrove.adapter.evaluation.measures.pairdistances import pair_distances
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, counted, first_few
 from labelgrove.ontology.geometry import MatrixSpace, MetricSpace, TreeSpace

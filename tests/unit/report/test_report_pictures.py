@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from labelgrove.adapter import Adapter
-from labelgrove.adapter.evaluation.calibrationerror import Reliability
+from labelgrove.adapter.evaluation.measures.calibrationerror import Reliability
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.report.picturedata import (
     Branches,
