@@ -44,6 +44,7 @@ _HOMES = {
     "metric_space": "labelgrove.ontology.geometry",
     "minimum_locus_cover": "labelgrove.ontology.geometry",
     "must_observe": "labelgrove.ontology.geometry",
+    "open_bundle": "labelgrove.adapter",
     "phylogenetic_cover": "labelgrove.ontology.geometry",
     "push": "labelgrove.ontology.geometry",
     "read": "labelgrove.ontology",

@@ -17,10 +17,19 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, UnknownLabelError, first_few
 
-__all__ = ["Keys", "Texts", "stored_texts"]
+__all__ = ["Keys", "Texts", "is_the_name_of", "stored_texts"]
 
 _WORDS = 8  # keys are rarely longer than 64 bytes
 _KEPT = np.array([2**64 - 2 ** (64 - 8 * n_bytes) for n_bytes in range(9)], dtype=np.uint64)
+
+
+def is_the_name_of(keys: Iterable[str]) -> str:
+    """Return what to say of a text, given for a key, that is the name of the labels with these keys.
+
+    >>> is_the_name_of(["n1", "n2"])
+    "is the name of 'n1', 'n2': give keys"
+    """
+    return f"is the name of {first_few([repr(key) for key in keys])}: give keys"
 
 
 class Texts(Sequence[str]):
@@ -259,7 +268,7 @@ class Keys(Texts):
         listed = () if names is None else names()
         if not isinstance(key, str) or key not in listed:
             return self._nearest(key)
-        return f"; {key!r} is the name of {self[listed.index(key)]!r}: give keys"
+        return f"; {key!r} {is_the_name_of([self[listed.index(key)]])}"
 
     def _nearest(self, key: object) -> str:
         import difflib

@@ -9,7 +9,7 @@ from labelgrove.adapter.calibration.fitting import (
     fit_vector_scaling,
 )
 from labelgrove.adapter.calibration.temperatures import CAVEAT
-from labelgrove.adapter.evaluation.calibrationerror import Reliability, expected_calibration_error
+from labelgrove.adapter.evaluation.measures.calibrationerror import Reliability, expected_calibration_error
 
 __all__ = [
     "CAVEAT",

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.adapter.calibration.temperatures import CAVEAT, LabelledOutputs
-from labelgrove.adapter.evaluation.calibrationerror import BINS, BinScheme
-from labelgrove.adapter.evaluation.verdict import softmax
+from labelgrove.adapter.evaluation.evidence.verdict import softmax
+from labelgrove.adapter.evaluation.measures.calibrationerror import BINS, BinScheme
 from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.scorer import Adapter

@@ -16,8 +16,8 @@ from labelgrove.adapter.calibration.tradeoff import (
     beta_table,
     trade_off,
 )
-from labelgrove.adapter.evaluation.calibrationerror import BINS, Reliability
-from labelgrove.adapter.evaluation.verdict import applied
+from labelgrove.adapter.evaluation.evidence.verdict import applied
+from labelgrove.adapter.evaluation.measures.calibrationerror import BINS, Reliability
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.adapter.texttable import Span, Table, shown

@@ -10,14 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.adapter.evaluation.calibrationerror import BINS, BinScheme, Reliability, WidthBins, check_bins
+from labelgrove.adapter.evaluation.evidence.verdict import softmax
+from labelgrove.adapter.evaluation.measures.calibrationerror import (
+    BINS,
+    BinScheme,
+    Reliability,
+    WidthBins,
+    check_bins,
+)
 from labelgrove.adapter.evaluation.truths import (
     LabelDistances,
     listed_keys,
     resolved,
     truth_indices,
 )
-from labelgrove.adapter.evaluation.verdict import softmax
 from labelgrove.adapter.outputs.gate import wrong_axes, wrong_length
 from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import BlockSource, OutputStream

@@ -12,20 +12,20 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.evaluation.ancestry import Ancestry
 from labelgrove.adapter.evaluation.baselines import Baselines, constant_label
-from labelgrove.adapter.evaluation.calibrationerror import WidthBins
-from labelgrove.adapter.evaluation.comparing import Compared, Comparison
-from labelgrove.adapter.evaluation.measures import RuleSums, Severity, TruthAndAnswer
+from labelgrove.adapter.evaluation.evidence.comparing import Compared, Comparison
+from labelgrove.adapter.evaluation.evidence.trial import Trial
+from labelgrove.adapter.evaluation.evidence.verdict import judged, no_better_than_chance
+from labelgrove.adapter.evaluation.measures.ancestry import Ancestry
+from labelgrove.adapter.evaluation.measures.calibrationerror import WidthBins
+from labelgrove.adapter.evaluation.measures.scores import RuleSums, Severity, TruthAndAnswer
 from labelgrove.adapter.evaluation.result import RULES, Branch, Evaluation, RuleResult
-from labelgrove.adapter.evaluation.trial import Trial
 from labelgrove.adapter.evaluation.truths import (
     LabelDistances,
     listed_keys,
     resolved,
     truth_indices,
 )
-from labelgrove.adapter.evaluation.verdict import judged, no_better_than_chance
 from labelgrove.adapter.outputs.gate import wrong_length
 from labelgrove.adapter.outputs.kinds import KindSeen
 from labelgrove.adapter.outputs.rowblocks import OutputStream

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from labelgrove.adapter.bundles.bundlechecks import UNIT
-from labelgrove.adapter.evaluation.bootstrap import Interval
-from labelgrove.adapter.evaluation.calibrationerror import Reliability
-from labelgrove.adapter.evaluation.measures import Scores
+from labelgrove.adapter.evaluation.evidence.bootstrap import Interval
+from labelgrove.adapter.evaluation.evidence.verdict import Verdict
+from labelgrove.adapter.evaluation.measures.calibrationerror import Reliability
+from labelgrove.adapter.evaluation.measures.scores import Scores
 from labelgrove.adapter.evaluation.text import as_text
-from labelgrove.adapter.evaluation.verdict import Verdict
 from labelgrove.ontology.errors import InputError
 
 __all__ = ["RULES", "Branch", "Evaluation", "RuleResult"]

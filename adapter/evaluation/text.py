@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.adapter.bundles.bundlechecks import UNIT
-from labelgrove.adapter.evaluation.verdict import applied
+from labelgrove.adapter.evaluation.evidence.verdict import applied
 from labelgrove.adapter.texttable import Span, Table, shown
 from labelgrove.ontology.errors import counted
 
 if TYPE_CHECKING:
-    from labelgrove.adapter.evaluation.measures import Scores
+    from labelgrove.adapter.evaluation.measures.scores import Scores
     from labelgrove.adapter.evaluation.result import Evaluation
 
 __all__ = [

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.columns.labelnames import CLASS_INDICES, LabelNames, listed_faults, look_like_numbers
-from labelgrove.adapter.evaluation.ancestry import Ancestry
-from labelgrove.adapter.evaluation.pairdistances import pair_distances
+from labelgrove.adapter.evaluation.measures.ancestry import Ancestry
+from labelgrove.adapter.evaluation.measures.pairdistances import pair_distances
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, counted, first_few
 from labelgrove.ontology.geometry import MatrixSpace, MetricSpace, TreeSpace
-from labelgrove.ontology.keys import Keys
+from labelgrove.ontology.keys import Keys, is_the_name_of
 
 __all__ = ["LabelDistances", "listed_keys", "resolved", "truth_indices"]
 
@@ -151,8 +151,8 @@ def _not_found(adapter: Adapter, points: Keys, unknown: dict[str, int], given: I
     called = LabelNames(adapter.keys, adapter.names, "name")
 
     def elsewhere(text: str) -> str:
-        keys = [repr(adapter.keys[i]) for i in called.meant(text)]
-        return f"is the name of {first_few(keys)}: give keys" if keys else ""
+        labels = called.meant(text)
+        return is_the_name_of(adapter.keys[i] for i in labels) if labels else ""
 
     known = LabelNames(points, None, "key", elsewhere=elsewhere)
     said = listed_faults("truth", known, "key", [(f"row {i}", text) for text, i in unknown.items()])

@@ -223,7 +223,8 @@ class CachedStore(ArtifactStore):
             _warn_once(str(self._folder), f"{error}; names cannot be resolved offline")
         return document
 
-    def _verified(self, digest: str) -> bytes | mmap.mmap:
+    def content(self, digest: str) -> bytes | mmap.mmap:
+        """Return the bytes of an artifact from the nearest good copy, which is kept from then on."""
         held = self._held(digest)
         if held is None:
             with self._turn(digest):
@@ -235,7 +236,7 @@ class CachedStore(ArtifactStore):
     def _held(self, digest: str) -> bytes | mmap.mmap | None:
         """Return the local copy where there is a good one; a damaged one is replaced by what is fetched."""
         try:
-            data = self._local._verified(digest)
+            data = self._local.content(digest)
         except (LookupError, ArtifactError, ServiceError):
             return None
         mark_used(self._folder / "sha256" / digest[:2] / digest)
@@ -255,7 +256,7 @@ class CachedStore(ArtifactStore):
             if self._make_room(len(data)):
                 self._local.put_bytes(data)
                 settle(self._folder / "sha256" / digest[:2] / digest)
-                return self._local._verified(digest)
+                return self._local.content(digest)
         except (GroveError, OSError) as error:
             _warn_once(str(self._folder), f"{error}; artifacts are kept in memory instead")
         return data

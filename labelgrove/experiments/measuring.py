@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from labelgrove.adapter.calibration import fit_temperature
 from labelgrove.adapter.evaluation import RULES, evaluate
 from labelgrove.adapter.evaluation.baselines import least_loss
-from labelgrove.adapter.evaluation.pairdistances import pair_distances
+from labelgrove.adapter.evaluation.measures.pairdistances import pair_distances
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.ontology.errors import GroveError, first_few
 from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, check_weights, make_scorer

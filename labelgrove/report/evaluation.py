@@ -7,6 +7,7 @@ from typing import Any
 
 from labelgrove.adapter.bundles.bundlechecks import UNIT
 from labelgrove.adapter.calibration.report import CalibrationReport, bin_table
+from labelgrove.adapter.evaluation.evidence.verdict import CALIBRATE, REFUSE, THIN, UNDECIDED, USE
 from labelgrove.adapter.evaluation.result import Evaluation, RuleResult
 from labelgrove.adapter.evaluation.text import (
     MOST_BRANCHES,
@@ -18,7 +19,6 @@ from labelgrove.adapter.evaluation.text import (
     rule_name,
     severity_table,
 )
-from labelgrove.adapter.evaluation.verdict import CALIBRATE, REFUSE, THIN, UNDECIDED, USE
 from labelgrove.adapter.texttable import Table
 from labelgrove.report.calibration import calibration_sections
 from labelgrove.report.content import Folded, Notes, Origin, Pictures, Report, Section, Tone

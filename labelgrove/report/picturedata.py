@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import accumulate
 
-from labelgrove.adapter.evaluation.calibrationerror import Reliability
+from labelgrove.adapter.evaluation.measures.calibrationerror import Reliability
 from labelgrove.adapter.texttable import shown
 
 __all__ = [

@@ -120,7 +120,20 @@ class ArtifactStore(ABC):
 
     def read_bytes(self, digest: str) -> bytes:
         """Return the content named `digest`; other content than it promises raises `ArtifactError`."""
-        return bytes(self._verified(digest))
+        return bytes(self.content(digest))
+
+    def content(self, digest: str) -> bytes | mmap.mmap:
+        """Return what `read_bytes` does; in a local store a memory map, not a copy."""
+        path = _content_path(digest)
+        with self._faults(self._shown(digest)):
+            data = self._read(path)
+        found = hashlib.sha256(data).hexdigest()
+        if found != digest:
+            raise ArtifactError(
+                f"{self._shown(digest)}: its {len(data)} bytes have sha256 {found}, expected {digest}; "
+                "the file is damaged: delete it, then ingest or build again what it held"
+            )
+        return data
 
     def open_arrays(self, digest: str) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
         """Return the arrays and metadata of a safetensors file, its sha256 compared first.
@@ -128,7 +141,12 @@ class ArtifactStore(ABC):
         The arrays are read-only; in a local store they are views of a memory map, which outlives the file's
         deletion. One pass over the bytes, no copy.
         """
-        return read_safetensors(self._verified(digest), name=self._shown(digest))
+        return read_safetensors(self.content(digest), name=self._shown(digest))
+
+    def read_file(self, name: str) -> bytes:
+        """Return a file that somebody put into the folder of the store under a name of its own."""
+        with self._faults(f"{self.where}/{name}"):
+            return bytes(self._read(PurePosixPath(name)))
 
     def exists(self, digest: str) -> bool:
         """Whether a file of that name is there; its content is not read."""
@@ -141,7 +159,7 @@ class ArtifactStore(ABC):
     def is_whole(self, digest: str) -> bool:
         """Whether the file is there with the bytes that its digest promises; they are read."""
         try:
-            self._verified(digest)
+            self.content(digest)
         except (ArtifactError, NotFoundError):
             return False
         return True
@@ -257,18 +275,6 @@ class ArtifactStore(ABC):
         with self._faults(self._shown(digest)):
             self._write(_content_path(digest), chunks)
         return digest
-
-    def _verified(self, digest: str) -> bytes | mmap.mmap:
-        path = _content_path(digest)
-        with self._faults(self._shown(digest)):
-            data = self._read(path)
-        found = hashlib.sha256(data).hexdigest()
-        if found != digest:
-            raise ArtifactError(
-                f"{self._shown(digest)}: its {len(data)} bytes have sha256 {found}, expected {digest}; "
-                "the file is damaged: delete it, then ingest or build again what it held"
-            )
-        return data
 
     def _shown(self, digest: str) -> str:
         return f"{self.where}/{_content_path(digest)}"

@@ -83,6 +83,7 @@ USES = {
     "metric_space": "lg.metric_space(tree, metric='tree', labels='leaves').distances()",
     "minimum_locus_cover": "lg.minimum_locus_cover(space)",
     "must_observe": "lg.must_observe(space)",
+    "open_bundle": "lg.open_bundle",
     "phylogenetic_cover": "lg.phylogenetic_cover(lg.metric_space(tree, labels='leaves'))",
     "push": "lg.push(lg.summarize(tree, 2), keys)",
     "read": "lg.read(file).graph.leaves",

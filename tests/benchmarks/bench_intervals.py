@@ -30,7 +30,7 @@ from scipy.special import stdtrit
 
 from labelgrove.adapter import Adapter, evaluate
 from labelgrove.adapter.evaluation import Evaluation
-from labelgrove.adapter.evaluation.bootstrap import PairedBootstrap
+from labelgrove.adapter.evaluation.evidence.bootstrap import PairedBootstrap
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.measuring import one_thread, print_document
 

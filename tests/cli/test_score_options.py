@@ -211,7 +211,9 @@ def test_a_column_that_names_the_rows_is_carried_to_the_answers(score):
     assert "no columns 'id'" in score("p.csv", "--id-column", "id", code=2).stderr
     assert "--id-column: 'id' given" in score("p.npy", *IN_ORDER, "--id-column", "id", code=2).stderr
     np.savez("few.npz", indices=[[0, 1]], values=[[0.5, 0.5]])
-    assert "--id-column x" in score("few.npz", *IN_ORDER, "--id-column", "x", code=2).stderr
+    assert (
+        "--id-column: 'x' given for few.npz" in score("few.npz", *IN_ORDER, "--id-column", "x", code=2).stderr
+    )
 
 
 def test_ids_and_an_index_of_pandas_are_known_by_their_header(score, tmp_path):

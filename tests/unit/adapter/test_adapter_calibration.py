@@ -15,7 +15,11 @@ from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.calibration import CAVEAT, fit_temperature, fit_vector_scaling
 from labelgrove.adapter.calibration.report import calibrate
 from labelgrove.adapter.calibration.tradeoff import beta_table, trade_off
-from labelgrove.adapter.evaluation.calibrationerror import Reliability, WidthBins, expected_calibration_error
+from labelgrove.adapter.evaluation.measures.calibrationerror import (
+    Reliability,
+    WidthBins,
+    expected_calibration_error,
+)
 from labelgrove.adapter.evaluation.spaces import compare_spaces
 from labelgrove.ontology.errors import UnknownLabelError
 from labelgrove.ontology.geometry import CompleteSpace, frechet_mean, metric_space

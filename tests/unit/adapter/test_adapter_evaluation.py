@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from labelgrove.adapter import Adapter, evaluate
 from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.calibration import fit_temperature
-from labelgrove.adapter.evaluation import RULES, pairdistances
+from labelgrove.adapter.evaluation import RULES
 from labelgrove.adapter.evaluation import baselines as baselines_module
+from labelgrove.adapter.evaluation.measures import pairdistances
 from labelgrove.adapter.outputs import gate
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
 from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, metric_space

@@ -3,7 +3,9 @@
 import doctest
 from pathlib import Path
 
-from labelgrove.adapter.evaluation import RULES, bootstrap, calibrationerror, evaluating, trial, verdict
+from labelgrove.adapter.evaluation import RULES, evaluating
+from labelgrove.adapter.evaluation.evidence import bootstrap, trial, verdict
+from labelgrove.adapter.evaluation.measures import calibrationerror
 from labelgrove.adapter.outputs import gate
 from labelgrove.adapter.outputs.outputfiles import FORMATS
 from labelgrove.report.evaluation import _TONES

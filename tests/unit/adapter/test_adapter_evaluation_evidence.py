@@ -11,15 +11,15 @@ from scipy.stats import beta
 
 from labelgrove.adapter import Adapter, evaluate
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.adapter.evaluation import bootstrap as bootstrap_module
-from labelgrove.adapter.evaluation import extremes as extremes_module
-from labelgrove.adapter.evaluation.bootstrap import Interval, PairedBootstrap
-from labelgrove.adapter.evaluation.calibrationerror import Reliability
-from labelgrove.adapter.evaluation.extremes import Extremes
-from labelgrove.adapter.evaluation.repeats import Repeats
-from labelgrove.adapter.evaluation.trial import Trial
+from labelgrove.adapter.evaluation.evidence import bootstrap as bootstrap_module
+from labelgrove.adapter.evaluation.evidence import extremes as extremes_module
+from labelgrove.adapter.evaluation.evidence.bootstrap import Interval, PairedBootstrap
+from labelgrove.adapter.evaluation.evidence.extremes import Extremes
+from labelgrove.adapter.evaluation.evidence.repeats import Repeats
+from labelgrove.adapter.evaluation.evidence.trial import Trial
+from labelgrove.adapter.evaluation.evidence.verdict import Evidence, Gain, judged
+from labelgrove.adapter.evaluation.measures.calibrationerror import Reliability
 from labelgrove.adapter.evaluation.truths import LabelDistances
-from labelgrove.adapter.evaluation.verdict import Evidence, Gain, judged
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.bench_intervals import DISTRIBUTIONS, LINE, SHARES, WORLDS, chances, missed

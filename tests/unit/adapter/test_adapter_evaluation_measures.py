@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, top_k_accuracy_score
 
 from labelgrove.adapter import Adapter, evaluate
-from labelgrove.adapter.evaluation.ancestry import Ancestry
-from labelgrove.adapter.evaluation.measures import Severity
+from labelgrove.adapter.evaluation.measures.ancestry import Ancestry
+from labelgrove.adapter.evaluation.measures.scores import Severity
 from labelgrove.ontology.errors import InputError, SpaceError
 from labelgrove.ontology.geometry import CompleteSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph

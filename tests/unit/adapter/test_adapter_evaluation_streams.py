@@ -7,9 +7,9 @@ import pytest
 
 from labelgrove.adapter import Adapter, SparseOutputs, evaluate
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.adapter.evaluation import bootstrap as bootstrap_module
-from labelgrove.adapter.evaluation.bootstrap import PairedBootstrap
-from labelgrove.adapter.evaluation.verdict import Verdict
+from labelgrove.adapter.evaluation.evidence import bootstrap as bootstrap_module
+from labelgrove.adapter.evaluation.evidence.bootstrap import PairedBootstrap
+from labelgrove.adapter.evaluation.evidence.verdict import Verdict
 from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph

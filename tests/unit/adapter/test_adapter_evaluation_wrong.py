@@ -8,9 +8,9 @@ import pytest
 from labelgrove.adapter import Adapter, SparseOutputs, build_bundle, evaluate
 from labelgrove.adapter.calibration import fit_temperature, fit_vector_scaling
 from labelgrove.adapter.calibration.tradeoff import beta_table, trade_off
-from labelgrove.adapter.evaluation.calibrationerror import Reliability, expected_calibration_error
+from labelgrove.adapter.evaluation.evidence.verdict import no_better_than_chance
+from labelgrove.adapter.evaluation.measures.calibrationerror import Reliability, expected_calibration_error
 from labelgrove.adapter.evaluation.spaces import compare_spaces
-from labelgrove.adapter.evaluation.verdict import no_better_than_chance
 from labelgrove.adapter.outputs.outputfiles import OutputFile
 from labelgrove.ontology.errors import (
     BindingError,

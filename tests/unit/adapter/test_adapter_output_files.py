@@ -244,7 +244,7 @@ def test_a_fault_beside_a_column_of_ids_is_named_by_its_own_column(tmp_path):
     pq.write_table(table, tmp_path / "p.parquet")
     with pytest.raises(InputError, match=r"row 1, column 0 \('oak'\) holds nothing"):
         OutputFile(tmp_path / "p.parquet", id_column="id").read()
-    with pytest.raises(InputError, match=r"column 'id' holds string.*id_column=.*--id-column"):
+    with pytest.raises(InputError, match=r"column 'id': dtype string given.*id_column=.*--id-column"):
         OutputFile(tmp_path / "p.parquet")
 
 

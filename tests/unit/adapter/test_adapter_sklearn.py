@@ -520,7 +520,7 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 from labelgrove import adapter
 import labelgrove.adapter.classes
-import labelgrove.adapter.distancescore
+import labelgrove.adapter.evaluation.measures.distancescore
 from labelgrove.ontology.errors import MissingExtraError
 try:
     import labelgrove.adapter.sklearn

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from labelgrove.adapter import Adapter, build_bundle, evaluate
-from labelgrove.adapter.distancescore import expected_sq_distance
+from labelgrove.adapter.evaluation.measures.distancescore import expected_sq_distance
 from labelgrove.adapter.sklearn import (
     FrechetClassifier,
     ObservedTruthsWarning,
@@ -93,7 +93,7 @@ def test_distances_by_definition():
 
 
 def test_distances_are_measured_a_few_truths_at_a_time(monkeypatch):
-    from labelgrove.adapter.evaluation import pairdistances
+    from labelgrove.adapter.evaluation.measures import pairdistances
 
     space = metric_space(GRID)
     _, _, truth = drawn(GRID)

@@ -128,7 +128,11 @@ OUTPUTS = {
         WeightError,
         "indices: dtype float64 given; give whole numbers",
     ),
-    "sparse, nothing listed": (predicted(SparseOutputs([[-1]], [[0.5]])), WeightError, "all zero .*positive"),
+    "sparse, nothing listed": (
+        predicted(SparseOutputs([[-1]], [[0.5]])),
+        WeightError,
+        "sums to 0.0; .*positive",
+    ),
     "a scipy matrix too wide": (
         predicted(scipy.sparse.csr_matrix(np.ones((2, 4)))),
         WeightError,

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from labelgrove.adapter import Adapter
-from labelgrove.adapter.evaluation.calibrationerror import Reliability
+from labelgrove.adapter.evaluation.measures.calibrationerror import Reliability
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.report.picturedata import (
     Branches,
@@ -112,7 +112,7 @@ def test_bars_are_as_high_as_their_shares_over_one_scale():
     lefts = [numbers(bar, "x")[0] for bar in bars]
     assert lefts[0] == lefts[2]
     assert lefts[1] - lefts[0] == pytest.approx((lefts[3] - lefts[2]) / 2, abs=0.02)
-    assert "loki: 75% in the first bin, median 0, E[d²] 0.2." in picture.alternative
+    assert "frechet_mean: 75% in the first bin, median 0, E[d²] 0.2." in picture.alternative
 
 
 def test_many_bins_are_joined_and_none_is_lost():

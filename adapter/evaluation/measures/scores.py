@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.evaluation.ancestry import Ancestry
+from labelgrove.adapter.evaluation.measures.ancestry import Ancestry
 
 __all__ = ["RuleSums", "Scores", "Severity", "TruthAndAnswer"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.evaluation.bootstrap import PairedBootstrap
-from labelgrove.adapter.evaluation.extremes import Extremes
+from labelgrove.adapter.evaluation.evidence.bootstrap import PairedBootstrap
+from labelgrove.adapter.evaluation.evidence.extremes import Extremes
+from labelgrove.adapter.evaluation.evidence.verdict import FEWEST_DIFFERING, Mended, softmax
 from labelgrove.adapter.evaluation.truths import LabelDistances
-from labelgrove.adapter.evaluation.verdict import FEWEST_DIFFERING, Mended, softmax
 from labelgrove.adapter.scorer import Adapter
 
 __all__ = ["Trial"]
@@ -36,7 +36,7 @@ class Trial:
         Of each rule that the Fréchet mean is compared with: points of the bundle that it answers, and their
         squared distances to the truth.
     seed, resamples, level, repeats
-        Of intervals, as for `adapter.evaluation.bootstrap.PairedBootstrap`.
+        Of intervals, as for `adapter.evaluation.evidence.bootstrap.PairedBootstrap`.
     """
 
     adapter: Adapter

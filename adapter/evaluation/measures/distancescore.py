@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labelgrove.adapter.evaluation.pairdistances import pair_distances
+from labelgrove.adapter.evaluation.measures.pairdistances import pair_distances
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, counted
 from labelgrove.ontology.geometry import MatrixSpace, MetricSpace
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.evaluation.bootstrap import Interval, PairedBootstrap
-from labelgrove.adapter.evaluation.extremes import Extremes
-from labelgrove.adapter.evaluation.repeats import Repeats
+from labelgrove.adapter.evaluation.evidence.bootstrap import Interval, PairedBootstrap
+from labelgrove.adapter.evaluation.evidence.extremes import Extremes
+from labelgrove.adapter.evaluation.evidence.repeats import Repeats
+from labelgrove.adapter.evaluation.evidence.verdict import Evidence, Gain
 from labelgrove.adapter.evaluation.truths import LabelDistances
-from labelgrove.adapter.evaluation.verdict import Evidence, Gain
 from labelgrove.adapter.scorer import Adapter
 
 __all__ = ["Compared", "Comparison"]

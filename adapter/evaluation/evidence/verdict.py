@@ -10,8 +10,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.evaluation.bootstrap import Interval
-from labelgrove.adapter.evaluation.calibrationerror import Reliability
+from labelgrove.adapter.evaluation.evidence.bootstrap import Interval
+from labelgrove.adapter.evaluation.measures.calibrationerror import Reliability
 from labelgrove.ontology.errors import counted
 
 __all__ = [

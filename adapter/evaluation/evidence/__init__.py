@@ -1,0 +1,1 @@
+"""What samples can tell: intervals, differences between rules, and the verdict."""

@@ -1,0 +1,1 @@
+"""How far answers are from the truth, and how far confidence is from accuracy."""

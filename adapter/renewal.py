@@ -1,0 +1,85 @@
+"""Where an adapter looks for another bundle of its name, and which ontology version it keeps to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from labelgrove.adapter.bundles.bundle import Bundle
+from labelgrove.adapter.loading.source import BundleSource
+from labelgrove.ontology.errors import BundleError, InputError
+
+__all__ = ["Renewal", "refuse_other_version"]
+
+
+@dataclass
+class Renewal:
+    """What `adapter.Adapter.refresh` asks.
+
+    Attributes
+    ----------
+    source : BundleSource or None
+        The address; None where there is none to look at.
+    mark : tuple
+        Of what the address led to when it was last looked at; see `adapter.loading.source.Located`.
+    pin : str
+        Digest of the ontology version to keep to, or its first digits; empty for any.
+    lock : Lock
+        Held by whoever renews.
+    """
+
+    source: BundleSource | None = None
+    mark: tuple[Any, ...] = ()
+    pin: str = ""
+    lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    def look(self, held: Bundle) -> tuple[Bundle, tuple[Any, ...]] | None:
+        """Return the bundle at the address with its mark; None where the mark is still the same.
+
+        Raises
+        ------
+        GroveError
+            As `adapter.open_bundle`; `BundleError` for another bundle than `held`, of another version than
+            the one to keep to.
+        """
+        located = None if self.source is None else self.source.locate()
+        if located is None or (located.mark and located.mark == self.mark):
+            return None
+        bundle = located.open()
+        if bundle.digest != held.digest:
+            refuse_other_version(bundle, self.pin)
+        return bundle, located.mark
+
+
+def refuse_other_version(bundle: Bundle, pin: bool | str) -> None:
+    """Raise `BundleError` for a bundle that was not made from the ontology version an adapter is pinned to.
+
+    Parameters
+    ----------
+    bundle : Bundle
+        The bundle at hand.
+    pin : bool or str
+        Digest of the version, or 8 or more of its first digits; True: any, if the bundle names one; False or
+        empty: no version at all will do.
+    """
+    if not pin:
+        return
+    if pin is not True and not (isinstance(pin, str) and re.fullmatch("[0-9a-f]{8,64}", pin)):
+        raise InputError(
+            f"pin: {pin!r} given; True for the version that the bundle was made from, or 8 to 64 hexadecimal "
+            "digits that its digest begins with"
+        )
+    made_from = bundle.ontology_digest
+    if not made_from:
+        raise BundleError(
+            f"bundle {bundle.digest[:12]}: names no ontology version to pin; build it from a version with: "
+            "grove bundle build, or leave pin out"
+        )
+    if pin is not True and not made_from.startswith(pin):
+        raise BundleError(
+            f"bundle {bundle.digest[:12]}: made from ontology version {made_from[:12]}, and the adapter is "
+            f"pinned to {pin[:12]}; load it again with Adapter.load to take the new version, or name the old "
+            "bundle by its digest"
+        )
