@@ -6,6 +6,7 @@ DISK, copies HOME there, fills it or makes it read-only, and prints as JSON how 
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import subprocess
@@ -31,6 +32,7 @@ def on_read_only_disk(
     disk: Path, home: Path, out: Path, names: dict[str, str]
 ) -> Iterator[dict[str, object]]:
     copy = Path(shutil.copytree(home, disk / "home"))
+    gc.collect()  # frames of errors hold memory maps of deleted files, and these keep the disk busy
     mount("-o", "remount,ro", str(disk))
     for command in COMMANDS:
         yield from ended(command, copy, out, names)

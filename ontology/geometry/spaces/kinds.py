@@ -424,7 +424,11 @@ class MatrixSpace(MetricSpace):
                 f"distances: shape {self._matrix.shape} for {len(rows)} keys and {len(columns)} points; "
                 "give one row for each key and one column for each point, at least one of each"
             )
-        self._column = np.array([columns.find(key) for key in rows], dtype=np.int64)
+        self._column = np.full(len(rows), -1, dtype=np.int64)
+        for column, key in enumerate(columns):  # mostly a few, of many rows
+            row = rows.find(key)
+            if row >= 0:
+                self._column[row] = column
         self._refuse_faults()
 
     def _refuse_faults(self) -> None:
