@@ -1,5 +1,8 @@
 r"""Readers: one file per source format, each giving a LabelGraph and every defect with file and line.
 
+Arrows go down: `request` (what is asked for) uses `detection` (which format a file is in), that uses
+`formats` (what lines, columns and objects mean), and these use `collect` and `text` (bytes to checked lines).
+
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     file = pathlib.Path(folder) / "animals.csv"
@@ -13,7 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from labelgrove.ontology.errors import DefectsError, counted
@@ -153,7 +156,11 @@ def read(
     if asked.is_foreign:
         found.defect("foreign-file", 1, str(asked.look))
     else:
-        asked.format.reader(asked.file, found, asked.options)
+        options = replace(asked.options, labels=None) if asked.has_foreign_labels else asked.options
+        asked.format.reader(asked.file, found, options)
+        if asked.has_foreign_labels:
+            recorder.add("foreign-file", str(asked.options.labels), 1, str(asked.labels_look))
+            found.classes = ()
         graph = assemble(found, root=root, direction_is_open="direction" in asked.format.options)
     report = recorder.report(
         str(asked.source),
