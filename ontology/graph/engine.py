@@ -50,6 +50,13 @@ class Engine(abc.ABC):
         """Let go of connections and files; the store opens them again when used again."""
 
     @abc.abstractmethod
+    def wipe(self) -> bool:
+        """Remove everything where the graph is this store's alone, and return whether it was.
+
+        The next use begins an empty one.
+        """
+
+    @abc.abstractmethod
     def batch_count(self, graph: LabelGraph) -> int:
         """Return the number of batches in which `graph` is loaded."""
 

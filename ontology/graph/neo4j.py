@@ -136,6 +136,10 @@ class Neo4jStore(GraphStore):
         if driver is not None and self._process == os.getpid():
             driver.close()
 
+    def wipe(self) -> bool:
+        """Remove nothing: a server may hold more than ours, and what somebody edited."""
+        return False
+
     def batch_count(self, graph: LabelGraph) -> int:
         """Return the number of batches: 5,000 labels each, then 10,000 edges each."""
         return -(-graph.n_labels // LABELS_PER_BATCH) + -(-graph.n_edges // EDGES_PER_BATCH)

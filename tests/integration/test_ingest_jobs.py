@@ -14,7 +14,8 @@ from labelgrove.cli import grove
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.randomgraphs import watts_strogatz
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.versions.ingest import delete_ontology, register, verify_graph
+from labelgrove.ontology.versions.ingest import delete_ontology, register
+from labelgrove.ontology.versions.rebuilding import verify_graph
 from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
@@ -44,7 +45,7 @@ def workspace(settings: Settings) -> Iterator[Workspace]:
 
 def ask(workspace: Workspace, *, wait: bool = False) -> Job:
     """Ask for more shares than the small graph would get."""
-    snapshot = put_snapshot(workspace, GRAPH, {}, None)
+    snapshot = put_snapshot(workspace.artifacts, GRAPH, {}, None)
     asked = {"ontology": GRAPH.digest, "snapshot": snapshot.arrays[0], "shares": SHARES}
     return client.submit(workspace, "ingest", asked, target=NAME, wait=wait)
 

@@ -74,9 +74,9 @@ def _execute(work: Work) -> Product:
     receipt = {"format": "labelgrove/ingest/1", "ontology": graph.digest}
     counts = np.array([graph.n_labels, graph.n_edges], dtype=np.int64)
     if "share" not in wanted:
-        complete(work.workspace, graph, work.check)
+        complete(work.workspace.stores, graph, work.check)
         return Product({"counts": counts}, receipt)
-    load_share(work.workspace, graph, wanted["share"], wanted["shares"], work.check)
+    load_share(work.workspace.stores, graph, wanted["share"], wanted["shares"], work.check)
     return Product({"counts": counts}, receipt | {"share": f"{wanted['share']} of {wanted['shares']}"})
 
 
@@ -113,7 +113,7 @@ def _publish(workspace: Workspace, publication: Publication) -> None:
 
     wanted = publication.parameters
     name = _named(publication.target)
-    snapshot = open_snapshot(workspace, wanted["snapshot"], wanted["definitions"])
+    snapshot = open_snapshot(workspace.artifacts, wanted["snapshot"], wanted["definitions"])
     if snapshot.graph.digest != wanted["ontology"]:
         raise ArtifactError(f"snapshot {wanted['snapshot']}: holds ontology {snapshot.graph.digest}")
     if not holds(workspace.graph, snapshot.graph):

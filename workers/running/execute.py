@@ -25,6 +25,7 @@ from labelgrove.ontology.errors import (
     LeaseLostError,
     NotFoundError,
 )
+from labelgrove.ontology.heartbeat import keep_renewed
 from labelgrove.ontology.sql.database import autocommitting
 from labelgrove.workers.kinds import JobKind, Work, find_kind
 from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
@@ -265,11 +266,7 @@ def _given_back(claim: Claim, ledger: Ledger, heartbeat: _Heartbeat, reason: str
 
 
 class _Heartbeat(threading.Thread):
-    """Renews a claim until it is left, lost or unwanted, whatever the ledger answers meanwhile.
-
-    A beat that failed is tried again ten times as often: a ledger that is away for nearly a whole lease
-    costs the unit nothing.
-    """
+    """Renews a claim until it is left, lost or unwanted, whatever the ledger answers meanwhile."""
 
     def __init__(self, ledger: Ledger, claim: Claim, lease_s: float, recall: Recall) -> None:
         super().__init__(name=f"heartbeat-{claim.key[:8]}", daemon=True)
@@ -320,19 +317,11 @@ class _Heartbeat(threading.Thread):
 
     def run(self) -> None:
         """Beat three times a lease."""
-        failed = False
-        while not self._stopped.wait(self._lease_s / (30 if failed else 3)):
-            try:
-                self._beat = self._ledger.heartbeat(self._claim, lease_s=self._lease_s)
-            except Exception as error:  # it may pass before the lease ends; the fence decides
-                if not failed:
-                    expected = isinstance(error, GroveError)
-                    logger.warning("unit %s: no heartbeat: %s", self._claim.key, error, exc_info=not expected)
-                failed = True
-            else:
-                failed = False
-            if self._beat is not Beat.HELD:
-                return
+        keep_renewed(self._renew, self._lease_s, self._stopped, f"unit {self._claim.key}: no heartbeat")
+
+    def _renew(self) -> bool:
+        self._beat = self._ledger.heartbeat(self._claim, lease_s=self._lease_s)
+        return self._beat is Beat.HELD
 
     def __enter__(self) -> _Heartbeat:
         self.start()

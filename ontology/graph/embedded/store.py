@@ -145,11 +145,12 @@ class EmbeddedStore(GraphStore):
         with self._reading:
             self._close_reader()
 
-    def wipe(self) -> None:
-        """Remove the graph; the next use begins an empty one."""
+    def wipe(self) -> bool:
+        """Remove the graph; see `GraphStore.wipe`."""
         with self._writing:
             self.close()
             self.generations.wipe()
+        return True
 
     def batch_count(self, graph: LabelGraph) -> int:
         """Return 1: a generation is all or nothing."""

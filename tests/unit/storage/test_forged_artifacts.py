@@ -45,7 +45,8 @@ from labelgrove.ontology.results import (
 from labelgrove.ontology.results.documents import pack_document, read_document
 from labelgrove.ontology.store.artifacts import open_store
 from labelgrove.ontology.store.safetensors_file import read_safetensors, write_safetensors
-from labelgrove.ontology.versions.workspace import DEFINITIONS_FORMAT, Workspace
+from labelgrove.ontology.versions.snapshots import DEFINITIONS_FORMAT
+from labelgrove.ontology.versions.workspace import Workspace
 from tests.integration.workers_support import add_version, settings_in
 
 N_MUTANTS = 300

@@ -26,7 +26,8 @@ from labelgrove.ontology.graph.errors import GraphDamagedError
 from labelgrove.ontology.graph.resultstore import removals
 from labelgrove.ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.versions.ingest import delete_ontology, empty_graph, register, restore_graph
+from labelgrove.ontology.versions.ingest import delete_ontology, register
+from labelgrove.ontology.versions.rebuilding import empty_graph, restore_graph
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client, showing
 from labelgrove.workers.kinds import find_kind
