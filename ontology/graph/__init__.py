@@ -1,6 +1,13 @@
 """The graph of labels: one contract, two engines, Cypher in named files.
 
-`open_graph` gives the store that the settings name. A driver is loaded when its store is opened.
+`open_graph` gives the store that the settings name. A driver is loaded when its engine is opened. A store has an
+engine; arrows go down::
+
+    store                              what a graph of labels is asked, the same on every engine
+    resultstore  climbing              results of jobs; the way up from a label
+    neo4j  embedded                    an engine each, and the program that answers one user query on it
+    engine  userqueries                the operations of an engine; what users may ask
+    records  results  named  migrate   labels as tables; results as nodes; Cypher in files
 """
 
 from __future__ import annotations
@@ -36,10 +43,10 @@ def open_graph(settings: Settings) -> GraphStore:
         folder = settings.graph_url.removeprefix("embedded:")
         if not folder:
             raise SettingsError("GROVE_GRAPH_URL: 'embedded:' names no folder; write embedded:/path/to/graph")
-        from labelgrove.ontology.graph.embedded.store import EmbeddedStore
+        from labelgrove.ontology.graph.embedded.engine import EmbeddedEngine
 
         pool_bytes = None if settings.graph_pool_mb is None else settings.graph_pool_mb << 20
-        return EmbeddedStore(Path(os.path.expanduser(folder)).absolute(), pool_bytes)
-    from labelgrove.ontology.graph.neo4j import Neo4jStore
+        return GraphStore(EmbeddedEngine(Path(os.path.expanduser(folder)).absolute(), pool_bytes))
+    from labelgrove.ontology.graph.neo4j.engine import Neo4jEngine
 
-    return Neo4jStore(settings.graph_url)
+    return GraphStore(Neo4jEngine(settings.graph_url))

@@ -39,6 +39,10 @@ class Migration:
     checksum: str
     statements: tuple[str, ...]
 
+    def record(self) -> dict[str, str]:
+        """Return what a graph remembers of the migration: the parameters of ``record_migration``."""
+        return {"version": self.version, "name": self.name, "checksum": self.checksum}
+
 
 def migrations(dialect: str) -> list[Migration]:
     """Return the migrations of `dialect` in order; gaps, repeats and foreign names raise `MigrationError`."""

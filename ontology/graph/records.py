@@ -15,6 +15,7 @@ from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = [
     "MAX_KEY_BYTES",
+    "ROWS_TOGETHER",
     "check_keys",
     "edge_columns",
     "fold",
@@ -27,6 +28,9 @@ __all__ = [
 
 MAX_KEY_BYTES = 4096
 """Longest label key that the indexes of both engines hold."""
+
+ROWS_TOGETHER = 100_000
+"""Rows of a table that stand in memory as Python objects at a time."""
 
 
 def uid(digest: str, key: str) -> str:

@@ -10,8 +10,8 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("labelgrove", "workers", "adapter", "ontology")
 
 HOMES = {
-    "neo4j": {"ontology/graph/neo4j.py"},
-    "ladybug": {"ontology/graph/embedded/store.py"},
+    "neo4j": {"ontology/graph/neo4j/engine.py", "ontology/graph/neo4j/server.py"},
+    "ladybug": {"ontology/graph/embedded/ladybugfile.py"},
     "redis": {"adapter/loading/cache.py", "workers/celery_transport/broker_check.py"},
     "celery": {
         "workers/app.py",

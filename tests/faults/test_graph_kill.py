@@ -160,7 +160,7 @@ def show_a_summary(deployment: ProductDeployment, server: Neo4jServer, graph: La
     job = deployment.ask("summary", wanted)
     ask = deployment.workspace.graph.run_user
     begun = "MATCH (s:Summary) WHERE NOT (:Job)-[:PRODUCED]->(s) RETURN count(s)"
-    look = deployment.workspace.graph._read  # at once, where a user's query takes a process of its own
+    look = deployment.workspace.graph.engine.read  # at once, where a user's query takes a process of its own
     wait_until(
         lambda: look(begun, {}).rows[0][0] == 1, deadline_s=60, what="a part of a result", interval_s=0.01
     )

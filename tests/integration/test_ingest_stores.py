@@ -321,10 +321,10 @@ def test_opening_repairs_graph_and_index(settings: Settings) -> None:
 def test_a_version_whose_drop_was_cut_short_is_not_taken_for_whole(settings: Settings) -> None:
     with Workspace.open(settings) as workspace:
         register(workspace, "trees", OLD)
-        workspace.graph._remove([("unready", {"version": OLD.digest})])
+        workspace.graph.engine.remove([("unready", {"version": OLD.digest})])
         (found,) = verify_graph(workspace)
         assert found["problems"] == ["graph: the version is loading, expected ready"]
-        workspace.graph._remove([("drop_labels", {"version": OLD.digest})])
+        workspace.graph.engine.remove([("drop_labels", {"version": OLD.digest})])
     with Workspace.open(settings) as workspace:
         assert_serves(workspace, OLD)
         assert workspace.repair() == []
