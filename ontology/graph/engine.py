@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from labelgrove.ontology.errors import NotFoundError
-from labelgrove.ontology.graph.named import query_text
-from labelgrove.ontology.graph.records import graph_from_tables
+from labelgrove.ontology.graph.answer import Rows
+from labelgrove.ontology.graph.labeltables import graph_from_tables
+from labelgrove.ontology.graph.namedqueries import query_text
 from labelgrove.ontology.graph.results import GraphResult
-from labelgrove.ontology.graph.rows import Rows
 from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["Engine", "Removal", "Run", "shown_by"]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from labelgrove.ontology.errors import MigrationError
-from labelgrove.ontology.graph.userqueries.tokens import statements
+from labelgrove.ontology.graph.cyphertokens import statements
 from labelgrove.ontology.migrations import migrations_folder
 
 __all__ = ["Migration", "changed_versions", "migrations", "pending"]

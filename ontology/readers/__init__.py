@@ -23,10 +23,10 @@ from labelgrove.ontology.errors import DefectsError, counted
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers.assemble import assemble
 from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.defectrules import RULES, Rule
+from labelgrove.ontology.readers.defects import Defect, Recorder, Report, place, printable
 from labelgrove.ontology.readers.formats.wordnet import find_wordnet
-from labelgrove.ontology.readers.report import Defect, Recorder, Report, place, printable
 from labelgrove.ontology.readers.request import FORMATS, READER_VERSION, Format, ask
-from labelgrove.ontology.readers.rules import RULES, Rule
 
 __all__ = [
     "READER_VERSION",

@@ -12,6 +12,8 @@ from pathlib import Path
 from labelgrove.ontology.errors import GroveError, InputError, NotFoundError
 from labelgrove.ontology.labelgraph import FORMAT_TAG
 from labelgrove.ontology.readers.collect import Collector, Options
+from labelgrove.ontology.readers.defectrules import resolve_policies
+from labelgrove.ontology.readers.defects import printable
 from labelgrove.ontology.readers.detection.looks import DOCUMENTS, Look, look_of
 from labelgrove.ontology.readers.detection.sniff import sniff
 from labelgrove.ontology.readers.formats.edgelist import read_edges
@@ -21,8 +23,6 @@ from labelgrove.ontology.readers.formats.lshtc import read_lshtc
 from labelgrove.ontology.readers.formats.outline import read_outline
 from labelgrove.ontology.readers.formats.superclass import read_superclasses
 from labelgrove.ontology.readers.formats.wordnet import data_file, read_wordnet
-from labelgrove.ontology.readers.report import printable
-from labelgrove.ontology.readers.rules import resolve_policies
 from labelgrove.ontology.readers.text.head import Head, head
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 from labelgrove.ontology.errors import ConflictError, ShrinkError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.artifacts import check_name
+from labelgrove.ontology.versions.graphloading import STEPS, Progress, Steps, drop_from_graph, go_live, load
 from labelgrove.ontology.versions.lease import holding
-from labelgrove.ontology.versions.loading import STEPS, Progress, Steps, drop_from_graph, go_live, load
 from labelgrove.ontology.versions.repair import clear
 from labelgrove.ontology.versions.snapshots import Snapshot, put_result, put_snapshot, unpacked
 from labelgrove.ontology.versions.stores import Stores

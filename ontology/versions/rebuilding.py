@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from labelgrove.ontology.errors import ArtifactError, ConflictError, NotFoundError
-from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.errors import ArtifactError, ConflictError, GraphDamagedError, NotFoundError
+from labelgrove.ontology.versions.graphloading import Progress, Steps, drop_from_graph
 from labelgrove.ontology.versions.indexfile import index_is
 from labelgrove.ontology.versions.lease import holding
-from labelgrove.ontology.versions.loading import Progress, Steps, drop_from_graph
 from labelgrove.ontology.versions.repair import restore
 from labelgrove.ontology.versions.workspace import Workspace
 

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import logging
 
-from labelgrove.ontology.errors import ArtifactError, ConflictError, NotFoundError, ServiceError
-from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.errors import (
+    ArtifactError,
+    ConflictError,
+    GraphDamagedError,
+    NotFoundError,
+    ServiceError,
+)
 from labelgrove.ontology.sql.catalog import Lease
+from labelgrove.ontology.versions.graphloading import NAMELESS, Steps, drop_from_graph, go_live, load
 from labelgrove.ontology.versions.indexfile import index_is, refresh_index
 from labelgrove.ontology.versions.lease import holding
-from labelgrove.ontology.versions.loading import NAMELESS, Steps, drop_from_graph, go_live, load
 from labelgrove.ontology.versions.stores import Stores
 
 __all__ = ["clear", "repair", "restore"]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.ontology.errors import ArtifactError, NotFoundError
-from labelgrove.ontology.readers.report import Report
+from labelgrove.ontology.readers.defects import Report
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.ontology.versions.snapshots import Reading, Snapshot, open_snapshot
 

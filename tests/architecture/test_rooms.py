@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("labelgrove", "workers", "adapter", "ontology")
 
 HOMES = {
-    "neo4j": {"ontology/graph/neo4j/engine.py", "ontology/graph/neo4j/server.py"},
+    "neo4j": {"ontology/graph/neo4j/neo4jengine.py", "ontology/graph/neo4j/server.py"},
     "ladybug": {"ontology/graph/embedded/ladybugfile.py"},
     "redis": {"adapter/loading/cache.py", "workers/celery_transport/broker_check.py"},
     "celery": {
@@ -24,7 +24,7 @@ HOMES = {
     "sqlalchemy": {
         "ontology/sql/database.py",
         "ontology/sql/catalog.py",
-        "ontology/sql/upkeep.py",
+        "ontology/sql/garbage.py",
         "workers/upkeep/backup.py",
         "workers/ledger/ledger.py",
         "workers/ledger/statements.py",

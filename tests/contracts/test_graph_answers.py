@@ -16,10 +16,10 @@ import pytest
 
 from labelgrove.ontology.errors import QueryFailedError, QueryTimeoutError
 from labelgrove.ontology.graph import GraphStore
-from labelgrove.ontology.graph.embedded.engine import EmbeddedEngine
-from labelgrove.ontology.graph.neo4j.engine import Neo4jEngine
-from labelgrove.ontology.graph.userqueries import answers
-from labelgrove.ontology.graph.userqueries.answers import ANSWER_BYTES, encoded
+from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
+from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
+from labelgrove.ontology.graph.userqueries import answersize as answers
+from labelgrove.ontology.graph.userqueries.answersize import ANSWER_BYTES, encoded
 from tests.contracts.test_graph_store import PETS, load
 
 pytestmark = pytest.mark.long

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelgrove.ontology.errors import NotFoundError
+from labelgrove.ontology.errors import GraphDamagedError, NotFoundError
 from labelgrove.ontology.geometry import summarize
-from labelgrove.ontology.graph import GraphDamagedError, GraphStore, migrate
-from labelgrove.ontology.graph.embedded import engine as embedded
-from labelgrove.ontology.graph.embedded import thinning
-from labelgrove.ontology.graph.embedded.engine import EmbeddedEngine
-from labelgrove.ontology.graph.neo4j import engine as served
-from labelgrove.ontology.graph.neo4j.engine import Neo4jEngine
+from labelgrove.ontology.graph import GraphStore, migrate
+from labelgrove.ontology.graph.embedded import bulkremoval as thinning
+from labelgrove.ontology.graph.embedded import embeddedengine as embedded
+from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
+from labelgrove.ontology.graph.neo4j import neo4jengine as served
+from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
 from labelgrove.ontology.graph.results import (
     LINK_PROPERTIES,
     OF_VERSION,

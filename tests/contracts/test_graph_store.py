@@ -12,6 +12,7 @@ import pytest
 
 from labelgrove.ontology.errors import (
     ConflictError,
+    GraphDamagedError,
     InputError,
     NotFoundError,
     QueryFailedError,
@@ -19,11 +20,11 @@ from labelgrove.ontology.errors import (
     QueryTimeoutError,
     UnknownLabelError,
 )
-from labelgrove.ontology.graph import GraphDamagedError, GraphStore, open_graph
-from labelgrove.ontology.graph.embedded.engine import EmbeddedEngine
-from labelgrove.ontology.graph.named import named_query, query_names
-from labelgrove.ontology.graph.neo4j.engine import Neo4jEngine
-from labelgrove.ontology.graph.paths import shortest_path
+from labelgrove.ontology.graph import GraphStore, open_graph
+from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
+from labelgrove.ontology.graph.namedqueries import named_query, query_names
+from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
+from labelgrove.ontology.graph.shortestpath import shortest_path
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from tests.conftest import ONE_PROCESS
@@ -466,7 +467,7 @@ class GraphStoreContract:
         self, store: GraphStore, pets: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         """The second fence holds where the first is down."""
-        monkeypatch.setattr("labelgrove.ontology.graph.store.check_statement", lambda cypher: None)
+        monkeypatch.setattr("labelgrove.ontology.graph.graphstore.check_statement", lambda cypher: None)
         writing = [
             "MATCH (n:Label) SET n.name = 'gone' RETURN n.key",
             "MATCH (n:Label) DETACH DELETE n",

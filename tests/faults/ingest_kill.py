@@ -48,8 +48,8 @@ _PROCESSES.set_forkserver_preload(
     [
         "labelgrove.ontology.versions.ingest",
         "labelgrove.ontology.sql.catalog",
-        "labelgrove.ontology.graph.embedded.engine",
-        "labelgrove.ontology.graph.neo4j.engine",
+        "labelgrove.ontology.graph.embedded.embeddedengine",
+        "labelgrove.ontology.graph.neo4j.neo4jengine",
     ]
 )
 

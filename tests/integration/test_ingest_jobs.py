@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import labelgrove.ontology.graph.neo4j.engine
+import labelgrove.ontology.graph.neo4j.neo4jengine
 from labelgrove.cli import grove
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.randomgraphs import watts_strogatz
@@ -59,8 +59,8 @@ def assert_serves(workspace: Workspace, graph: LabelGraph, name: str = "trees") 
 
 @pytest.mark.parametrize("done", [2, SHARES, SHARES + 1])
 def test_shares_hold_every_batch_and_what_is_dropped_meanwhile_comes_back(workspace, monkeypatch, done):
-    monkeypatch.setattr(labelgrove.ontology.graph.neo4j.engine, "LABELS_PER_BATCH", 6)
-    monkeypatch.setattr(labelgrove.ontology.graph.neo4j.engine, "EDGES_PER_BATCH", 7)
+    monkeypatch.setattr(labelgrove.ontology.graph.neo4j.neo4jengine, "LABELS_PER_BATCH", 6)
+    monkeypatch.setattr(labelgrove.ontology.graph.neo4j.neo4jengine, "EDGES_PER_BATCH", 7)
     job = ask(workspace)
     ledger = Ledger(workspace.engine)
     for key in ledger.units(job.id)[:done]:
@@ -83,8 +83,8 @@ class CutError(Exception):
 
 @pytest.mark.parametrize("cut", [1, 3, 9])
 def test_a_rebuild_cut_short_goes_on_with_the_batches_that_are_left(workspace, monkeypatch, cut):
-    monkeypatch.setattr(labelgrove.ontology.graph.neo4j.engine, "LABELS_PER_BATCH", 6)
-    monkeypatch.setattr(labelgrove.ontology.graph.neo4j.engine, "EDGES_PER_BATCH", 20)
+    monkeypatch.setattr(labelgrove.ontology.graph.neo4j.neo4jengine, "LABELS_PER_BATCH", 6)
+    monkeypatch.setattr(labelgrove.ontology.graph.neo4j.neo4jengine, "EDGES_PER_BATCH", 20)
     for name, graph in (("shrubs", SMALL), ("trees", GRAPH)):
         register(workspace, name, graph)
     total = sum(workspace.graph.batch_count(graph) for graph in (SMALL, GRAPH))

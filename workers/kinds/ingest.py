@@ -68,7 +68,7 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> Product:
-    from labelgrove.ontology.versions.loading import complete, load_share
+    from labelgrove.ontology.versions.graphloading import complete, load_share
 
     graph, wanted = read_graph(work), work.parameters
     receipt = {"format": "labelgrove/ingest/1", "ontology": graph.digest}
@@ -105,8 +105,8 @@ def _named(target: Mapping[str, str]) -> str:
 
 def _publish(workspace: Workspace, publication: Publication) -> None:
     """Make the version current; one that left the graph since it was loaded is loaded by its units again."""
+    from labelgrove.ontology.versions.graphloading import holds
     from labelgrove.ontology.versions.ingest import register
-    from labelgrove.ontology.versions.loading import holds
     from labelgrove.ontology.versions.snapshots import open_snapshot
     from labelgrove.workers.ledger.ledger import Ledger
     from labelgrove.workers.showing import reshow

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from labelgrove.ontology.errors import QueryFailedError, ServiceError
+from labelgrove.ontology.errors import GraphDamagedError, QueryFailedError, ServiceError
 from labelgrove.ontology.graph.embedded.generations import Generations
 from labelgrove.ontology.graph.embedded.ladybugfile import (
     Connection,
@@ -26,9 +26,8 @@ from labelgrove.ontology.graph.embedded.ladybugfile import (
     fetch,
     open_database,
 )
-from labelgrove.ontology.graph.errors import GraphDamagedError
 from labelgrove.ontology.graph.migrate import Migration, changed_versions, migrations, pending
-from labelgrove.ontology.graph.named import query_text
+from labelgrove.ontology.graph.namedqueries import query_text
 
 __all__ = ["DIALECT", "GraphFile"]
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from labelgrove.ontology.errors import (
+    GraphDamagedError,
     MissingExtraError,
     QueryFailedError,
     QueryTimeoutError,
     ServiceError,
     sized,
 )
-from labelgrove.ontology.graph.errors import GraphDamagedError
-from labelgrove.ontology.graph.rows import Rows, plain_value
+from labelgrove.ontology.graph.answer import Rows, plain_value
 
 try:
     import ladybug

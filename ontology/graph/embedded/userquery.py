@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from labelgrove.ontology.errors import QueryFailedError, ServiceError
+from labelgrove.ontology.errors import GraphDamagedError, QueryFailedError, ServiceError
 from labelgrove.ontology.graph.embedded.ladybugfile import (
     Connection,
     Streamed,
@@ -17,7 +17,6 @@ from labelgrove.ontology.graph.embedded.ladybugfile import (
     open_database,
     streamed,
 )
-from labelgrove.ontology.graph.errors import GraphDamagedError
 from labelgrove.ontology.graph.userqueries import sandbox
 
 __all__ = ["reached"]

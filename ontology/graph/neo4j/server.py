@@ -18,9 +18,9 @@ from labelgrove.ontology.errors import (
     SettingsError,
     TransientError,
 )
+from labelgrove.ontology.graph.answer import Rows, plain_value
 from labelgrove.ontology.graph.migrate import Migration, changed_versions, pending
-from labelgrove.ontology.graph.named import query_text
-from labelgrove.ontology.graph.rows import Rows, plain_value
+from labelgrove.ontology.graph.namedqueries import query_text
 from labelgrove.ontology.settings import masked
 
 try:

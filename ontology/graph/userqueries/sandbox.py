@@ -24,15 +24,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from labelgrove.ontology.errors import (
+    GraphDamagedError,
     GroveError,
     QueryFailedError,
     QueryTimeoutError,
     ServiceError,
     TransientError,
 )
-from labelgrove.ontology.graph.errors import GraphDamagedError
-from labelgrove.ontology.graph.rows import Rows
-from labelgrove.ontology.graph.userqueries.answers import encoded
+from labelgrove.ontology.graph.answer import Rows
+from labelgrove.ontology.graph.userqueries.answersize import encoded
 from labelgrove.ontology.store.posix import require_posix
 
 __all__ = ["FETCHED_TOGETHER", "Query", "Reach", "answer", "limit_memory", "run"]

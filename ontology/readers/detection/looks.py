@@ -34,9 +34,9 @@ from labelgrove.ontology.readers.detection.signs import (
     xml,
 )
 from labelgrove.ontology.readers.detection.yamltext import looks_like_yaml
-from labelgrove.ontology.readers.formats.columns import has_header
 from labelgrove.ontology.readers.formats.exported import EXPORT_FORMAT
 from labelgrove.ontology.readers.formats.jsonshapes import BY_NETWORKX
+from labelgrove.ontology.readers.formats.tableheader import has_header
 from labelgrove.ontology.readers.formats.wordnet import looks_like_wordnet
 from labelgrove.ontology.readers.text.head import Head
 

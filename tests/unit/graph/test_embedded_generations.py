@@ -21,6 +21,7 @@ import pytest
 
 from labelgrove.ontology.errors import (
     ConflictError,
+    GraphDamagedError,
     GroveError,
     MigrationError,
     QueryFailedError,
@@ -28,9 +29,9 @@ from labelgrove.ontology.errors import (
     ServiceError,
     SettingsError,
 )
-from labelgrove.ontology.graph import GraphDamagedError, GraphStore, open_graph
+from labelgrove.ontology.graph import GraphStore, open_graph
 from labelgrove.ontology.graph.embedded import userquery
-from labelgrove.ontology.graph.embedded.engine import EmbeddedEngine
+from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
 from labelgrove.ontology.graph.embedded.generations import Generations
 from labelgrove.ontology.graph.userqueries import sandbox
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -219,7 +220,7 @@ def test_a_limit_on_address_space_is_named_and_no_damage(loaded: GraphStore) -> 
     asked = (
         "import sys; from pathlib import Path; "
         "from labelgrove.ontology.graph import GraphStore; "
-        "from labelgrove.ontology.graph.embedded.engine import EmbeddedEngine; "
+        "from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine; "
         "GraphStore(EmbeddedEngine(Path(sys.argv[1]))).current('plants')"
     )
     command = [
@@ -343,7 +344,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from labelgrove.ontology.graph import GraphStore
-from labelgrove.ontology.graph.embedded.engine import EmbeddedEngine
+from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
 from labelgrove.ontology.labelgraph import LabelGraph
 store = GraphStore(EmbeddedEngine(Path(sys.argv[1])))
 first = int(sys.argv[2])

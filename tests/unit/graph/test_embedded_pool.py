@@ -13,10 +13,10 @@ import pytest
 
 from labelgrove.ontology.errors import QueryFailedError
 from labelgrove.ontology.graph import GraphStore, open_graph
-from labelgrove.ontology.graph.embedded.engine import EmbeddedEngine
+from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
 from labelgrove.ontology.graph.embedded.graphfile import GraphFile
 from labelgrove.ontology.graph.embedded.ladybugfile import fetch
-from labelgrove.ontology.graph.records import is_part
+from labelgrove.ontology.graph.labeltables import is_part
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 
@@ -94,7 +94,7 @@ def test_a_pool_that_earlier_queries_filled_is_emptied_once(
 
     everything = ("MATCH (l:Label) RETURN l.name AS name", {})
     with monkeypatch.context() as patched:
-        patched.setattr("labelgrove.ontology.graph.embedded.engine.fetch", full_at_first)
+        patched.setattr("labelgrove.ontology.graph.embedded.embeddedengine.fetch", full_at_first)
         assert store.run_named("count_labels", version=large.digest).rows == [(N_LABELS,)]
     assert len(opened) == len({id(database) for database in opened}) == 2
 

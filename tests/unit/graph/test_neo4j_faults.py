@@ -24,7 +24,7 @@ from labelgrove.ontology.errors import (
 )
 from labelgrove.ontology.graph import GraphStore
 from labelgrove.ontology.graph.migrate import migrations
-from labelgrove.ontology.graph.neo4j.engine import EDGES_PER_BATCH, LABELS_PER_BATCH, Neo4jEngine
+from labelgrove.ontology.graph.neo4j.neo4jengine import EDGES_PER_BATCH, LABELS_PER_BATCH, Neo4jEngine
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.conftest import wipe_neo4j
 from tests.services import Neo4jServer
@@ -140,7 +140,7 @@ def test_a_wait_for_indexes_lets_its_locks_go_between_its_parts(
 ) -> None:
     waits = "UNWIND range(1, 1000000000) AS i RETURN count(i)"
     for name, value in {"_AWAIT": waits, "_AWAITED_S": 1.0, "_AWAITED_IN_ALL_S": 3.0}.items():
-        monkeypatch.setattr(f"labelgrove.ontology.graph.neo4j.engine.{name}", value)
+        monkeypatch.setattr(f"labelgrove.ontology.graph.neo4j.neo4jengine.{name}", value)
     began, parts = time.monotonic(), []
     run = neo4j.ManagedTransaction.run
     monkeypatch.setattr(neo4j.ManagedTransaction, "run", lambda *given: parts.append(given) or run(*given))

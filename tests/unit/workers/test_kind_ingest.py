@@ -18,9 +18,9 @@ from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import ConflictError, DefectsError, InputError, ShrinkError, TransientError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.database import writing
+from labelgrove.ontology.versions.graphloading import complete, load_share
 from labelgrove.ontology.versions.ingest import announce, delete_ontology, register
 from labelgrove.ontology.versions.lease import holding
-from labelgrove.ontology.versions.loading import complete, load_share
 from labelgrove.ontology.versions.rebuilding import empty_graph, restore_graph, verify_graph
 from labelgrove.ontology.versions.snapshots import open_snapshot, put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace

@@ -20,9 +20,8 @@ import pytest
 from labelgrove.adapter.bundles.bundle import Bundle
 from labelgrove.cli.common import with_workspace
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.errors import MigrationError, SettingsError
+from labelgrove.ontology.errors import GraphDamagedError, MigrationError, SettingsError
 from labelgrove.ontology.graph import GraphStore
-from labelgrove.ontology.graph.errors import GraphDamagedError
 from labelgrove.ontology.graph.resultstore import removals
 from labelgrove.ontology.results import read_cover, read_distances, read_locus, read_selection, read_summary
 from labelgrove.ontology.settings import Settings

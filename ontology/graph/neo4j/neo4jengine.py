@@ -14,15 +14,14 @@ from typing import Any, TypeVar
 import neo4j
 import neo4j.exceptions
 
-from labelgrove.ontology.errors import TransientError
+from labelgrove.ontology.errors import GraphDamagedError, TransientError
+from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.engine import Engine, Removal, Run, shown_by
-from labelgrove.ontology.graph.errors import GraphDamagedError
-from labelgrove.ontology.graph.named import query_text
+from labelgrove.ontology.graph.labeltables import ROWS_TOGETHER, edge_columns, label_columns, no_graph
+from labelgrove.ontology.graph.namedqueries import query_text
 from labelgrove.ontology.graph.neo4j import userquery
 from labelgrove.ontology.graph.neo4j.server import DIALECT, TIMED_OUT, Server, fetched, plain_rows
-from labelgrove.ontology.graph.records import ROWS_TOGETHER, edge_columns, label_columns, no_graph
 from labelgrove.ontology.graph.results import GraphResult, result_tables
-from labelgrove.ontology.graph.rows import Rows
 from labelgrove.ontology.graph.userqueries import sandbox
 from labelgrove.ontology.labelgraph import LabelGraph
 

@@ -13,7 +13,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
+from labelgrove.ontology.errors import GraphDamagedError
+from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.embedded import userquery
+from labelgrove.ontology.graph.embedded.bulkremoval import thin_out
 from labelgrove.ontology.graph.embedded.graphfile import DIALECT, GraphFile
 from labelgrove.ontology.graph.embedded.ladybugfile import (
     VERSION,
@@ -23,14 +26,11 @@ from labelgrove.ontology.graph.embedded.ladybugfile import (
     fetch,
     result_of,
 )
-from labelgrove.ontology.graph.embedded.tablefiles import path_literal, result_columns, write_parquet
-from labelgrove.ontology.graph.embedded.thinning import thin_out
+from labelgrove.ontology.graph.embedded.parquetfiles import path_literal, result_columns, write_parquet
 from labelgrove.ontology.graph.engine import Engine, Removal, Run, shown_by
-from labelgrove.ontology.graph.errors import GraphDamagedError
-from labelgrove.ontology.graph.named import named_query, query_text
-from labelgrove.ontology.graph.records import edge_columns, is_part, label_columns
+from labelgrove.ontology.graph.labeltables import edge_columns, is_part, label_columns
+from labelgrove.ontology.graph.namedqueries import named_query, query_text
 from labelgrove.ontology.graph.results import GraphResult
-from labelgrove.ontology.graph.rows import Rows
 from labelgrove.ontology.graph.userqueries import sandbox
 from labelgrove.ontology.labelgraph import LabelGraph
 

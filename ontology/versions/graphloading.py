@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from labelgrove.ontology.errors import (
     ConflictError,
+    GraphDamagedError,
     NotFoundError,
     QueryFailedError,
     ServiceError,
     TransientError,
 )
-from labelgrove.ontology.graph.errors import GraphDamagedError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.versions.indexfile import refresh_index
 from labelgrove.ontology.versions.snapshots import stored_graph

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.errors import GraphDamagedError, InputError
 from labelgrove.ontology.keys import Keys, Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 

@@ -12,18 +12,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
-from labelgrove.ontology.graph.climbing import Climb, climb, lowest_common, tree_path
+from labelgrove.ontology.errors import (
+    ConflictError,
+    GraphDamagedError,
+    InputError,
+    NotFoundError,
+    UnknownLabelError,
+)
+from labelgrove.ontology.graph.ancestors import Climb, climb, lowest_common, tree_path
+from labelgrove.ontology.graph.answer import Rows
+from labelgrove.ontology.graph.cyphertokens import parameters
 from labelgrove.ontology.graph.engine import Engine, Run
-from labelgrove.ontology.graph.errors import GraphDamagedError
-from labelgrove.ontology.graph.named import check_parameters
-from labelgrove.ontology.graph.paths import shortest_path
-from labelgrove.ontology.graph.records import check_keys, fold, uid
+from labelgrove.ontology.graph.labeltables import check_keys, fold, uid
+from labelgrove.ontology.graph.namedqueries import check_parameters
 from labelgrove.ontology.graph.results import GraphResult
 from labelgrove.ontology.graph.resultstore import ResultStore
-from labelgrove.ontology.graph.rows import Rows
+from labelgrove.ontology.graph.shortestpath import shortest_path
 from labelgrove.ontology.graph.userqueries.guard import check_statement
-from labelgrove.ontology.graph.userqueries.tokens import parameters
 from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["GraphStore"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from labelgrove.ontology.errors import InputError, NotFoundError
-from labelgrove.ontology.graph.userqueries.tokens import parameters
+from labelgrove.ontology.graph.cyphertokens import parameters
 
 __all__ = ["DIALECTS", "NamedQuery", "check_parameters", "named_query", "query_names", "query_text"]
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from labelgrove.ontology.graph.records import ROWS_TOGETHER
+from labelgrove.ontology.graph.labeltables import ROWS_TOGETHER
 from labelgrove.ontology.graph.results import RESULT_PROPERTIES, GraphResult, ResultTable, result_tables
 
 __all__ = ["Columns", "path_literal", "result_columns", "write_parquet"]
