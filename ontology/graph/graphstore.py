@@ -18,6 +18,7 @@ from labelgrove.ontology.errors import (
     InputError,
     NotFoundError,
     UnknownLabelError,
+    counted,
 )
 from labelgrove.ontology.graph.ancestors import Climb, climb, lowest_common, tree_path
 from labelgrove.ontology.graph.answer import Rows
@@ -147,8 +148,9 @@ class GraphStore:
         held, announced = self.counts(digest), (version["n_labels"], version["n_edges"])
         if held != announced:
             raise GraphDamagedError(
-                f"version {digest[:12]}: the graph holds {held[0]} labels and {held[1]} edges, "
-                f"{announced[0]} and {announced[1]} were announced; load its batches again"
+                f"version {digest[:12]}: the graph holds {counted(held[0], 'label')} and "
+                f"{counted(held[1], 'edge')}, "
+                f"{announced[0]:,} and {announced[1]:,} were announced; load its batches again"
             )
         if version["state"] != "ready":
             self.engine.transact(lambda run: run("mark_ready", version=digest))

@@ -69,8 +69,9 @@ class ReadResult:
     reading: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
-        classes = "" if self.classes is None else f", {len(self.classes)} classes"
-        return f"ReadResult({self.graph!r}, {self.report!r}, {len(self.definitions)} definitions{classes})"
+        classes = "" if self.classes is None else f", {counted(len(self.classes), 'class', 'classes')}"
+        definitions = counted(len(self.definitions), "definition")
+        return f"ReadResult({self.graph!r}, {self.report!r}, {definitions}{classes})"
 
 
 def formats() -> tuple[Format, ...]:

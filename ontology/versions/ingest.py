@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from labelgrove.ontology.errors import ConflictError, ShrinkError
+from labelgrove.ontology.errors import ConflictError, ShrinkError, counted
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.ontology.versions.graphloading import STEPS, Progress, Steps, drop_from_graph, go_live, load
@@ -134,9 +134,9 @@ def check_size(workspace: Workspace, name: str, n_labels: int) -> None:
     current = next((version for version in workspace.catalog.versions(name) if version.current), None)
     if current is not None and 2 * n_labels < current.n_labels:
         raise ShrinkError(
-            f"ontology {name!r} has {current.n_labels:,} labels, and would have {n_labels:,}, less than half "
-            f"of them; its version {current.digest[:12]} stays. If that is meant, ask for it with --shrink "
-            "(of a job: --param shrink=true; in Python: shrink=True)"
+            f"ontology {name!r} has {counted(current.n_labels, 'label')}, and would have {n_labels:,}, less "
+            f"than half of them; its version {current.digest[:12]} stays. If that is meant, ask for it with "
+            "--shrink (of a job: --param shrink=true; in Python: shrink=True)"
         )
 
 

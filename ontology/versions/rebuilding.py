@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from labelgrove.ontology.errors import ArtifactError, ConflictError, GraphDamagedError, NotFoundError
+from labelgrove.ontology.errors import ArtifactError, ConflictError, GraphDamagedError, NotFoundError, counted
 from labelgrove.ontology.versions.graphloading import Progress, Steps, drop_from_graph
 from labelgrove.ontology.versions.indexfile import index_is
 from labelgrove.ontology.versions.lease import holding
@@ -100,7 +100,8 @@ def _differences(workspace: Workspace, version: Version) -> Iterator[str]:
         yield f"snapshot: {error}"
     found = store.counts(version.digest)
     if found != wanted:
-        yield f"graph: holds {found[0]} labels and {found[1]} edges, expected {wanted[0]} and {wanted[1]}"
+        held = f"{counted(found[0], 'label')} and {counted(found[1], 'edge')}"
+        yield f"graph: holds {held}, expected {wanted[0]:,} and {wanted[1]:,}"
     else:
         try:
             difference = store.difference(version.digest, snapshot)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from labelgrove.ontology.errors import ArtifactError, DefectsError, InputError
+from labelgrove.ontology.errors import ArtifactError, DefectsError, InputError, counted
 from labelgrove.ontology.keys import Texts, stored_texts
 from labelgrove.ontology.labelgraph import LabelGraph
 
@@ -187,7 +187,8 @@ def stored_definitions(artifacts: ArtifactStore, version: Version) -> Texts | No
         raise ArtifactError(f"definitions {sha256}: {error}; ingest the source again") from None
     if len(texts) != version.n_labels:
         raise ArtifactError(
-            f"definitions {sha256}: {len(texts)} for {version.n_labels} labels; ingest the source again"
+            f"definitions {sha256}: {len(texts):,} for {counted(version.n_labels, 'label')}; "
+            "ingest the source again"
         )
     return texts
 

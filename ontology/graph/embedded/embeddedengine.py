@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from labelgrove.ontology.errors import GraphDamagedError
+from labelgrove.ontology.errors import GraphDamagedError, counted
 from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.embedded import userquery
 from labelgrove.ontology.graph.embedded.bulkremoval import thin_out
@@ -98,8 +98,9 @@ class EmbeddedEngine(Engine):
             return
         if held != (0, 0):  # a generation holds all of a version or none of it
             raise GraphDamagedError(
-                f"graph {self.file.folder}: version {graph.digest[:12]} holds {held[0]} labels and {held[1]} "
-                f"edges of {graph.n_labels} and {graph.n_edges}; run: grove graph rebuild"
+                f"graph {self.file.folder}: version {graph.digest[:12]} holds {counted(held[0], 'label')} of "
+                f"{graph.n_labels:,} and {counted(held[1], 'edge')} of {graph.n_edges:,}; "
+                "run: grove graph rebuild"
             )
         name = str(self.known_version(graph.digest)["ontology"])
         with tempfile.TemporaryDirectory(prefix="labelgrove-") as folder:

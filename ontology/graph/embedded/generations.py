@@ -28,7 +28,7 @@ from pathlib import Path
 from labelgrove.ontology.errors import ConflictError, GraphDamagedError, ServiceError
 from labelgrove.ontology.store.disk_faults import NOT_WRITABLE, disk_advice
 from labelgrove.ontology.store.posix import try_lock
-from labelgrove.ontology.store.wholefile import PRIVATE, make_folder, open_private, sync_folder
+from labelgrove.ontology.store.wholefile import PRIVATE, make_folder, open_private, sync_file, sync_folder
 
 __all__ = ["Generations"]
 
@@ -170,13 +170,13 @@ class Generations:
 
     def _publish(self, path: Path, number: int) -> None:
         path.chmod(PRIVATE)
-        _sync(path)
+        sync_file(path)
         name = f"g{number}.lbug"
         os.replace(path, self.folder / name)
         pointer = path.with_name("CURRENT")
         pointer.write_text(f"{name}\n", encoding="utf-8")
         pointer.chmod(PRIVATE)
-        _sync(pointer)
+        sync_file(pointer)
         sync_folder(self.folder)  # the generation has its name on the disk before anything points to it
         os.replace(pointer, self.folder / "CURRENT")
         sync_folder(self.folder)
@@ -253,14 +253,6 @@ class Generations:
 
 
 _REBUILD = "run: grove graph rebuild"
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _alive(process: int) -> bool:
