@@ -128,9 +128,7 @@ def read_safetensors(
             )
         arrays[key] = np.ndarray(shape, dtype=dtype, buffer=data[begin:end] if end > begin else b"")
     if expected != len(data):
-        raise ArtifactError(
-            f"{name}: {counted(len(data) - expected, 'byte')} behind the last array; expected none"
-        )
+        raise ArtifactError(f"{name}: bytes follow the last array ({len(data) - expected:,}); expected none")
     return arrays, metadata
 
 

@@ -8,10 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import neo4j
+import neo4j.exceptions
+import neo4j.graph
+
 from labelgrove.ontology.errors import (
     GroveError,
     MigrationError,
-    MissingExtraError,
     QueryFailedError,
     QueryTimeoutError,
     ServiceError,
@@ -22,13 +25,6 @@ from labelgrove.ontology.graph.answer import Rows, plain_value
 from labelgrove.ontology.graph.migrate import Migration, changed_versions, pending
 from labelgrove.ontology.graph.namedqueries import query_text
 from labelgrove.ontology.settings import masked
-
-try:
-    import neo4j
-    import neo4j.exceptions
-    import neo4j.graph
-except ImportError as error:
-    raise MissingExtraError.of("neo4j", "service", "the Neo4j graph") from error
 
 __all__ = ["DIALECT", "TIMED_OUT", "Server", "fetched", "plain_rows"]
 

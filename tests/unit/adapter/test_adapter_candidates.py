@@ -225,6 +225,6 @@ def test_a_subtree_that_is_named_by_a_name_is_told_the_key():
     edges = [("2", "1"), ("3", "1")]
     graph = LabelGraph.from_edges(edges, names={"1": "food", "2": "fruit", "3": "herb"})
     adapter = Adapter.from_graph(graph, ["2", "3"])
-    for key, advice in {"fruit": "it is the name of '2'", "friut": "close to it: 'fruit'"}.items():
+    for key, advice in {"fruit": "it is the name of '2': give keys", "friut": "close to it: 'fruit'"}.items():
         with pytest.raises(UnknownLabelError, match=f"^candidates: subtree of '{key}': .*; {advice}$"):
             adapter.predict([[1, 0]], candidates=Subtree(key))
