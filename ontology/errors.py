@@ -17,6 +17,7 @@
     │   └── LeaseLostError                   work whose lease went to another worker
     ├── ArtifactError                        bytes that are not what their digest promises
     │   └── BundleError                      a bundle that is stale, foreign or of a newer format
+    ├── GraphDamagedError                    a graph that is not what was written; rebuild it
     ├── JobFailedError                       a background job that ended without a result
     ├── MigrationError                       a schema that this version cannot use
     ├── QueryFailedError                     a store rejected a query that the guard let through
@@ -43,6 +44,7 @@ __all__ = [
     "BundleError",
     "ConflictError",
     "DefectsError",
+    "GraphDamagedError",
     "GroveError",
     "InputError",
     "JobFailedError",
@@ -165,6 +167,10 @@ class ArtifactError(GroveError):
 
 class BundleError(ArtifactError):
     """A bundle that is stale, foreign or written by a newer format."""
+
+
+class GraphDamagedError(GroveError):
+    """A graph file or version that cannot be used as it is; `grove graph rebuild` makes it again."""
 
 
 class JobFailedError(GroveError):

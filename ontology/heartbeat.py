@@ -1,40 +1,45 @@
-"""Keeping a lease alive from a thread: three beats a lease, and ten times as often after one that failed."""
+"""Keeping a lease: renewed three times in its span, and more often while that fails."""
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 
-__all__ = ["beat"]
+from labelgrove.ontology.errors import GroveError
+
+__all__ = ["keep_renewed"]
+
+_log = logging.getLogger(__name__)
 
 
-def beat(
-    renew: Callable[[], bool], stopped: threading.Event, lease_s: float, missed: Callable[[Exception], None]
-) -> None:
-    """Renew a lease until `stopped` is set or the lease is over.
-
-    A ledger or database that is away for nearly a whole lease costs its holder nothing. A failure may pass
-    before the lease ends, and the fence decides what counts, so none ends the beats.
+def keep_renewed(renew: Callable[[], bool], lease_s: float, ended: threading.Event, warning: str) -> None:
+    """Renew a lease until its work has ended or the lease is lost; the body of a thread.
 
     Parameters
     ----------
     renew : callable
-        Renews the lease; returns False when there is none to renew any more.
-    stopped : threading.Event
-        Set by whoever gives up the lease.
+        Renews it; returns whether it is still held.
     lease_s : float
-        Length of the lease in seconds.
-    missed : callable
-        Is told the error of the first beat of each row of beats that failed.
+        Length of the lease in seconds. It is renewed three times in it. A renewal that raises is tried again
+        ten times as often: a database that is away for nearly a whole lease costs nothing.
+    ended : Event
+        Set when the work has ended.
+    warning : str
+        What the log says of the first renewal of a row that fails, before the error.
+
+    Notes
+    -----
+    No error ends it: it may pass before the lease does, and a fence keeps the result right.
     """
     failed = False
-    while not stopped.wait(lease_s / (30 if failed else 3)):
+    while not ended.wait(lease_s / (30 if failed else 3)):
         try:
             if not renew():
                 return
         except Exception as error:
             if not failed:
-                missed(error)
+                _log.warning("%s: %s", warning, error, exc_info=not isinstance(error, GroveError))
             failed = True
         else:
             failed = False

@@ -13,23 +13,17 @@ from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from labelgrove.ontology.errors import InputError, UnknownLabelError, first_few
+from labelgrove.ontology.errors import InputError, UnknownLabelError, counted, first_few
+from labelgrove.ontology.spelling import close_to
 
-__all__ = ["Keys", "Texts", "is_the_name_of", "stored_texts"]
+__all__ = ["Keys", "Texts", "is_name_of", "stored_array", "stored_texts"]
 
+_MOST_COMPARED = 5_000
+"""Most keys among which those spelled like another are looked for."""
 _WORDS = 8  # keys are rarely longer than 64 bytes
 _KEPT = np.array([2**64 - 2 ** (64 - 8 * n_bytes) for n_bytes in range(9)], dtype=np.uint64)
-
-
-def is_the_name_of(keys: Iterable[str]) -> str:
-    """Return what to say of a text, given for a key, that is the name of the labels with these keys.
-
-    >>> is_the_name_of(["n1", "n2"])
-    "is the name of 'n1', 'n2': give keys"
-    """
-    return f"is the name of {first_few([repr(key) for key in keys])}: give keys"
 
 
 class Texts(Sequence[str]):
@@ -235,7 +229,8 @@ class Keys(Texts):
         """Return the index of `key`; an absent key raises `UnknownLabelError`."""
         i = self.find(key) if isinstance(key, str) else -1
         if i < start or (stop is not None and i >= stop):
-            raise UnknownLabelError(f"label {key!r} is not among the {len(self)} labels{self._nearest(key)}")
+            labels = counted(len(self), "label")
+            raise UnknownLabelError(f"label {key!r} is not among the {labels}{self._nearest(key)}")
         return i
 
     def indices(
@@ -259,7 +254,8 @@ class Keys(Texts):
         absent = [k for k, i in zip(wanted, found.tolist(), strict=True) if i < 0]
         if absent:
             raise UnknownLabelError(
-                f"{len(absent)} of {len(wanted)} labels are not among the {len(self)} labels: "
+                f"{len(absent):,} of {counted(len(wanted), 'label')} not among the "
+                f"{counted(len(self), 'label')}: "
                 f"{first_few([repr(k) for k in absent])}{self._named(absent[0], names)}"
             )
         return found
@@ -268,21 +264,44 @@ class Keys(Texts):
         listed = () if names is None else names()
         if not isinstance(key, str) or key not in listed:
             return self._nearest(key)
-        return f"; {key!r} {is_the_name_of([self[listed.index(key)]])}"
+        return f"; {key!r} {is_name_of([self[listed.index(key)]])}"
 
     def _nearest(self, key: object) -> str:
-        import difflib
-
         if not isinstance(key, str):
             there = f", and {str(key)!r} is there" if str(key) in self else ""
             return f"; keys are text{there}: pass str(key), not a value of type {type(key).__name__}"
-        if len(self) > 100_000:
-            return ""
-        close = difflib.get_close_matches(key, list(self) if len(self) <= 5000 else [], n=3)
-        return f"; close to it: {', '.join(map(repr, close))}" if close else ""
+        return close_to(key, self) if len(self) <= _MOST_COMPARED else ""
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and self.find(key) >= 0
+
+
+def is_name_of(keys: Sequence[str]) -> str:
+    """Return what a message says of a text that is the name of the labels with these keys, and no key.
+
+    >>> is_name_of(["n02084071", "n10114209"])
+    "is the name of 'n02084071', 'n10114209': give keys"
+    """
+    return f"is the name of {first_few([repr(key) for key in keys])}: give keys"
+
+
+def stored_array(
+    arrays: Mapping[str, NDArray[Any]], name: str, dtype: DTypeLike, n_axes: int = 1
+) -> NDArray[Any]:
+    """Return an array that a file holds under a name.
+
+    Raises
+    ------
+    InputError
+        Where it is missing, or has another dtype or number of axes.
+    """
+    if name not in arrays:
+        raise InputError(f"array {name!r} is missing")
+    array = arrays[name]
+    if array.dtype != dtype or array.ndim != n_axes:
+        form = "a row of" if n_axes == 1 else f"{n_axes} axes of"
+        raise InputError(f"{name}: {array.dtype} of shape {array.shape}, expected {form} {np.dtype(dtype)}")
+    return array
 
 
 def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
@@ -293,18 +312,8 @@ def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
     InputError
         For arrays that are missing, of another form, or hold no text.
     """
-    found = []
-    for part, dtype in (("blob", np.uint8), ("offsets", np.int64)):
-        name = f"{prefix}.{part}"
-        if name not in arrays:
-            raise InputError(f"array {name!r} is missing")
-        array = arrays[name]
-        if array.dtype != dtype or array.ndim != 1:
-            raise InputError(
-                f"{name}: {array.dtype} of shape {array.shape}, expected a row of {dtype.__name__}"
-            )
-        found.append(array)
-    table = Texts(*found)
+    blob = stored_array(arrays, f"{prefix}.blob", np.uint8)
+    table = Texts(blob, stored_array(arrays, f"{prefix}.offsets", np.int64))
     if fault := table.fault():
         raise InputError(f"{prefix}.{fault}")
     return table

@@ -26,7 +26,7 @@ from labelgrove.ontology.canonical import (
     sorted_unique,
 )
 from labelgrove.ontology.components import connected
-from labelgrove.ontology.errors import ArtifactError, InputError
+from labelgrove.ontology.errors import ArtifactError, InputError, counted
 from labelgrove.ontology.keys import Keys, Texts
 from labelgrove.ontology.snapshotchecks import SnapshotChecker
 
@@ -147,7 +147,9 @@ class LabelGraph:
             raise InputError("pairs: every entry must be a (child, parent) pair of strings") from None
         if len(ends) != 2 * n_pairs:
             bad = next(p for p in pair_list if len(p) != 2)
-            raise InputError(f"pairs: {bad!r} has {len(bad)} entries; give (child, parent)")
+            raise InputError(
+                f"pairs: {bad!r} has {counted(len(bad), 'entry', 'entries')}; give (child, parent)"
+            )
         ordered = sorted_unique(ends, labels)
         if not ordered:
             raise InputError("a label graph needs at least one label")

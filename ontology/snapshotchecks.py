@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from labelgrove.ontology.errors import ArtifactError, InputError
-from labelgrove.ontology.keys import Keys, Texts, stored_texts
+from labelgrove.ontology.keys import Keys, Texts, stored_array, stored_texts
 
 __all__ = ["SnapshotChecker"]
 
@@ -127,14 +127,10 @@ class SnapshotChecker:
             raise self._fault(str(error)) from None
 
     def _array(self, name: str, dtype: DTypeLike) -> NDArray[Any]:
-        if name not in self._arrays:
-            raise self._fault(f"array {name!r} is missing")
-        array = self._arrays[name]
-        if array.dtype != dtype or array.ndim != 1:
-            raise self._fault(
-                f"{name}: {array.dtype} of shape {array.shape}, expected a row of {np.dtype(dtype)}"
-            )
-        return array
+        try:
+            return stored_array(self._arrays, name, dtype)
+        except InputError as error:
+            raise self._fault(str(error)) from None
 
     def _fault(self, text: str) -> ArtifactError:
         return ArtifactError(f"snapshot: {text}; ingest the source again")

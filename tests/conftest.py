@@ -249,14 +249,15 @@ def wipe_neo4j(url: str) -> None:
 
 def clear_neo4j(url: str) -> None:
     """Delete all data. Making constraints and indexes takes seconds: those of this version are kept."""
-    from labelgrove.ontology.graph.neo4j import Neo4jStore
+    from labelgrove.ontology.graph import GraphStore
+    from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
 
     with _running(url) as run:
         _delete(run, "MATCH (n) WHERE NOT n:_Migration")
         run("CALL db.clearQueryCaches()")  # plans for what an earlier test had loaded
         if _schema(run) != _schemas.get(url):
             wipe_neo4j(url)
-            with Neo4jStore(url) as store:
+            with GraphStore(Neo4jEngine(url)) as store:
                 store.migrate()
             _schemas[url] = _schema(run)
 

@@ -365,7 +365,7 @@ def submit_ingest(
     graph = result.graph if isinstance(result, Snapshot) else unpacked(result)[0]
     if not shrink:
         check_size(workspace, name, graph.n_labels)
-    snapshot = put_result(workspace, result, source)
+    snapshot = put_result(workspace.artifacts, result, source)
     announce(workspace, name, snapshot)
     known = kind_named("ingest")
     parameters: Mapping[str, Any] = {

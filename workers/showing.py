@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 from labelgrove.adapter.loading.cache import through_cache
 from labelgrove.ontology.errors import (
     DEPLOYMENT_FAULTS,
+    GraphDamagedError,
     GroveError,
     InputError,
     NotFoundError,
     ServiceError,
     TransientError,
 )
-from labelgrove.ontology.graph.errors import GraphDamagedError
 from labelgrove.workers.kinds import JobKind, JobResult, Naming, find_kind
 from labelgrove.workers.ledger.graphrows import GraphRows, newest_first
 from labelgrove.workers.ledger.specs import canonical_json

@@ -15,7 +15,7 @@ from labelgrove.adapter.bundles.bundle import Bundle
 from labelgrove.adapter.columns.labelnames import LabelNames
 from labelgrove.ontology.errors import InputError, UnknownLabelError, counted
 from labelgrove.ontology.geometry import TreeSpace
-from labelgrove.ontology.keys import Keys, is_the_name_of
+from labelgrove.ontology.keys import Keys, is_name_of
 
 __all__ = [
     "Candidates",
@@ -206,7 +206,7 @@ def _below(chosen: Subtree, bundle: Bundle, space: TreeSpace) -> NDArray[np.int6
     if point < 0:
         known = LabelNames(bundle.points, bundle.names, "auto")
         named = [bundle.points[i] for i in known.meant(chosen.key)]
-        advice = f"it {is_the_name_of(named)}" if named else known.fault(chosen.key).partition("; ")[2]
+        advice = f"it {is_name_of(named)}" if named else known.fault(chosen.key).partition("; ")[2]
         raise UnknownLabelError(
             f"candidates: subtree of {chosen.key!r}: no label of the tree has this key"
             + (advice and f"; {advice}")

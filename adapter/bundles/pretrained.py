@@ -6,7 +6,6 @@ the fields of ``config.json``.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.plainfile import read_plain
 from labelgrove.ontology.errors import ArtifactError, BundleError, NotFoundError, ServiceError
 from labelgrove.ontology.extras import upgrade_command
+from labelgrove.ontology.spelling import did_you_mean
 from labelgrove.ontology.store.wholefile import write_whole
 
 __all__ = ["BUNDLE_FILE", "CONFIG_FILE", "PRETRAINED_FORMAT", "Config", "read_folder", "write_folder"]
@@ -128,8 +128,7 @@ def _read_config(path: Path) -> Config:
     given = {name: value for name, value in found.items() if not name.startswith("_")}  # hubs add such
     known = [field.name for field in fields(Config)]
     for name in given.keys() - known:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, known)
         raise BundleError(f"{path}: unknown field {name!r}{hint}; notes of your own begin with '_'")
     missing = [name for name in known if name not in given]
     if missing:

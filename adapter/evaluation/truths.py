@@ -15,7 +15,7 @@ from labelgrove.adapter.evaluation.measures.pairdistances import pair_distances
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, counted, first_few
 from labelgrove.ontology.geometry import MatrixSpace, MetricSpace, TreeSpace
-from labelgrove.ontology.keys import Keys, is_the_name_of
+from labelgrove.ontology.keys import Keys, is_name_of
 
 __all__ = ["LabelDistances", "listed_keys", "resolved", "truth_indices"]
 
@@ -151,8 +151,8 @@ def _not_found(adapter: Adapter, points: Keys, unknown: dict[str, int], given: I
     called = LabelNames(adapter.keys, adapter.names, "name")
 
     def elsewhere(text: str) -> str:
-        labels = called.meant(text)
-        return is_the_name_of(adapter.keys[i] for i in labels) if labels else ""
+        keys = [adapter.keys[i] for i in called.meant(text)]
+        return is_name_of(keys) if keys else ""
 
     known = LabelNames(points, None, "key", elsewhere=elsewhere)
     said = listed_faults("truth", known, "key", [(f"row {i}", text) for text, i in unknown.items()])

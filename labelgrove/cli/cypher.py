@@ -63,7 +63,7 @@ def cypher(
       'MATCH (l:Label {version: $version}) WHERE l.depth = 2 RETURN l.key, l.name ORDER BY l.idx LIMIT 5'
     """
     from labelgrove.ontology.errors import InputError, QueryFailedError, QueryTimeoutError
-    from labelgrove.ontology.graph.userqueries.tokens import parameters as parameters_of
+    from labelgrove.ontology.graph.cyphertokens import parameters as parameters_of
 
     check_safe(safe, as_csv_, "ask for it with --csv")
     bound: dict[str, Any] = {}

@@ -256,7 +256,7 @@ def _database(workspace: Workspace) -> str:
 
 
 def _graph(workspace: Workspace, ready: Sequence[Version] | None) -> str:
-    from labelgrove.ontology.graph.errors import GraphDamagedError
+    from labelgrove.ontology.errors import GraphDamagedError
 
     described = ", ".join(f"{k} {v}" for k, v in workspace.graph.describe().items())
     if ready is None:  # the graph answers; what is wrong with the database is said in its own row

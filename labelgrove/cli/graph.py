@@ -58,7 +58,7 @@ def rebuild(workspace: Workspace, detach: bool, as_json: bool) -> None:
 @with_workspace
 def verify(workspace: Workspace, as_json: bool) -> None:
     """Compare every version in the graph with its snapshot; exit code 1 on a difference."""
-    from labelgrove.ontology.versions.ingest import verify_graph
+    from labelgrove.ontology.versions.rebuilding import verify_graph
 
     progress = Progress("verify")
     with progress.shown():

@@ -95,7 +95,7 @@ def export(workspace: Workspace, name: str, out: Path | None, format_: str | Non
 
     What a table cannot hold, such as keys with line ends, is refused (docs/formats.md).
     """
-    from labelgrove.ontology.versions.ingest import export_ontology
+    from labelgrove.ontology.versions.export import export_ontology
 
     chosen = _export_format(out, format_)
     check_safe(safe, chosen == "tsv", "or --format tsv")

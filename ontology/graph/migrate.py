@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from labelgrove.ontology.errors import MigrationError
-from labelgrove.ontology.graph.userqueries.tokens import statements
+from labelgrove.ontology.graph.cyphertokens import statements
 from labelgrove.ontology.migrations import migrations_folder
 
 __all__ = ["Migration", "changed_versions", "migrations", "pending"]
@@ -38,6 +38,10 @@ class Migration:
     name: str
     checksum: str
     statements: tuple[str, ...]
+
+    def record(self) -> dict[str, str]:
+        """Return what a graph remembers of the migration: the parameters of ``record_migration``."""
+        return {"version": self.version, "name": self.name, "checksum": self.checksum}
 
 
 def migrations(dialect: str) -> list[Migration]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.graph.records import uid
+from labelgrove.ontology.graph.labeltables import uid
 from labelgrove.ontology.graph.resultschema import result_schema
 from labelgrove.ontology.labelgraph import LabelGraph
 

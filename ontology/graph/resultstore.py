@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from labelgrove.ontology.errors import NotFoundError
-from labelgrove.ontology.graph.engine import Engine, Removal, Run
+from labelgrove.ontology.graph.engine import Engine, Removal, shown_by
 from labelgrove.ontology.graph.results import GraphResult, check_result
 
-__all__ = ["ResultStore", "removals", "shown_by"]
+__all__ = ["ResultStore", "removals"]
 
 _DROPPED_TOGETHER = 1_000
 
@@ -17,8 +16,8 @@ _NO_VERSION = ""
 """The version of results that are being dropped, by which the rest of a drop that was cut short is found."""
 
 
-class ResultStore(Engine):
-    """The part of a graph store that shows results.
+class ResultStore:
+    """Results in the graph of an engine.
 
     A result is whole once ``(:Job)-[:PRODUCED]->(result)`` leads to it: that is written last, and nothing of
     the result is removed before it. So whoever comes by the job never meets a part of a result.
@@ -27,7 +26,10 @@ class ResultStore(Engine):
     and completed by the next, whatever that is to drop.
     """
 
-    def write_result(self, result: GraphResult) -> None:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def write(self, result: GraphResult) -> None:
         """Show a result in the graph; harmless when repeated, and it completes what an earlier attempt left.
 
         Parameters
@@ -44,13 +46,13 @@ class ResultStore(Engine):
             When its version is not ready.
         """
         check_result(result)
-        self.migrate()
+        self._engine.migrate()
         if result.id in self._half_dropped():
-            self.drop_results([result.id])
-        if result.job not in shown_by(self.run_named, result):
-            self._write_result(result)
+            self.drop([result.id])
+        if result.job not in shown_by(self._engine.run_named, result):
+            self._engine.write_result(result)
 
-    def results(self, digest: str | None = None) -> list[dict[str, Any]]:
+    def listed(self, digest: str | None = None) -> list[dict[str, Any]]:
         """Return the whole results, of one version or of all.
 
         Returns
@@ -59,9 +61,9 @@ class ResultStore(Engine):
             ``job, kind, label, id, version``, ordered by (job, id); a result of several jobs stands there for
             each.
         """
-        return self.run_named("results", version=digest).dicts()
+        return self._engine.run_named("results", version=digest).dicts()
 
-    def drop_results(self, ids: Iterable[str]) -> None:
+    def drop(self, ids: Iterable[str]) -> None:
         """Remove results, their supernodes, and jobs that have produced nothing else; harmless when repeated.
 
         Removes as well what is left of earlier drops that were cut short.
@@ -73,29 +75,17 @@ class ResultStore(Engine):
         """
         wanted = sorted({*ids, *self._half_dropped()})
         for start in range(0, len(wanted), _DROPPED_TOGETHER):
-            self._remove(removals(wanted[start : start + _DROPPED_TOGETHER]))
+            self._engine.remove(removals(wanted[start : start + _DROPPED_TOGETHER]))
 
-    def _results_of(self, version: str) -> list[str]:
-        """Return the ids of the results of a version, whole or not."""
-        return [row[0] for row in self.run_named("results_of_version", version=version).rows]
+    def steps_dropping(self, version: str) -> list[Removal]:
+        """Return the steps that remove the results of a version, and what is left of earlier drops."""
+        return removals([*self._ids(version), *self._half_dropped()])
+
+    def _ids(self, version: str) -> list[str]:
+        return [row[0] for row in self._engine.run_named("results_of_version", version=version).rows]
 
     def _half_dropped(self) -> list[str]:
-        return self._results_of(_NO_VERSION)
-
-
-def shown_by(run: Run, result: GraphResult) -> list[str]:
-    """Return the jobs that a result is shown for; it is whole where there is one.
-
-    Raises `NotFoundError` when its version is not ready.
-    """
-    digest = result.graph.digest
-    states = [row["state"] for row in run("version", version=digest).dicts()]
-    if states != ["ready"]:
-        raise NotFoundError(
-            f"version {digest[:12]} is {states[0] if states else 'absent'} in the graph; a result is shown "
-            "beside a version that is ready: load it first, or run: grove graph rebuild"
-        )
-    return [job for (job,) in run("producers", id=result.id).rows]
+        return self._ids(_NO_VERSION)
 
 
 def removals(ids: Sequence[str]) -> list[Removal]:

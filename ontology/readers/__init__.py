@@ -1,5 +1,8 @@
 r"""Readers: one file per source format, each giving a LabelGraph and every defect with file and line.
 
+Arrows go down: `request` (what is asked for) uses `detection` (which format a file is in), that uses
+`formats` (what lines, columns and objects mean), and these use `collect` and `text` (bytes to checked lines).
+
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     file = pathlib.Path(folder) / "animals.csv"
@@ -13,17 +16,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from labelgrove.ontology.errors import DefectsError, counted
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers.assemble import assemble
 from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.defectrules import RULES, Rule
+from labelgrove.ontology.readers.defects import Defect, Recorder, Report, place, printable
 from labelgrove.ontology.readers.formats.wordnet import find_wordnet
-from labelgrove.ontology.readers.report import Defect, Recorder, Report, place, printable
 from labelgrove.ontology.readers.request import FORMATS, READER_VERSION, Format, ask
-from labelgrove.ontology.readers.rules import RULES, Rule
 
 __all__ = [
     "READER_VERSION",
@@ -66,8 +69,9 @@ class ReadResult:
     reading: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
-        classes = "" if self.classes is None else f", {len(self.classes)} classes"
-        return f"ReadResult({self.graph!r}, {self.report!r}, {len(self.definitions)} definitions{classes})"
+        classes = "" if self.classes is None else f", {counted(len(self.classes), 'class', 'classes')}"
+        definitions = counted(len(self.definitions), "definition")
+        return f"ReadResult({self.graph!r}, {self.report!r}, {definitions}{classes})"
 
 
 def formats() -> tuple[Format, ...]:
@@ -153,7 +157,11 @@ def read(
     if asked.is_foreign:
         found.defect("foreign-file", 1, str(asked.look))
     else:
-        asked.format.reader(asked.file, found, asked.options)
+        options = replace(asked.options, labels=None) if asked.has_foreign_labels else asked.options
+        asked.format.reader(asked.file, found, options)
+        if asked.has_foreign_labels:
+            recorder.add("foreign-file", str(asked.options.labels), 1, str(asked.labels_look))
+            found.classes = ()
         graph = assemble(found, root=root, direction_is_open="direction" in asked.format.options)
     report = recorder.report(
         str(asked.source),

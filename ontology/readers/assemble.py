@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.labelgraph import MAX_COMPLETE, LabelGraph
 from labelgrove.ontology.readers.collect import Collector
-from labelgrove.ontology.readers.report import Recorder
+from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.structure import (
     Edges,
     break_loops,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from labelgrove.ontology.canonical import LENGTHS
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.readers.report import Recorder
+from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.text.cells import MARKS
 
 __all__ = ["Collector", "Options", "parse_weight"]

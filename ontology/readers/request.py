@@ -12,8 +12,9 @@ from pathlib import Path
 from labelgrove.ontology.errors import GroveError, InputError, NotFoundError
 from labelgrove.ontology.labelgraph import FORMAT_TAG
 from labelgrove.ontology.readers.collect import Collector, Options
-from labelgrove.ontology.readers.detection.head import Head, head
-from labelgrove.ontology.readers.detection.looks import Look, look_of
+from labelgrove.ontology.readers.defectrules import resolve_policies
+from labelgrove.ontology.readers.defects import printable
+from labelgrove.ontology.readers.detection.looks import DOCUMENTS, Look, look_of
 from labelgrove.ontology.readers.detection.sniff import sniff
 from labelgrove.ontology.readers.formats.edgelist import read_edges
 from labelgrove.ontology.readers.formats.exported import read_export
@@ -22,8 +23,7 @@ from labelgrove.ontology.readers.formats.lshtc import read_lshtc
 from labelgrove.ontology.readers.formats.outline import read_outline
 from labelgrove.ontology.readers.formats.superclass import read_superclasses
 from labelgrove.ontology.readers.formats.wordnet import data_file, read_wordnet
-from labelgrove.ontology.readers.report import printable
-from labelgrove.ontology.readers.rules import resolve_policies
+from labelgrove.ontology.readers.text.head import Head, head
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
@@ -99,6 +99,8 @@ class Request:
         The format to read it in.
     look : Look or None
         What the file looks like.
+    labels_look : Look or None
+        What the file that names the classes looks like.
     options : Options
         What the caller says about it.
     policies : mapping of code to policy
@@ -109,6 +111,7 @@ class Request:
     file: Path
     format: Format
     look: Look | None
+    labels_look: Look | None
     options: Options
     policies: Mapping[str, str]
 
@@ -116,6 +119,11 @@ class Request:
     def is_foreign(self) -> bool:
         """Whether the file looks like a kind that its format does not read."""
         return self.look is not None and self.look.reader != self.format.name
+
+    @property
+    def has_foreign_labels(self) -> bool:
+        """Whether the file that should name the classes looks like something else."""
+        return self.labels_look not in (None, DOCUMENTS)
 
     def fingerprint(self) -> str:
         """Return the sha256 over the bytes of the files and everything else that decides the result.
@@ -160,6 +168,7 @@ def ask(
         _existing_file(options.labels)
     start = head(file)
     look = look_of(start)
+    labels_look = None if options.labels is None else look_of(head(options.labels))
     chosen = FORMATS[_format_name(source, start, look, format)]
     given = {
         "direction": direction,
@@ -175,7 +184,8 @@ def ask(
     if foreign:
         takes = ", ".join((*chosen.options, "root"))
         raise InputError(f"{foreign[0]}: format {chosen.name!r} does not take it; it takes: {takes}")
-    return Request(source, file, chosen, look, options, resolve_policies(policies, chosen.policies))
+    chosen_policies = resolve_policies(policies, chosen.policies)
+    return Request(source, file, chosen, look, labels_look, options, chosen_policies)
 
 
 def _format_name(source: Path, start: Head, look: Look | None, asked: str | None) -> str:

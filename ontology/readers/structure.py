@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.components import connected, strongly_connected
 from labelgrove.ontology.errors import counted
-from labelgrove.ontology.readers.report import Recorder
+from labelgrove.ontology.readers.defects import Recorder
 
 __all__ = ["Edges", "break_loops", "check_direction", "drop_shortcuts", "settle_roots"]
 

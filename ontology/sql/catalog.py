@@ -121,7 +121,7 @@ bundle_table = Table(
     Column("created_at", Double, nullable=False),
     ForeignKeyConstraint(["ontology", "version"], ["version.ontology", "version.digest"]),
 )
-upkeep_table = Table(  # work that one process does for all: see `ontology.sql.upkeep`
+upkeep_table = Table(  # work that one process does for all: see `ontology.sql.garbage`
     "upkeep",
     metadata,
     Column("task", String(64), primary_key=True),

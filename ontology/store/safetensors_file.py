@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.errors import ArtifactError, InputError
+from labelgrove.ontology.errors import ArtifactError, InputError, counted
 
 __all__ = ["read_safetensors", "safetensors_chunks", "write_safetensors"]
 
@@ -128,7 +128,7 @@ def read_safetensors(
             )
         arrays[key] = np.ndarray(shape, dtype=dtype, buffer=data[begin:end] if end > begin else b"")
     if expected != len(data):
-        raise ArtifactError(f"{name}: {len(data) - expected} bytes follow the last array; expected none")
+        raise ArtifactError(f"{name}: bytes follow the last array ({len(data) - expected:,}); expected none")
     return arrays, metadata
 
 
@@ -159,7 +159,7 @@ def _header(
 ) -> tuple[list[tuple[str, np.dtype[Any], tuple[int, ...], int, int]], dict[str, str], int]:
     """Return the checked entries, the metadata and the byte where data begin."""
     if len(view) < 8:
-        raise ArtifactError(f"{name}: {len(view)} bytes; a safetensors file has at least 8")
+        raise ArtifactError(f"{name}: {counted(len(view), 'byte')}; a safetensors file has at least 8")
     (length,) = struct.unpack("<Q", view[:8])
     if length > min(MAX_HEADER_BYTES, len(view) - 8):
         raise ArtifactError(

@@ -13,6 +13,7 @@ __all__ = [
     "PRIVATE",
     "TEMPORARY",
     "beside",
+    "flush_to_disk",
     "make_folder",
     "open_private",
     "sync_file",
@@ -54,25 +55,21 @@ def open_private(path: str, flags: int) -> int:
     return os.open(path, flags, PRIVATE)
 
 
-def sync_file(file: Path | IO[bytes]) -> None:
-    """Let the content of a file be on disk; of an open one also what it has not written yet."""
-    if isinstance(file, Path):
-        with file.open("rb") as opened:
-            os.fsync(opened.fileno())
-    else:
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def sync_folder(folder: Path) -> None:
     """Let the names in a folder be on disk, where the system can do that."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    if hasattr(os, "O_DIRECTORY"):
+        _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def sync_file(path: Path) -> None:
+    """Let what a closed file holds be on disk, whoever wrote it."""
+    _sync(path, os.O_RDONLY)
+
+
+def flush_to_disk(file: IO[bytes]) -> None:
+    """Let what was written to an open file be on disk."""
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def write_whole(target: Path, chunks: Iterable[bytes | memoryview], *, rights: int | None = None) -> None:
@@ -99,11 +96,19 @@ def write_whole(target: Path, chunks: Iterable[bytes | memoryview], *, rights: i
                 _set_rights(file.fileno(), rights)
             for chunk in chunks:
                 file.write(chunk)
-            sync_file(file)
+            flush_to_disk(file)
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _sync(place: Path, flags: int) -> None:
+    descriptor = os.open(place, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _set_rights(place: Path | int, rights: int) -> None:

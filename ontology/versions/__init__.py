@@ -1,1 +1,11 @@
-"""How a new version becomes the current one, whatever crashes: ingest, loading, snapshots, export."""
+"""How a new version becomes the current one, whatever crashes: ingest, loading, snapshots, export.
+
+Arrows go down, and what is below the workspace takes the stores that it needs::
+
+    ingest  rebuilding  export  sources    what is asked of a workspace
+                  workspace                the parts of one deployment, opened on first use
+                   repair                  graph and index files back in line with the catalogue
+                   loading                 a version into the graph, and made current
+         lease  snapshots  indexfile       a name held; graphs and definitions; the file for model servers
+                   stores                  catalogue, artifacts and graph, open
+"""

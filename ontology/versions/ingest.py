@@ -18,27 +18,18 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from labelgrove.ontology.errors import ArtifactError, ConflictError, NotFoundError, ServiceError, ShrinkError
-from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.errors import ConflictError, ShrinkError, counted
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.artifacts import check_name
-from labelgrove.ontology.versions.export import export_ontology
+from labelgrove.ontology.versions.graphloading import STEPS, Progress, Steps, drop_from_graph, go_live, load
 from labelgrove.ontology.versions.lease import holding
-from labelgrove.ontology.versions.loading import (
-    NAMELESS,
-    STEPS,
-    Progress,
-    Steps,
-    drop_from_graph,
-    go_live,
-    load,
-)
+from labelgrove.ontology.versions.repair import clear
 from labelgrove.ontology.versions.snapshots import Snapshot, put_result, put_snapshot, unpacked
+from labelgrove.ontology.versions.stores import Stores
 from labelgrove.ontology.versions.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -52,13 +43,8 @@ __all__ = [
     "announce",
     "check_size",
     "delete_ontology",
-    "empty_graph",
-    "export_ontology",
     "register",
-    "repair",
-    "restore_graph",
     "snapshot_graph",
-    "verify_graph",
 ]
 
 _log = logging.getLogger(__name__)
@@ -135,11 +121,11 @@ def register(
     check_name(name)
     graph = result.graph if isinstance(result, Snapshot) else unpacked(result)[0]
     steps = Steps(progress)
-    with holding(workspace, name) as lease:
+    with holding(workspace.stores, name) as lease:
         if not shrink:
             check_size(workspace, name, graph.n_labels)
         with steps.step("snapshot"):
-            snapshot = put_result(workspace, result, source)
+            snapshot = put_result(workspace.artifacts, result, source)
         return _make_current(workspace, lease, snapshot, steps)
 
 
@@ -148,9 +134,9 @@ def check_size(workspace: Workspace, name: str, n_labels: int) -> None:
     current = next((version for version in workspace.catalog.versions(name) if version.current), None)
     if current is not None and 2 * n_labels < current.n_labels:
         raise ShrinkError(
-            f"ontology {name!r} has {current.n_labels:,} labels, and would have {n_labels:,}, less than half "
-            f"of them; its version {current.digest[:12]} stays. If that is meant, ask for it with --shrink "
-            "(of a job: --param shrink=true; in Python: shrink=True)"
+            f"ontology {name!r} has {counted(current.n_labels, 'label')}, and would have {n_labels:,}, less "
+            f"than half of them; its version {current.digest[:12]} stays. If that is meant, ask for it with "
+            "--shrink (of a job: --param shrink=true; in Python: shrink=True)"
         )
 
 
@@ -161,7 +147,7 @@ def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
     changing is left as it is: `register` records the same.
     """
     try:
-        with holding(workspace, name) as lease:
+        with holding(workspace.stores, name) as lease:
             _open_version(workspace, lease, snapshot)
     except ConflictError as error:
         _log.info("version %s of %s is not announced: %s", snapshot.graph.digest[:12], name, error)
@@ -170,9 +156,9 @@ def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
 def _make_current(workspace: Workspace, lease: Lease, snapshot: Snapshot, steps: Steps) -> RegisterResult:
     with steps.step("version"):
         version = _open_version(workspace, lease, snapshot)
-        _drop_abandoned(workspace, lease, version)
-    load(workspace, lease, version, steps)
-    before = go_live(workspace, lease, version, steps)
+        _drop_abandoned(workspace.stores, lease, version)
+    load(workspace.stores, lease, version, steps)
+    before = go_live(workspace.stores, lease, version, steps)
     graph = snapshot.graph
     return RegisterResult(
         lease.name,
@@ -201,103 +187,16 @@ def _open_version(workspace: Workspace, lease: Lease, snapshot: Snapshot) -> Ver
     )
 
 
-# ---- upkeep ------------------------------------------------------------------------------------
+def _drop_abandoned(stores: Stores, lease: Lease, keep: Version) -> None:
+    """Drop what earlier ingests of the name began and nobody will end: the lease says that they are dead."""
+    for version in stores.catalog.versions(lease.name):
+        if version.state == "loading" and version.digest != keep.digest:
+            stores.catalog.forget_version(lease, version)
+            if version.digest not in {other.digest for other in stores.catalog.versions()}:
+                drop_from_graph(stores, version.digest)
 
 
-def repair(workspace: Workspace) -> list[str]:
-    """Bring graph and index files in line with the catalogue; return the names that needed it.
-
-    A name that somebody is changing is left to its holder. A damaged embedded graph is removed and rebuilt.
-
-    Notes
-    -----
-    Cheap when nothing is amiss: a few questions to catalogue, graph and index for each name. What the graph
-    holds beyond the catalogue's names is left alone: it may belong to somebody else.
-    """
-    try:
-        workspace.graph.migrate()
-        return _repair_names(workspace)
-    except GraphDamagedError as error:
-        if workspace.graph.dialect != "embedded":
-            raise
-        _log.warning("the embedded graph is made again from the snapshots: %s", error)
-        _wipe(workspace)
-        return _repair_names(workspace)
-
-
-def empty_graph(workspace: Workspace) -> list[str]:
-    """Drop every version from the graph, to be restored from its snapshot; return their digests.
-
-    What a user edited in the graph by hand is lost unless `snapshot_graph` kept it before. A name that
-    somebody is changing raises `ConflictError`, a snapshot that is damaged or gone `ArtifactError` or
-    `NotFoundError`, before anything is dropped: the graph may hold the last copy.
-    """
-    with ExitStack() as leases:  # every name is held before anything is dropped: all of the graph, or none
-        for name in workspace.catalog.names():
-            leases.enter_context(holding(workspace, name))
-        versions = _ready(workspace)
-        for version in versions:
-            workspace.snapshot(version)
-        if workspace.graph.dialect == "embedded":
-            _wipe(workspace)
-        else:
-            for version in versions:
-                drop_from_graph(workspace, version.digest)
-    return _digests(versions)
-
-
-def restore_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[str]:
-    """Load what the graph lacks, bring every name in line, and return the digests of the versions in it.
-
-    Batches that are done are recorded: one that was cut short goes on from there. A name that somebody is
-    changing raises `ConflictError` after all the others are in line.
-    """
-    busy = []
-    for name in workspace.catalog.names():
-        with ExitStack() as held:
-            try:
-                lease = held.enter_context(holding(workspace, name))
-            except ConflictError as error:
-                busy.append(str(error))
-            else:
-                _restore(workspace, lease, Steps(progress))
-    if busy:
-        raise ConflictError("; ".join(busy))
-    return _digests(_ready(workspace))
-
-
-def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[dict[str, Any]]:
-    """Compare every ready version with its snapshot: what the graph holds, who is current, the index file.
-
-    Returns
-    -------
-    list of dict
-        ``ontology, digest, current, n_labels, n_edges, problems, same``; ``problems`` says in words what
-        differs, ``same`` is whether nothing does.
-
-    Notes
-    -----
-    Reads every version whole; from the embedded graph piece by piece, so that little is in memory at a time.
-    """
-    ready = _ready(workspace)
-    steps, findings = Steps(progress), []
-    with steps.step("verify", len(ready)):
-        for done, version in enumerate(ready, start=1):
-            problems = list(_differences(workspace, version))
-            findings.append(
-                {
-                    "ontology": version.ontology,
-                    "digest": version.digest,
-                    "current": version.current,
-                    "n_labels": version.n_labels,
-                    "n_edges": version.n_edges,
-                    "problems": problems,
-                    "same": not problems,
-                }
-            )
-            if done < len(ready):
-                steps.report("verify", done, len(ready))
-    return findings
+# ---- what becomes of a name -----------------------------------------------------------------------------
 
 
 def delete_ontology(workspace: Workspace, name: str, *, version: str | None = None) -> list[str]:
@@ -319,15 +218,15 @@ def delete_ontology(workspace: Workspace, name: str, *, version: str | None = No
                 f"version {doomed.digest[:12]} is the current one of {name!r}; ingest another one first, "
                 "or delete the ontology"
             )
-        with holding(workspace, name) as lease:
+        with holding(workspace.stores, name) as lease:
             workspace.catalog.forget_version(lease, doomed)
-            _clear(workspace, name)
+            clear(workspace.stores, name)
         return [doomed.digest]
     workspace.catalog.version(name)
-    with holding(workspace, name) as lease:
+    with holding(workspace.stores, name) as lease:
         digests = [v.digest for v in workspace.catalog.versions(name)]
         workspace.catalog.forget_ontology(lease)  # from here on it is gone; the rest follows, now or later
-        _clear(workspace, name)
+        clear(workspace.stores, name)
     return digests
 
 
@@ -350,129 +249,14 @@ def snapshot_graph(
     table = workspace.definitions(name)
     definitions = {} if table is None else dict(zip(workspace.snapshot(version).keys, table, strict=True))
     source = f"edited in the graph of {version.digest}" if edited else version.source
-    snapshot = put_snapshot(workspace, graph, definitions, source)
+    snapshot = put_snapshot(workspace.artifacts, graph, definitions, source)
     result = register(workspace, name, snapshot, shrink=shrink, progress=progress)
     if not edited:
         return result
-    with holding(workspace, name) as lease:
-        drop_from_graph(workspace, version.digest)
-        load(workspace, lease, version, Steps())
+    with holding(workspace.stores, name) as lease:
+        drop_from_graph(workspace.stores, version.digest)
+        load(workspace.stores, lease, version, Steps())
     return result
-
-
-# ---- building blocks -----------------------------------------------------------------------------------
-
-
-def _drop_abandoned(workspace: Workspace, lease: Lease, keep: Version) -> None:
-    """Drop what earlier ingests of the name began and nobody will end: the lease says that they are dead."""
-    for version in workspace.catalog.versions(lease.name):
-        if version.state == "loading" and version.digest != keep.digest:
-            workspace.catalog.forget_version(lease, version)
-            if version.digest not in {other.digest for other in workspace.catalog.versions()}:
-                drop_from_graph(workspace, version.digest)
-
-
-def _differences(workspace: Workspace, version: Version) -> Iterator[str]:
-    store, wanted, snapshot = workspace.graph, (version.n_labels, version.n_edges), None
-    try:
-        snapshot = workspace.snapshot(version)
-    except (ArtifactError, NotFoundError) as error:
-        yield f"snapshot: {error}"
-    found = store.counts(version.digest)
-    if found != wanted:
-        yield f"graph: holds {found[0]} labels and {found[1]} edges, expected {wanted[0]} and {wanted[1]}"
-    else:
-        try:
-            difference = store.difference(version.digest, snapshot)
-        except (GraphDamagedError, NotFoundError) as error:
-            yield f"graph: {error}"
-        else:
-            if difference:
-                yield f"graph: {difference}"
-    states = {row["digest"]: row["state"] for row in store.versions()}
-    if states.get(version.digest) == "loading":
-        yield "graph: the version is loading, expected ready"
-    if version.current and store.current(version.ontology) != version.digest:
-        yield f"graph: CURRENT is {store.current(version.ontology)}"
-    document = workspace.catalog.index_document(version.ontology)
-    if version.current and not workspace.index_is(version.ontology, document):
-        yield "index file: differs from the catalogue"
-
-
-def _repair_names(workspace: Workspace) -> list[str]:
-    repaired = []
-    for name in workspace.catalog.currents():
-        if _in_line(workspace, name):
-            continue
-        try:
-            _mend(workspace, name, Steps())
-        except ConflictError:
-            continue  # somebody is changing it, and brings it in line
-        except (ArtifactError, NotFoundError) as error:  # one snapshot must not close the graph to all names
-            _log.warning("the graph of %s stays out of date: %s", name, error)
-            continue
-        except ServiceError as error:  # a full disk: what the graph holds can be read all the same
-            _log.warning("the graph of %s and of names after it may be out of date: %s", name, error)
-            break
-        repaired.append(name)
-    return repaired
-
-
-def _in_line(workspace: Workspace, name: str) -> bool:
-    """Whether graph and index have what the catalogue says of `name`; nothing is counted."""
-    document = workspace.catalog.index_document(name)
-    current = None if document is None else document["version"]
-    if workspace.graph.current(name) != current or not workspace.index_is(name, document):
-        return False
-    held = {row["digest"] for row in workspace.graph.versions() if row["state"] == "ready"}
-    return all(v.digest in held for v in workspace.catalog.versions(name) if v.state == "ready")
-
-
-def _mend(workspace: Workspace, name: str, steps: Steps) -> None:
-    """Bring graph and index in line for one name."""
-    with holding(workspace, name) as lease:
-        _restore(workspace, lease, steps)
-
-
-def _restore(workspace: Workspace, lease: Lease, steps: Steps) -> None:
-    """Load what the graph lacks of a name that is held, and let it go live."""
-    versions = [v for v in workspace.catalog.versions(lease.name) if v.state == "ready"]
-    for version in versions:
-        load(workspace, lease, version, steps)
-    for version in versions:
-        if version.current:
-            go_live(workspace, lease, version, steps)
-    if not any(version.current for version in versions):
-        _clear(workspace, lease.name)
-
-
-def _ready(workspace: Workspace) -> list[Version]:
-    return [version for version in workspace.catalog.versions() if version.state == "ready"]
-
-
-def _digests(versions: list[Version]) -> list[str]:
-    return sorted({version.digest for version in versions})
-
-
-def _wipe(workspace: Workspace) -> None:
-    from labelgrove.ontology.graph.embedded.store import EmbeddedStore
-
-    if isinstance(workspace.graph, EmbeddedStore):
-        workspace.graph.wipe()
-        workspace.graph.migrate()
-
-
-def _clear(workspace: Workspace, name: str) -> None:
-    """Drop from graph and index what the catalogue no longer has under `name`, and versions nobody has."""
-    if workspace.catalog.current(name) is None:
-        workspace.graph.drop_ontology(name)
-    held = workspace.graph.versions()  # first: what an ingest begins after this is not among them
-    kept = {version.digest for version in workspace.catalog.versions()}
-    ours = workspace.catalog.currents()
-    for row in held:
-        if row["ontology"] in {NAMELESS, *ours} and row["digest"] not in kept:
-            drop_from_graph(workspace, row["digest"])
-    workspace.refresh_index(name)
 
 
 def _canonical(graph: LabelGraph) -> LabelGraph:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from labelgrove.ontology.errors import GroveError, LeaseLostError
-from labelgrove.ontology.heartbeat import beat
+from labelgrove.ontology.errors import LeaseLostError
+from labelgrove.ontology.heartbeat import keep_renewed
 from labelgrove.ontology.sql.catalog import LEASE_SECONDS, Lease
-from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.ontology.versions.stores import Stores
 
 __all__ = ["holding"]
 
-_log = logging.getLogger(__name__)
-
 
 @contextmanager
-def holding(workspace: Workspace, name: str) -> Iterator[Lease]:
+def holding(stores: Stores, name: str) -> Iterator[Lease]:
     """Hold the lease of `name` for the length of a block, renewed three times in its span.
 
     A holder that loses it learns so from its next write to the catalogue, which raises `LeaseLostError`. The
@@ -29,8 +26,8 @@ def holding(workspace: Workspace, name: str) -> Iterator[Lease]:
     ConflictError
         When somebody else holds it; the message names the holder.
     """
-    catalog = workspace.catalog
-    published = workspace.graph.run_named("published", name=name).dicts()
+    catalog = stores.catalog
+    published = stores.graph.run_named("published", name=name).dicts()
     lease = catalog.acquire(name, above=published[0]["fence"] if published else 0)
     ended = threading.Event()
 
@@ -41,16 +38,14 @@ def holding(workspace: Workspace, name: str) -> Iterator[Lease]:
             return False
         return True
 
-    def missed(error: Exception) -> None:  # only a second worker is risked
-        text = "the lease of %s could not be renewed, trying again: %s"
-        _log.warning(text, name, error, exc_info=not isinstance(error, GroveError))
-
-    beats = (renew, ended, LEASE_SECONDS, missed)
-    thread = threading.Thread(target=beat, args=beats, name=f"lease of {name}", daemon=True)
-    thread.start()
+    warning = f"the lease of {name} could not be renewed, trying again"
+    beat = threading.Thread(
+        target=keep_renewed, args=(renew, LEASE_SECONDS, ended, warning), name=f"lease of {name}", daemon=True
+    )
+    beat.start()
     try:
         yield lease
     finally:
         ended.set()
-        thread.join()
+        beat.join()
         catalog.release(lease)

@@ -1,4 +1,4 @@
-"""Label graphs in the artifact store: what an ingest keeps of its source, and what is loaded from it."""
+"""Label graphs and definitions in the artifact store: what an ingest keeps, and what is opened of it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from labelgrove.ontology.errors import ArtifactError, DefectsError
-from labelgrove.ontology.keys import Texts
+from labelgrove.ontology.errors import ArtifactError, DefectsError, InputError, counted
+from labelgrove.ontology.keys import Texts, stored_texts
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.versions.workspace import DEFINITIONS_FORMAT, Workspace
 
 if TYPE_CHECKING:
     from labelgrove.ontology.readers import ReadResult, Report
+    from labelgrove.ontology.sql.catalog import Version
+    from labelgrove.ontology.store.artifacts import ArtifactStore
 
-__all__ = ["Reading", "Snapshot", "Stored", "open_snapshot", "put_result", "put_snapshot", "unpacked"]
+__all__ = [
+    "DEFINITIONS_FORMAT",
+    "Reading",
+    "Snapshot",
+    "Stored",
+    "open_snapshot",
+    "put_result",
+    "put_snapshot",
+    "stored_definitions",
+    "stored_graph",
+    "unpacked",
+]
+
+DEFINITIONS_FORMAT = "labelgrove/definitions/1"
 
 Stored = tuple[str, int]
 """An artifact: its sha256, and its size in bytes."""
@@ -79,16 +93,16 @@ def unpacked(
 
 
 def put_snapshot(
-    workspace: Workspace, graph: LabelGraph, definitions: Mapping[str, str], source: str | None
+    artifacts: ArtifactStore, graph: LabelGraph, definitions: Mapping[str, str], source: str | None
 ) -> Snapshot:
     """Store a graph and its definitions; the same again stores nothing new."""
-    arrays = _put(workspace, *graph.to_arrays())
-    described = _put(workspace, *_definition_arrays(graph, definitions)) if definitions else None
+    arrays = _put(artifacts, *graph.to_arrays())
+    described = _put(artifacts, *_definition_arrays(graph, definitions)) if definitions else None
     return Snapshot(graph, arrays, described, source)
 
 
 def put_result(
-    workspace: Workspace, result: ReadResult | LabelGraph | Snapshot, source: str | None = None
+    artifacts: ArtifactStore, result: ReadResult | LabelGraph | Snapshot, source: str | None = None
 ) -> Snapshot:
     """Store what was read or made; what is stored already is taken as it is.
 
@@ -99,7 +113,7 @@ def put_result(
     """
     if isinstance(result, Snapshot):
         return replace(result, source=source or result.source)
-    snapshot = put_snapshot(workspace, *unpacked(result, source))
+    snapshot = put_snapshot(artifacts, *unpacked(result, source))
     if isinstance(result, LabelGraph) or result.reading is None:
         return snapshot
     fingerprint, digest = result.reading
@@ -108,7 +122,10 @@ def put_result(
     return replace(snapshot, reading=Reading(fingerprint, result.report.shortened()))
 
 
-def open_snapshot(workspace: Workspace, arrays: str, definitions: str | None) -> Snapshot:
+# ---- opening -------------------------------------------------------------------------------------------
+
+
+def open_snapshot(artifacts: ArtifactStore, arrays: str, definitions: str | None) -> Snapshot:
     """Return what the artifacts with these digests hold.
 
     Raises
@@ -116,24 +133,72 @@ def open_snapshot(workspace: Workspace, arrays: str, definitions: str | None) ->
     ArtifactError, NotFoundError
         If an artifact is damaged or gone, or the definitions belong to other labels.
     """
-    store = workspace.artifacts
-    graph = LabelGraph.from_arrays(*store.open_arrays(arrays))
+    graph = LabelGraph.from_arrays(*artifacts.open_arrays(arrays))
     described = None
     if definitions is not None:
-        _, metadata = store.open_arrays(definitions)
+        _, metadata = artifacts.open_arrays(definitions)
         if metadata != _definition_metadata(graph):
             raise ArtifactError(
                 f"definitions {definitions}: are {metadata.get('format')!r} of ontology "
                 f"{metadata.get('ontology')!r}, expected {DEFINITIONS_FORMAT!r} of {graph.digest!r}; "
                 "give the definitions of this ontology"
             )
-        described = definitions, store.size(definitions)
-    return Snapshot(graph, (arrays, store.size(arrays)), described)
+        described = definitions, artifacts.size(definitions)
+    return Snapshot(graph, (arrays, artifacts.size(arrays)), described)
 
 
-def _put(workspace: Workspace, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> Stored:
-    sha256 = workspace.artifacts.put_arrays(arrays, metadata)
-    return sha256, workspace.artifacts.size(sha256)
+def stored_graph(artifacts: ArtifactStore, version: Version) -> LabelGraph:
+    """Return the label graph of `version`; opened from a memory map in a local store, sha256 compared.
+
+    Raises
+    ------
+    ArtifactError, NotFoundError
+        For a snapshot that is damaged or gone; ingesting the same source again repairs it.
+    """
+    graph = LabelGraph.from_arrays(*artifacts.open_arrays(version.snapshot_sha256))
+    if graph.digest != version.digest:
+        raise ArtifactError(
+            f"snapshot {version.snapshot_sha256} holds ontology {graph.digest}, the catalogue expects "
+            f"{version.digest} for {version.ontology!r}; ingest its source again"
+        )
+    return graph
+
+
+def stored_definitions(artifacts: ArtifactStore, version: Version) -> Texts | None:
+    """Return the definitions of `version` in canonical order of labels (empty: has none), None without any.
+
+    Raises
+    ------
+    ArtifactError, NotFoundError
+        For definitions that are damaged or gone; ingesting the same source again repairs them.
+    """
+    sha256 = version.definitions_sha256
+    if sha256 is None:
+        return None
+    arrays, metadata = artifacts.open_arrays(sha256)
+    if metadata.get("format") != DEFINITIONS_FORMAT:
+        raise ArtifactError(
+            f"definitions {sha256} have format {metadata.get('format')!r}, this version reads "
+            f"{DEFINITIONS_FORMAT!r}; ingest the source again"
+        )
+    try:
+        texts = stored_texts(arrays, "definitions")
+    except InputError as error:
+        raise ArtifactError(f"definitions {sha256}: {error}; ingest the source again") from None
+    if len(texts) != version.n_labels:
+        raise ArtifactError(
+            f"definitions {sha256}: {len(texts):,} for {counted(version.n_labels, 'label')}; "
+            "ingest the source again"
+        )
+    return texts
+
+
+# ---- arrays --------------------------------------------------------------------------------------------
+
+
+def _put(artifacts: ArtifactStore, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> Stored:
+    sha256 = artifacts.put_arrays(arrays, metadata)
+    return sha256, artifacts.size(sha256)
 
 
 def _definition_arrays(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.ontology.errors import ArtifactError, NotFoundError
-from labelgrove.ontology.readers.report import Report
+from labelgrove.ontology.readers.defects import Report
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.ontology.versions.snapshots import Reading, Snapshot, open_snapshot
 
@@ -77,7 +77,7 @@ def _earlier(workspace: Workspace, name: str, fingerprint: str) -> Snapshot | No
         return None
     version, report, read_at = found
     try:
-        snapshot = open_snapshot(workspace, version.snapshot_sha256, version.definitions_sha256)
+        snapshot = open_snapshot(workspace.artifacts, version.snapshot_sha256, version.definitions_sha256)
     except (ArtifactError, NotFoundError):
         return None
     if snapshot.graph.digest != version.digest:

@@ -8,12 +8,14 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from labelgrove.ontology.errors import ArtifactError, InputError
-from labelgrove.ontology.keys import Texts, stored_texts
+from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
 from labelgrove.ontology.store.posix import require_posix
+from labelgrove.ontology.versions.indexfile import refresh_index
+from labelgrove.ontology.versions.snapshots import stored_definitions, stored_graph
+from labelgrove.ontology.versions.stores import Stores
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from labelgrove.ontology.sql.catalog import Catalog, Version
 
 __all__ = ["Workspace"]
-
-DEFINITIONS_FORMAT = "labelgrove/definitions/1"
 
 
 class Workspace:
@@ -105,6 +105,11 @@ class Workspace:
                     raise
             return self._graph
 
+    @property
+    def stores(self) -> Stores:
+        """Catalogue, artifacts and graph, all of them open."""
+        return Stores(self.catalog, self.artifacts, self.graph)
+
     def close(self) -> None:
         """Close what was opened; the workspace can be used again afterwards."""
         if self._graph is not None:
@@ -138,36 +143,12 @@ class Workspace:
         return self.snapshot(self.catalog.version(name, version))
 
     def snapshot(self, version: Version) -> LabelGraph:
-        """Return the label graph of `version`; opened from a memory map in a local store, sha256 compared."""
-        graph = LabelGraph.from_arrays(*self.artifacts.open_arrays(version.snapshot_sha256))
-        if graph.digest != version.digest:
-            raise ArtifactError(
-                f"snapshot {version.snapshot_sha256} holds ontology {graph.digest}, the catalogue expects "
-                f"{version.digest} for {version.ontology!r}; ingest its source again"
-            )
-        return graph
+        """Return the label graph of `version`; see `ontology.versions.snapshots.stored_graph`."""
+        return stored_graph(self.artifacts, version)
 
     def definitions(self, name: str, version: str | None = None) -> Texts | None:
         """Return the definitions in canonical order of labels (empty: has none), None without any."""
-        found = self.catalog.version(name, version)
-        sha256 = found.definitions_sha256
-        if sha256 is None:
-            return None
-        arrays, metadata = self.artifacts.open_arrays(sha256)
-        if metadata.get("format") != DEFINITIONS_FORMAT:
-            raise ArtifactError(
-                f"definitions {sha256} have format {metadata.get('format')!r}, this version reads "
-                f"{DEFINITIONS_FORMAT!r}; ingest the source again"
-            )
-        try:
-            texts = stored_texts(arrays, "definitions")
-        except InputError as error:
-            raise ArtifactError(f"definitions {sha256}: {error}; ingest the source again") from None
-        if len(texts) != found.n_labels:
-            raise ArtifactError(
-                f"definitions {sha256}: {len(texts)} for {found.n_labels} labels; ingest the source again"
-            )
-        return texts
+        return stored_definitions(self.artifacts, self.catalog.version(name, version))
 
     # ---- upkeep ------------------------------------------------------------------------------------
 
@@ -176,32 +157,13 @@ class Workspace:
         self.catalog.set_bundle(
             name, bundle, sha256=sha256, size=self.artifacts.size(sha256), version=version
         )
-        self.refresh_index(name)
-
-    def refresh_index(self, name: str) -> None:
-        """Bring ``index/<name>.json`` in line with the catalogue; two at once end with the newer document."""
-        document = self.catalog.index_document(name)
-        while True:
-            if document is None:
-                self.artifacts.delete_index(name)
-            elif not self.index_is(name, document):
-                self.artifacts.write_index(name, document)
-            written, document = document, self.catalog.index_document(name)
-            if written == document:
-                return
-
-    def index_is(self, name: str, document: dict[str, object] | None) -> bool:
-        """Whether the index file of `name` says exactly `document`; a damaged file does not."""
-        try:
-            return self.artifacts.read_index(name) == document
-        except ArtifactError:
-            return False
+        refresh_index(self.catalog, self.artifacts, name)
 
     def repair(self) -> list[str]:
-        """Bring graph and index files in line with the catalogue; see `ontology.versions.ingest.repair`.
+        """Bring graph and index files in line with the catalogue; see `ontology.versions.repair`.
 
         Happens by itself whenever the graph is opened.
         """
-        from labelgrove.ontology.versions.ingest import repair
+        from labelgrove.ontology.versions.repair import repair
 
-        return repair(self)
+        return repair(self.stores)

@@ -64,7 +64,7 @@ HOMES = {
     "resource": {"labelgrove/cli/doctor.py", "ontology/graph/userqueries/sandbox.py"},
     "os.O_DIRECTORY": {"ontology/store/wholefile.py"},
     "os.register_at_fork": {
-        "ontology/graph/embedded/store.py",
+        "ontology/graph/embedded/graphfile.py",
         "workers/app.py",
         "workers/running/metrics.py",
     },
@@ -208,7 +208,7 @@ def test_files_are_read_scored_and_reported_on_windows(tmp_path):
         ("from labelgrove.ontology.store.posix import try_lock; try_lock(0)", "a lock on a file"),
         (
             "from labelgrove.ontology.graph.userqueries.sandbox import run; "
-            "run({}, '', {}, timeout_s=1, max_rows=1)",
+            "run('', {}, '', {}, timeout_s=1, max_rows=1)",
             "a Cypher query",
         ),
     ],

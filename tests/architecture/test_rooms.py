@@ -10,8 +10,12 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("labelgrove", "workers", "adapter", "ontology")
 
 HOMES = {
-    "neo4j": {"ontology/graph/neo4j.py"},
-    "ladybug": {"ontology/graph/embedded/store.py"},
+    "neo4j": {
+        "ontology/graph/neo4j/__init__.py",
+        "ontology/graph/neo4j/neo4jengine.py",
+        "ontology/graph/neo4j/server.py",
+    },
+    "ladybug": {"ontology/graph/embedded/ladybugfile.py"},
     "redis": {"adapter/loading/cache.py", "workers/celery_transport/broker_check.py"},
     "celery": {
         "workers/app.py",
@@ -24,7 +28,7 @@ HOMES = {
     "sqlalchemy": {
         "ontology/sql/database.py",
         "ontology/sql/catalog.py",
-        "ontology/sql/upkeep.py",
+        "ontology/sql/garbage.py",
         "workers/upkeep/backup.py",
         "workers/ledger/ledger.py",
         "workers/ledger/statements.py",
@@ -56,6 +60,7 @@ ADAPTER_MAY_IMPORT = (
     "labelgrove.ontology.store.remote_faults",
     "labelgrove.ontology.store.safetensors_file",
     "labelgrove.ontology.settings",
+    "labelgrove.ontology.spelling",
     "labelgrove.ontology.store.wholefile",
 )
 GEOMETRY_MAY_IMPORT = (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from labelgrove.cli import grove
 from labelgrove.ontology import geometry
 from labelgrove.ontology.graph import GraphStore
-from labelgrove.ontology.graph.userqueries.tokens import parameters
+from labelgrove.ontology.graph.cyphertokens import parameters
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register

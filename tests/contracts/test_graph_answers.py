@@ -16,10 +16,10 @@ import pytest
 
 from labelgrove.ontology.errors import QueryFailedError, QueryTimeoutError
 from labelgrove.ontology.graph import GraphStore
-from labelgrove.ontology.graph.embedded.store import EmbeddedStore
-from labelgrove.ontology.graph.neo4j import Neo4jStore
-from labelgrove.ontology.graph.userqueries import answers
-from labelgrove.ontology.graph.userqueries.answers import ANSWER_BYTES, encoded
+from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
+from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
+from labelgrove.ontology.graph.userqueries import answersize as answers
+from labelgrove.ontology.graph.userqueries.answersize import ANSWER_BYTES, encoded
 from tests.contracts.test_graph_store import PETS, load
 
 pytestmark = pytest.mark.long
@@ -146,7 +146,7 @@ class TestEmbedded(GraphAnswersContract):
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[GraphStore]:
-        with EmbeddedStore(tmp_path / "graph") as store:
+        with GraphStore(EmbeddedEngine(tmp_path / "graph")) as store:
             yield store
 
     def test_a_list_larger_than_memory_is_said_to_be_that(self, store: GraphStore) -> None:
@@ -162,18 +162,20 @@ class TestNeo4j(GraphAnswersContract):
 
     @pytest.fixture
     def store(self, url: str) -> Iterator[GraphStore]:
-        with Neo4jStore(url) as store:
+        with GraphStore(Neo4jEngine(url)) as store:
             yield store
 
     @pytest.mark.timeout(120)
     @pytest.mark.parametrize(("statement", "timeout_s"), [(ENDLESS, 2.0), (TOO_LARGE["lists"][0], 60.0)])
     def test_the_transaction_of_a_query_that_was_cut_off_ends(
-        self, store: Neo4jStore, statement: str, timeout_s: float
+        self, store: GraphStore, statement: str, timeout_s: float
     ) -> None:
         store.migrate()
         with pytest.raises(QueryFailedError):
             store.run_user(statement, timeout_s=timeout_s, max_rows=3_000_000)
-        with neo4j.GraphDatabase.driver(store._url, auth=store._auth) as driver:
+        with neo4j.GraphDatabase.driver(
+            store.engine.server._bare_url, auth=store.engine.server._auth
+        ) as driver:
             running = "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery = $told RETURN currentQuery"
             deadline = time.monotonic() + 60
             while driver.execute_query(running, told=statement).records:

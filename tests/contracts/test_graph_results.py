@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelgrove.ontology.errors import NotFoundError
+from labelgrove.ontology.errors import GraphDamagedError, NotFoundError
 from labelgrove.ontology.geometry import summarize
-from labelgrove.ontology.graph import GraphDamagedError, GraphStore, migrate
-from labelgrove.ontology.graph import neo4j as served
-from labelgrove.ontology.graph.embedded import store as embedded
-from labelgrove.ontology.graph.embedded import thinning
-from labelgrove.ontology.graph.embedded.store import EmbeddedStore
-from labelgrove.ontology.graph.neo4j import Neo4jStore
+from labelgrove.ontology.graph import GraphStore, migrate
+from labelgrove.ontology.graph.embedded import bulkremoval as thinning
+from labelgrove.ontology.graph.embedded import embeddedengine as embedded
+from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
+from labelgrove.ontology.graph.neo4j import neo4jengine as served
+from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
 from labelgrove.ontology.graph.results import GraphResult, Links
 from labelgrove.ontology.graph.resultschema import result_schema
 from labelgrove.ontology.graph.resultstore import removals
@@ -107,11 +107,11 @@ def held(store: GraphStore) -> dict[str, list[str]]:
     """Return every node and relationship that belongs to results, as sorted texts."""
     found: dict[str, list[str]] = {kind: [] for _, kind, _, _ in RELATIONSHIPS}
     for label in NODES:
-        rows = store._read(f"MATCH (n:{label}) RETURN n", {}).rows
+        rows = store.engine.read(f"MATCH (n:{label}) RETURN n", {}).rows
         found[label] = sorted(as_text({k: v for k, v in n.items() if k != "_label"}) for (n,) in rows)
     for source, kind, target, key in RELATIONSHIPS:
         cypher = f"MATCH (a:{source})-[e:{kind}]->(b:{target}) RETURN a.id, e, b.{key}"
-        for a, e, b in store._read(cypher, {}).rows:
+        for a, e, b in store.engine.read(cypher, {}).rows:
             found[kind].append(as_text([a, {k: v for k, v in e.items() if k != "_label"}, b]))
     return {name: sorted(rows) for name, rows in found.items()}
 
@@ -282,10 +282,10 @@ class GraphResultsContract:
         steps = removals([whole.id])
         for awake in range(1, len(steps)):
             store.write_result(whole)
-            store._remove(steps[:awake])
+            store.engine.remove(steps[:awake])
             store.write_result(whole)
             assert held(store) == expected([whole])
-            store._remove(steps[awake:])
+            store.engine.remove(steps[awake:])
             assert held(store) == expected([whole])
 
     def test_writers_at_once_make_one_result(self, store: GraphStore) -> None:
@@ -388,7 +388,7 @@ class GraphResultsContract:
             load(new_store, HOSTILE)
             new_store.publish("any", HOSTILE.digest, 1)
             for result in results[: 0 if n_applied == 1 else 5]:
-                new_store._write_result(result)  # past what asks for labels that this schema lacks
+                new_store.engine.write_result(result)  # past what asks for labels that this schema lacks
             applied = [m["version"] for m in new_store.run_named("recorded_migrations").dicts()]
             assert applied == numbers[:n_applied]
         new_store.close()
@@ -404,7 +404,7 @@ class GraphResultsContract:
 class TestEmbedded(GraphResultsContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[GraphStore]:
-        with EmbeddedStore(tmp_path / "graph") as store:
+        with GraphStore(EmbeddedEngine(tmp_path / "graph")) as store:
             yield store
 
     @pytest.fixture
@@ -417,7 +417,7 @@ class TestEmbedded(GraphResultsContract):
             patch.setattr(embedded, "fetch", stopping(embedded.fetch, at))
             yield
 
-    def test_an_emptied_graph_has_no_results(self, store: EmbeddedStore) -> None:
+    def test_an_emptied_graph_has_no_results(self, store: GraphStore) -> None:
         load(store, OTHER)
         store.write_result(one_result_of_each_label(OTHER)[1])
         store.wipe()
@@ -438,44 +438,46 @@ class TestEmbeddedWithManyRelationships(TestEmbedded):
 class TestNeo4j(GraphResultsContract):
     @pytest.fixture
     def store(self, neo4j_clean_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[GraphStore]:
-        with Neo4jStore(neo4j_clean_url) as store:
+        with GraphStore(Neo4jEngine(neo4j_clean_url)) as store:
             monkeypatch.setattr(served, "LABELS_PER_BATCH", 3)
             monkeypatch.setattr(served, "EDGES_PER_BATCH", 3)
             yield store
 
     @pytest.fixture
     def new_store(self, neo4j_empty_url: str) -> Iterator[GraphStore]:
-        with Neo4jStore(neo4j_empty_url) as store:
+        with GraphStore(Neo4jEngine(neo4j_empty_url)) as store:
             yield store
 
     @contextmanager
     def interrupted(self, store: GraphStore, at: int) -> Iterator[None]:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(store, "_transact", stopping(store._transact, at))
+            patch.setattr(store.engine, "transact", stopping(store.engine.transact, at))
             yield
 
     def test_what_is_removed_meanwhile_is_noticed(
-        self, store: Neo4jStore, monkeypatch: pytest.MonkeyPatch
+        self, store: GraphStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         load(store, OTHER)
         cover = one_result_of_each_label(OTHER)[1]
-        write = store._load_links
+        write = store.engine._load_links
 
         def first_dropped(*args: Any) -> None:
             store.drop_version(OTHER.digest)
             write(*args)
 
-        monkeypatch.setattr(store, "_load_links", first_dropped)
+        monkeypatch.setattr(store.engine, "_load_links", first_dropped)
         with pytest.raises(GraphDamagedError, match="0 of"):
             store.write_result(cover)
-        monkeypatch.setattr(store, "_load_links", lambda *args: store.drop_version(OTHER.digest))
+        monkeypatch.setattr(store.engine, "_load_links", lambda *args: store.drop_version(OTHER.digest))
         load(store, OTHER)
         with pytest.raises(GraphDamagedError, match="joined"):
             store.write_result(cover)
         assert held(store) == expected([])
         load(store, OTHER)
         begun = removals([cover.id])[:1]
-        monkeypatch.setattr(store, "_load_links", lambda *args: (write(*args), store._remove(begun)))
+        monkeypatch.setattr(
+            store.engine, "_load_links", lambda *args: (write(*args), store.engine.remove(begun))
+        )
         with pytest.raises(GraphDamagedError, match="joined"):
             store.write_result(cover)
         assert store.results() == []

@@ -12,6 +12,7 @@ import pytest
 
 from labelgrove.ontology.errors import (
     ConflictError,
+    GraphDamagedError,
     InputError,
     NotFoundError,
     QueryFailedError,
@@ -19,11 +20,11 @@ from labelgrove.ontology.errors import (
     QueryTimeoutError,
     UnknownLabelError,
 )
-from labelgrove.ontology.graph import GraphDamagedError, GraphStore, open_graph
-from labelgrove.ontology.graph.embedded.store import EmbeddedStore
-from labelgrove.ontology.graph.named import named_query, query_names
-from labelgrove.ontology.graph.neo4j import Neo4jStore
-from labelgrove.ontology.graph.paths import shortest_path
+from labelgrove.ontology.graph import GraphStore, open_graph
+from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
+from labelgrove.ontology.graph.namedqueries import named_query, query_names
+from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
+from labelgrove.ontology.graph.shortestpath import shortest_path
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from tests.conftest import ONE_PROCESS
@@ -466,7 +467,7 @@ class GraphStoreContract:
         self, store: GraphStore, pets: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         """The second fence holds where the first is down."""
-        monkeypatch.setattr("labelgrove.ontology.graph.store.check_statement", lambda cypher: None)
+        monkeypatch.setattr("labelgrove.ontology.graph.graphstore.check_statement", lambda cypher: None)
         writing = [
             "MATCH (n:Label) SET n.name = 'gone' RETURN n.key",
             "MATCH (n:Label) DETACH DELETE n",
@@ -517,7 +518,7 @@ class GraphStoreContract:
 class TestEmbedded(GraphStoreContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[GraphStore]:
-        with EmbeddedStore(tmp_path / "graph") as store:
+        with GraphStore(EmbeddedEngine(tmp_path / "graph")) as store:
             yield store
 
     @pytest.fixture
@@ -529,12 +530,12 @@ class TestEmbedded(GraphStoreContract):
 class TestNeo4j(GraphStoreContract):
     @pytest.fixture
     def store(self, neo4j_clean_url: str) -> Iterator[GraphStore]:
-        with Neo4jStore(neo4j_clean_url) as store:
+        with GraphStore(Neo4jEngine(neo4j_clean_url)) as store:
             yield store
 
     @pytest.fixture
     def new_store(self, neo4j_empty_url: str) -> Iterator[GraphStore]:
-        with Neo4jStore(neo4j_empty_url) as store:
+        with GraphStore(Neo4jEngine(neo4j_empty_url)) as store:
             yield store
 
 
@@ -578,7 +579,7 @@ class TestBothTogether:
             assert here == there, name
             assert here.rows, name
         for ask in (
-            lambda store: sorted(store._parents_of(uids), key=lambda row: (row["below"], row["idx"])),
+            lambda store: sorted(store.engine.parents_of(uids), key=lambda row: (row["below"], row["idx"])),
             lambda store: store.difference(graph.digest, graph),
             lambda store: store.read_back(graph.digest).digest,
         ):
@@ -616,7 +617,7 @@ def test_wordnet_is_read_back_with_its_digest(
 
     graph = read(wordnet_dir).graph
     url = request.getfixturevalue("neo4j_clean_url") if engine == "neo4j" else ""
-    with Neo4jStore(url) if url else EmbeddedStore(tmp_path / "graph") as store:
+    with GraphStore(Neo4jEngine(url)) if url else GraphStore(EmbeddedEngine(tmp_path / "graph")) as store:
         digest = load(store, graph, "wordnet")
         assert store.counts(digest) == (graph.n_labels, graph.n_edges)
         assert store.read_back(digest).digest == digest

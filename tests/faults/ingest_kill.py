@@ -30,7 +30,8 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.catalog import Catalog
 from labelgrove.ontology.sql.database import create_engine
 from labelgrove.ontology.store.artifacts import open_store, read_safetensors, write_safetensors
-from labelgrove.ontology.versions.ingest import STEPS, delete_ontology, register, verify_graph
+from labelgrove.ontology.versions.ingest import STEPS, delete_ontology, register
+from labelgrove.ontology.versions.rebuilding import verify_graph
 from labelgrove.ontology.versions.workspace import Workspace
 
 NAME = "trial"
@@ -47,8 +48,8 @@ _PROCESSES.set_forkserver_preload(
     [
         "labelgrove.ontology.versions.ingest",
         "labelgrove.ontology.sql.catalog",
-        "labelgrove.ontology.graph.embedded.store",
-        "labelgrove.ontology.graph.neo4j",
+        "labelgrove.ontology.graph.embedded.embeddedengine",
+        "labelgrove.ontology.graph.neo4j.neo4jengine",
     ]
 )
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from labelgrove.ontology.errors import ServiceError
 from labelgrove.ontology.store.artifacts import open_store
-from labelgrove.ontology.versions.ingest import verify_graph
+from labelgrove.ontology.versions.rebuilding import verify_graph
 from labelgrove.workers import client
 from labelgrove.workers.kinds import find_kind, kind_named
 from labelgrove.workers.ledger.specs import PlannedJob

@@ -110,7 +110,7 @@ def kill_during_import(
 def import_by_job(
     deployment: ProductDeployment, server: Neo4jServer, graph: LabelGraph, shares: list[float]
 ) -> None:
-    snapshot = put_snapshot(deployment.workspace, graph, {}, None).arrays[0]
+    snapshot = put_snapshot(deployment.workspace.artifacts, graph, {}, None).arrays[0]
     wanted = {"ontology": graph.digest, "snapshot": snapshot, "shares": SHARES}
     job = deployment.ask("ingest", wanted, {"ontology": NAME})
     kill_during_import(deployment, server, graph, shares)
@@ -160,7 +160,7 @@ def show_a_summary(deployment: ProductDeployment, server: Neo4jServer, graph: La
     job = deployment.ask("summary", wanted)
     ask = deployment.workspace.graph.run_user
     begun = "MATCH (s:Summary) WHERE NOT (:Job)-[:PRODUCED]->(s) RETURN count(s)"
-    look = deployment.workspace.graph._read  # at once, where a user's query takes a process of its own
+    look = deployment.workspace.graph.engine.read  # at once, where a user's query takes a process of its own
     wait_until(
         lambda: look(begun, {}).rows[0][0] == 1, deadline_s=60, what="a part of a result", interval_s=0.01
     )

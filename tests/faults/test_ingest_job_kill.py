@@ -10,7 +10,8 @@ import pytest
 
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.versions.ingest import register, verify_graph
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.rebuilding import verify_graph
 from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
@@ -34,7 +35,7 @@ def test_a_killed_child_leaves_a_share_that_is_loaded_again(tmp_path: Path, neo4
     )
     with Workspace.open(settings) as workspace:
         register(workspace, "trees", OLD)
-        snapshot = put_snapshot(workspace, WIDE, {}, None)
+        snapshot = put_snapshot(workspace.artifacts, WIDE, {}, None)
         asked = {"ontology": WIDE.digest, "snapshot": snapshot.arrays[0], "shares": 1}
         with CeleryWorker(settings, tmp_path / "log") as worker:
             job = client.submit(workspace, "ingest", asked, target={"ontology": "trees"}, wait=False)

@@ -23,7 +23,8 @@ from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError,
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.database import create_engine, schema_state, upgrade
 from labelgrove.ontology.store.artifacts import open_store
-from labelgrove.ontology.versions.ingest import register, verify_graph
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.rebuilding import verify_graph
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger.ledger import Ledger

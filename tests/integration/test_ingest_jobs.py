@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import labelgrove.ontology.graph.neo4j
+import labelgrove.ontology.graph.neo4j.neo4jengine
 from labelgrove.cli import grove
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.randomgraphs import watts_strogatz
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.versions.ingest import delete_ontology, register, verify_graph
+from labelgrove.ontology.versions.ingest import delete_ontology, register
+from labelgrove.ontology.versions.rebuilding import verify_graph
 from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
@@ -44,7 +45,7 @@ def workspace(settings: Settings) -> Iterator[Workspace]:
 
 def ask(workspace: Workspace, *, wait: bool = False) -> Job:
     """Ask for more shares than the small graph would get."""
-    snapshot = put_snapshot(workspace, GRAPH, {}, None)
+    snapshot = put_snapshot(workspace.artifacts, GRAPH, {}, None)
     asked = {"ontology": GRAPH.digest, "snapshot": snapshot.arrays[0], "shares": SHARES}
     return client.submit(workspace, "ingest", asked, target=NAME, wait=wait)
 
@@ -58,8 +59,8 @@ def assert_serves(workspace: Workspace, graph: LabelGraph, name: str = "trees") 
 
 @pytest.mark.parametrize("done", [2, SHARES, SHARES + 1])
 def test_shares_hold_every_batch_and_what_is_dropped_meanwhile_comes_back(workspace, monkeypatch, done):
-    monkeypatch.setattr(labelgrove.ontology.graph.neo4j, "LABELS_PER_BATCH", 6)
-    monkeypatch.setattr(labelgrove.ontology.graph.neo4j, "EDGES_PER_BATCH", 7)
+    monkeypatch.setattr(labelgrove.ontology.graph.neo4j.neo4jengine, "LABELS_PER_BATCH", 6)
+    monkeypatch.setattr(labelgrove.ontology.graph.neo4j.neo4jengine, "EDGES_PER_BATCH", 7)
     job = ask(workspace)
     ledger = Ledger(workspace.engine)
     for key in ledger.units(job.id)[:done]:
@@ -82,8 +83,8 @@ class CutError(Exception):
 
 @pytest.mark.parametrize("cut", [1, 3, 9])
 def test_a_rebuild_cut_short_goes_on_with_the_batches_that_are_left(workspace, monkeypatch, cut):
-    monkeypatch.setattr(labelgrove.ontology.graph.neo4j, "LABELS_PER_BATCH", 6)
-    monkeypatch.setattr(labelgrove.ontology.graph.neo4j, "EDGES_PER_BATCH", 20)
+    monkeypatch.setattr(labelgrove.ontology.graph.neo4j.neo4jengine, "LABELS_PER_BATCH", 6)
+    monkeypatch.setattr(labelgrove.ontology.graph.neo4j.neo4jengine, "EDGES_PER_BATCH", 20)
     for name, graph in (("shrubs", SMALL), ("trees", GRAPH)):
         register(workspace, name, graph)
     total = sum(workspace.graph.batch_count(graph) for graph in (SMALL, GRAPH))

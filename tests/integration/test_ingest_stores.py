@@ -29,17 +29,10 @@ from labelgrove.ontology.errors import (
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.catalog import Catalog
 from labelgrove.ontology.sql.database import create_engine, reading, upgrade, writing
-from labelgrove.ontology.versions.ingest import (
-    STEPS,
-    delete_ontology,
-    empty_graph,
-    export_ontology,
-    register,
-    restore_graph,
-    snapshot_graph,
-    verify_graph,
-)
+from labelgrove.ontology.versions.export import export_ontology
+from labelgrove.ontology.versions.ingest import STEPS, delete_ontology, register, snapshot_graph
 from labelgrove.ontology.versions.lease import holding
+from labelgrove.ontology.versions.rebuilding import empty_graph, restore_graph, verify_graph
 from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
 from tests.conftest import ONE_PROCESS
@@ -171,7 +164,7 @@ def test_less_than_half_of_the_labels_is_asked_for(workspace: Workspace) -> None
     half = LabelGraph.from_edges([("a", "b")], labels=["c", "d", "e"])
     for ask in (
         lambda: register(workspace, "trees", small),
-        lambda: register(workspace, "trees", put_snapshot(workspace, small, {}, None)),
+        lambda: register(workspace, "trees", put_snapshot(workspace.artifacts, small, {}, None)),
     ):
         with pytest.raises(ShrinkError, match=r"'trees' has 9 labels, and would have 4.*--shrink"):
             ask()
@@ -258,7 +251,7 @@ def test_batches_recorded_as_done_are_not_believed_when_the_graph_was_emptied(wo
 
 def test_the_loser_of_two_ingests_learns_who_holds_the_name(workspace: Workspace) -> None:
     register(workspace, "trees", OLD)
-    with holding(workspace, "trees") as lease, pytest.raises(ConflictError, match=lease.owner):
+    with holding(workspace.stores, "trees") as lease, pytest.raises(ConflictError, match=lease.owner):
         register(workspace, "trees", NEW)
     assert_serves(workspace, OLD)
     register(workspace, "trees", NEW)
@@ -299,7 +292,7 @@ def test_a_lease_is_renewed_while_it_is_held(embedded: Workspace, monkeypatch: p
         with reading(embedded.engine) as connection:
             return float(connection.execute(text("SELECT lease_until FROM ontology")).scalar_one())
 
-    with holding(embedded, "trees"):
+    with holding(embedded.stores, "trees"):
         first = until()
         waiting = threading.Event()
         while until() == first:
@@ -328,10 +321,10 @@ def test_opening_repairs_graph_and_index(settings: Settings) -> None:
 def test_a_version_whose_drop_was_cut_short_is_not_taken_for_whole(settings: Settings) -> None:
     with Workspace.open(settings) as workspace:
         register(workspace, "trees", OLD)
-        workspace.graph._remove([("unready", {"version": OLD.digest})])
+        workspace.graph.engine.remove([("unready", {"version": OLD.digest})])
         (found,) = verify_graph(workspace)
         assert found["problems"] == ["graph: the version is loading, expected ready"]
-        workspace.graph._remove([("drop_labels", {"version": OLD.digest})])
+        workspace.graph.engine.remove([("drop_labels", {"version": OLD.digest})])
     with Workspace.open(settings) as workspace:
         assert_serves(workspace, OLD)
         assert workspace.repair() == []
@@ -445,7 +438,7 @@ def test_rebuilding_makes_every_version_anew(workspace: Workspace) -> None:
 def test_a_rebuild_that_meets_a_holder_drops_nothing(workspace: Workspace) -> None:
     for name, graph in (("plants", OLD), ("trees", NEW)):
         register(workspace, name, graph)
-    with holding(workspace, "trees"), pytest.raises(ConflictError, match="trees"):
+    with holding(workspace.stores, "trees"), pytest.raises(ConflictError, match="trees"):
         empty_graph(workspace)
     assert_serves(workspace, NEW)
     assert_serves(workspace, OLD, "plants")
@@ -485,7 +478,7 @@ def test_a_deleted_ontology_is_gone_everywhere_and_can_come_back(workspace: Work
 def test_a_deletion_cut_short_is_completed_on_opening(settings: Settings) -> None:
     with Workspace.open(settings) as workspace:
         register(workspace, "trees", OLD)
-        with holding(workspace, "trees") as lease:
+        with holding(workspace.stores, "trees") as lease:
             workspace.catalog.forget_ontology(lease)
     with Workspace.open(settings) as workspace:
         assert answers(workspace) == {None}

@@ -11,7 +11,8 @@ import pytest
 
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.versions.ingest import empty_graph, register, restore_graph
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.rebuilding import empty_graph, restore_graph
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger.ledger import Ledger

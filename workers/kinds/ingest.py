@@ -67,15 +67,15 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> Product:
-    from labelgrove.ontology.versions.loading import complete, load_share
+    from labelgrove.ontology.versions.graphloading import complete, load_share
 
     graph, wanted = read_graph(work), work.parameters
     receipt = {"format": "labelgrove/ingest/1", "ontology": graph.digest}
     counts = np.array([graph.n_labels, graph.n_edges], dtype=np.int64)
     if "share" not in wanted:
-        complete(work.workspace, graph, work.check)
+        complete(work.workspace.stores, graph, work.check)
         return Product({"counts": counts}, receipt)
-    load_share(work.workspace, graph, wanted["share"], wanted["shares"], work.check)
+    load_share(work.workspace.stores, graph, wanted["share"], wanted["shares"], work.check)
     return Product({"counts": counts}, receipt | {"share": f"{wanted['share']} of {wanted['shares']}"})
 
 
@@ -104,13 +104,13 @@ def _named(target: Mapping[str, str]) -> str:
 
 def _publish(naming: Naming) -> None:
     """Make the version current; one that left the graph since it was loaded is loaded by its units again."""
+    from labelgrove.ontology.versions.graphloading import holds
     from labelgrove.ontology.versions.ingest import register
-    from labelgrove.ontology.versions.loading import holds
     from labelgrove.ontology.versions.snapshots import open_snapshot
 
     workspace, wanted = naming.workspace, naming.result.parameters
     name = _named(naming.target)
-    snapshot = open_snapshot(workspace, wanted["snapshot"], wanted["definitions"])
+    snapshot = open_snapshot(workspace.artifacts, wanted["snapshot"], wanted["definitions"])
     if snapshot.graph.digest != wanted["ontology"]:
         raise ArtifactError(f"snapshot {wanted['snapshot']}: holds ontology {snapshot.graph.digest}")
     if not holds(workspace.graph, snapshot.graph):

@@ -58,13 +58,13 @@ def _execute(work: Work) -> Product:
 
 
 def _drop(work: Work) -> list[str]:
-    from labelgrove.ontology.versions.ingest import empty_graph
+    from labelgrove.ontology.versions.rebuilding import empty_graph
 
     return empty_graph(work.workspace)
 
 
 def _restore(work: Work) -> list[str]:
-    from labelgrove.ontology.versions.ingest import restore_graph
+    from labelgrove.ontology.versions.rebuilding import restore_graph
 
     def progress(step: str, done: int, total: int) -> None:
         del step, done, total
@@ -103,7 +103,7 @@ REBUILD = JobKind(
 )
 """The graph made again from the snapshots, and results of jobs in it again.
 
-Two units, `ontology.versions.ingest.empty_graph` and `ontology.versions.ingest.restore_graph`: one that
+Two units, `empty_graph` and `restore_graph` of `ontology.versions.rebuilding`: one that
 restores and is cut short goes on with the batches that are left. The one parameter, ``request``, is any text:
 the same text is the same rebuild, done once, so each wish has a text of its own, as
 `workers.client.submit_rebuild` makes it. The result lists the digests of the versions, 32 bytes each.

@@ -26,7 +26,7 @@ from labelgrove.ontology.errors import (
     LeaseLostError,
     NotFoundError,
 )
-from labelgrove.ontology.heartbeat import beat
+from labelgrove.ontology.heartbeat import keep_renewed
 from labelgrove.ontology.sql.database import autocommitting
 from labelgrove.workers.kinds import JobKind, Work, find_kind
 from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
@@ -324,15 +324,11 @@ class _Heartbeat(threading.Thread):
 
     def run(self) -> None:
         """Beat three times a lease."""
-        beat(self._renew, self._stopped, self._lease_s, self._missed)
+        keep_renewed(self._renew, self._lease_s, self._stopped, f"unit {self._claim.key}: no heartbeat")
 
     def _renew(self) -> bool:
         self._beat = self._ledger.heartbeat(self._claim, lease_s=self._lease_s)
         return self._beat is Beat.HELD
-
-    def _missed(self, error: Exception) -> None:
-        expected = isinstance(error, GroveError)
-        logger.warning("unit %s: no heartbeat: %s", self._claim.key, error, exc_info=not expected)
 
     def __enter__(self) -> _Heartbeat:
         self.start()

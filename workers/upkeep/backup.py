@@ -35,7 +35,7 @@ from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError,
 from labelgrove.ontology.sql.database import metadata, schema_state
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
 from labelgrove.ontology.store.posix import try_lock
-from labelgrove.ontology.store.wholefile import make_folder, sync_file, sync_folder
+from labelgrove.ontology.store.wholefile import flush_to_disk, make_folder, sync_folder
 from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["BackupResult", "FileRecord", "Manifest", "backup", "read_manifest"]
@@ -314,7 +314,7 @@ def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> FileRecord:
             hashed.update(line)
             file.write(line)
             count += 1
-        sync_file(file)
+        flush_to_disk(file)
     return FileRecord(count, hashed.hexdigest())
 
 
@@ -413,7 +413,7 @@ def _write_manifest(root: Path, manifest: Manifest) -> None:
     temporary = root / f"{_MANIFEST}.tmp"
     with open(temporary, "wb") as file:
         file.write(json.dumps({**document, "sha256": _sha256_of(document)}, indent=1).encode() + b"\n")
-        sync_file(file)
+        flush_to_disk(file)
     os.replace(temporary, root / _MANIFEST)
     sync_folder(root)
 

@@ -17,7 +17,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from labelgrove.ontology.sql.database import reading
-from labelgrove.ontology.sql.upkeep import named_digests
+from labelgrove.ontology.sql.garbage import named_digests
 from labelgrove.workers.ledger.schema import job_table, schedule_table, unit_table
 
 if TYPE_CHECKING:

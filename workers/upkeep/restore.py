@@ -22,6 +22,7 @@ from labelgrove.ontology.extras import upgrade_command
 from labelgrove.ontology.settings import Settings, masked
 from labelgrove.ontology.sql.database import create_engine, schema_state, upgrade, writing
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
+from labelgrove.ontology.versions.indexfile import refresh_index
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.upkeep.backup import FileRecord, Manifest, Progress, read_manifest
 
@@ -106,7 +107,7 @@ def restore(
         names = tuple(workspace.catalog.names())
         for done, name in enumerate(names):
             report("index", done, len(names))
-            workspace.refresh_index(name)
+            refresh_index(workspace.catalog, workspace.artifacts, name)
         report("index", len(names), len(names))
     return RestoreResult(
         revision=revision,

@@ -6,7 +6,7 @@ keep a collection from taking what somebody is about to refer to:
 1. Whoever publishes an artifact refers to it afterwards, and publishing refreshes its time even where the
    same bytes are there already. So between publication and reference the grace protects it.
 2. A row that is forgotten begins the grace of its artifact again, in the same transaction
-   (`ontology.sql.upkeep.let_go`). So what passes from one reference to another, or was asked for again a
+   (`ontology.sql.garbage.let_go`). So what passes from one reference to another, or was asked for again a
    moment ago, is protected as well.
 3. Before each batch of deletions every reference is read again, and the time of each file is compared at
    the moment it is deleted; a folder takes the file aside for that, so that nothing fits in between. Other
@@ -35,7 +35,7 @@ import sqlalchemy as sa
 
 from labelgrove.ontology.errors import GroveError, NotFoundError
 from labelgrove.ontology.sql.database import now, patient, reading, writing
-from labelgrove.ontology.sql.upkeep import (
+from labelgrove.ontology.sql.garbage import (
     forget_artifacts,
     let_go,
     let_go_since,

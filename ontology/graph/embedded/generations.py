@@ -25,8 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from labelgrove.ontology.errors import ConflictError, ServiceError
-from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.errors import ConflictError, GraphDamagedError, ServiceError
 from labelgrove.ontology.store.disk_faults import NOT_WRITABLE, disk_advice
 from labelgrove.ontology.store.posix import try_lock
 from labelgrove.ontology.store.wholefile import PRIVATE, make_folder, open_private, sync_file, sync_folder

@@ -16,7 +16,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from labelgrove.ontology.errors import InputError, QueryRefusedError
-from labelgrove.ontology.graph.userqueries.tokens import Token, tokenize
+from labelgrove.ontology.graph.cyphertokens import Token, tokenize
 
 __all__ = ["MAX_CHARACTERS", "RULES", "Rule", "broken_rules", "check_statement"]
 

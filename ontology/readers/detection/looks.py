@@ -3,7 +3,7 @@ r"""Kinds of files, told by their first bytes: one table of those that are read 
 A row that names a ``reader`` is a kind that this format alone reads; every other reader refuses it. A row
 without one is a kind that no reader takes, and says what to do about it. The first row that fits counts:
 bytes come before text, and kinds with a sign of their own before those that are told by a share of their
-lines. JSON documents are told apart by `ontology.readers.detection.jsonshapes`, which takes all of their
+lines. JSON documents are told apart by `ontology.readers.formats.jsonshapes`, which takes all of their
 text.
 
 A format that learns to read one of these kinds names itself in the row's ``reader``.
@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labelgrove.ontology.readers.detection.head import Head
-from labelgrove.ontology.readers.detection.jsonshapes import BY_NETWORKX
 from labelgrove.ontology.readers.detection.signs import (
     Sign,
     all_of,
@@ -36,9 +34,11 @@ from labelgrove.ontology.readers.detection.signs import (
     xml,
 )
 from labelgrove.ontology.readers.detection.yamltext import looks_like_yaml
-from labelgrove.ontology.readers.formats.columns import has_header
 from labelgrove.ontology.readers.formats.exported import EXPORT_FORMAT
+from labelgrove.ontology.readers.formats.jsonshapes import BY_NETWORKX
+from labelgrove.ontology.readers.formats.tableheader import has_header
 from labelgrove.ontology.readers.formats.wordnet import looks_like_wordnet
+from labelgrove.ontology.readers.text.head import Head
 
 __all__ = ["DOCUMENTS", "LOOKS", "Look", "look_of"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from labelgrove.ontology.readers.detection.head import Head
+from labelgrove.ontology.readers.text.head import Head
 
 __all__ = [
     "Sign",

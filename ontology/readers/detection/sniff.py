@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from labelgrove.ontology.readers.detection.head import Head
 from labelgrove.ontology.readers.detection.looks import Look
 from labelgrove.ontology.readers.formats.outline import looks_like_outline
 from labelgrove.ontology.readers.formats.superclass import looks_like_superclasses
+from labelgrove.ontology.readers.text.head import Head
 
 __all__ = ["sniff"]
 

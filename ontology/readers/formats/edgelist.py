@@ -1,7 +1,7 @@
 """Edge lists: one edge a line, split by blanks, tabs, commas or semicolons, with or without a header.
 
 Lines that start with ``#`` are comments. Without a header the columns are the two ends and, where there is a
-third, the weight. A header names them in any order (`ontology.readers.formats.columns`): ``parent`` and
+third, the weight. A header names them in any order (`ontology.readers.formats.tableheader`): ``parent`` and
 ``child``, or ``parent`` and ``key`` where each record is a label, and ``weight``, ``rank``, ``name``,
 ``definition``, ``relation``. Other columns are reported and left out. Cells may be quoted unless blanks split
 them.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from labelgrove.ontology.errors import InputError, counted
 from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
-from labelgrove.ontology.readers.formats.columns import (
+from labelgrove.ontology.readers.formats.tableheader import (
     UNKNOWN_WORDS,
     Layout,
     has_header,

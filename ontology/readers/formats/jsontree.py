@@ -11,9 +11,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from labelgrove.ontology.errors import counted
 from labelgrove.ontology.readers.assemble import LONGEST_KEY
 from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
-from labelgrove.ontology.readers.detection.jsonshapes import MEMBERS, NAMING, foreign_shape
+from labelgrove.ontology.readers.formats.jsonshapes import MEMBERS, NAMING, foreign_shape
 from labelgrove.ontology.readers.text.jsontext import (
     NO_DOCUMENT,
     JsonNumber,
@@ -62,7 +63,7 @@ class _Walk:
             else:
                 self._node(node, parent, place, again)
         for member, (number, line) in sorted(self._unread.items()):
-            self._into.defect("extra-column", line, f"{member}: left out of {number} nodes")
+            self._into.defect("extra-column", line, f"{member}: left out of {counted(number, 'node')}")
 
     def _wait(self, nodes: list[Any], parent: str | None, line: int, again: set[str] | None) -> None:
         numbered = list(enumerate(nodes, start=1))

@@ -11,8 +11,6 @@ import re
 from pathlib import Path
 
 from labelgrove.ontology.readers.collect import Collector, Options
-from labelgrove.ontology.readers.detection.head import head
-from labelgrove.ontology.readers.detection.looks import DOCUMENTS, look_of
 from labelgrove.ontology.readers.text.lines import Lines
 
 __all__ = ["read_lshtc"]
@@ -56,10 +54,6 @@ def _category(text: str, into: Collector, file: str, at: int) -> str | None:
 def _classes(path: Path, into: Collector) -> tuple[str, ...]:
     """Return the classes that a labels file names and the hierarchy holds, sorted by their keys."""
     source = Lines(path, into.recorder)
-    look = look_of(head(path))
-    if look not in (None, DOCUMENTS):
-        into.recorder.add("foreign-file", source.name, 1, str(look))
-        return ()
     known = {*into.child, *into.parent}
     above = set(into.parent)
     first: dict[str, int] = {}

@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from labelgrove.ontology.readers.detection.head import BOM, GZIP
-from labelgrove.ontology.readers.report import Recorder
+from labelgrove.ontology.readers.defects import Recorder
+from labelgrove.ontology.readers.text.head import BOM, GZIP
 
 __all__ = ["Lines"]
 

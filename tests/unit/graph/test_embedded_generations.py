@@ -21,6 +21,7 @@ import pytest
 
 from labelgrove.ontology.errors import (
     ConflictError,
+    GraphDamagedError,
     GroveError,
     MigrationError,
     QueryFailedError,
@@ -28,9 +29,10 @@ from labelgrove.ontology.errors import (
     ServiceError,
     SettingsError,
 )
-from labelgrove.ontology.graph import GraphDamagedError, open_graph
+from labelgrove.ontology.graph import GraphStore, open_graph
+from labelgrove.ontology.graph.embedded import userquery
+from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
 from labelgrove.ontology.graph.embedded.generations import Generations
-from labelgrove.ontology.graph.embedded.store import EmbeddedStore
 from labelgrove.ontology.graph.userqueries import sandbox
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
@@ -41,7 +43,7 @@ GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant
 OTHER = LabelGraph.from_edges([("cat", "animal")])
 
 
-def load(store: EmbeddedStore, graph: LabelGraph, fence: int = 1) -> None:
+def load(store: GraphStore, graph: LabelGraph, fence: int = 1) -> None:
     store.begin_version("plants", graph)
     store.load_batch(graph, 0)
     store.mark_ready(graph.digest)
@@ -49,34 +51,38 @@ def load(store: EmbeddedStore, graph: LabelGraph, fence: int = 1) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
-    with EmbeddedStore(tmp_path / "graph") as store:
+def store(tmp_path: Path) -> Iterator[GraphStore]:
+    with GraphStore(EmbeddedEngine(tmp_path / "graph")) as store:
         yield store
 
 
 @pytest.fixture
-def loaded(store: EmbeddedStore) -> EmbeddedStore:
+def loaded(store: GraphStore) -> GraphStore:
     load(store, GRAPH)
     return store
 
 
-def newest_file(store: EmbeddedStore) -> Path:
-    return store.folder / (store.folder / "CURRENT").read_text().strip()
+def newest_file(store: GraphStore) -> Path:
+    return store.engine.file.folder / (store.engine.file.folder / "CURRENT").read_text().strip()
 
 
 # ---- the folder ----------------------------------------------------------------------------------------
 
 
-def test_the_folder_holds_one_generation_and_nothing_else(loaded: EmbeddedStore) -> None:
+def test_the_folder_holds_one_generation_and_nothing_else(loaded: GraphStore) -> None:
     loaded.run_user("RETURN 1 AS one")
-    assert {p.name for p in loaded.folder.iterdir()} == {"CURRENT", "LOCK", newest_file(loaded).name}
+    assert {p.name for p in loaded.engine.file.folder.iterdir()} == {
+        "CURRENT",
+        "LOCK",
+        newest_file(loaded).name,
+    }
 
 
 @pytest.mark.parametrize("at", ["migrate", "newest"])
 def test_a_graph_that_is_wiped_before_it_is_open_is_begun_again(
-    at: str, loaded: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+    at: str, loaded: GraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    owner = loaded if at == "migrate" else loaded.generations
+    owner = loaded.engine.file if at == "migrate" else loaded.engine.file.generations
     act, wipes = getattr(owner, at), []
 
     def then_wiped() -> object:
@@ -84,7 +90,7 @@ def test_a_graph_that_is_wiped_before_it_is_open_is_begun_again(
         found = act()
         if found and not wipes:
             wipes.append(found)
-            Generations(loaded.folder).wipe()
+            Generations(loaded.engine.file.folder).wipe()
         return found
 
     loaded.close()
@@ -95,9 +101,9 @@ def test_a_graph_that_is_wiped_before_it_is_open_is_begun_again(
     assert wipes
 
 
-def test_a_generation_is_never_written_again(loaded: EmbeddedStore) -> None:
+def test_a_generation_is_never_written_again(loaded: GraphStore) -> None:
     first = newest_file(loaded)
-    kept = loaded.folder.parent / "kept"
+    kept = loaded.engine.file.folder.parent / "kept"
     os.link(first, kept)
     before = kept.read_bytes()
     load(loaded, OTHER, fence=2)
@@ -106,33 +112,33 @@ def test_a_generation_is_never_written_again(loaded: EmbeddedStore) -> None:
     assert kept.read_bytes() == before
 
 
-def test_a_repeated_publication_makes_no_generation(loaded: EmbeddedStore) -> None:
+def test_a_repeated_publication_makes_no_generation(loaded: GraphStore) -> None:
     before = newest_file(loaded)
     load(loaded, GRAPH)
     loaded.migrate()
     assert newest_file(loaded) == before
 
 
-def test_an_open_reader_follows_the_writers_of_other_stores(loaded: EmbeddedStore) -> None:
+def test_an_open_reader_follows_the_writers_of_other_stores(loaded: GraphStore) -> None:
     assert loaded.current("plants") == GRAPH.digest
-    with EmbeddedStore(loaded.folder) as second:
+    with GraphStore(EmbeddedEngine(loaded.engine.file.folder)) as second:
         load(second, OTHER, fence=2)
     assert loaded.current("plants") == OTHER.digest
 
 
-def test_what_dead_processes_left_is_cleared_and_what_the_living_use_is_kept(loaded: EmbeddedStore) -> None:
+def test_what_dead_processes_left_is_cleared_and_what_the_living_use_is_kept(loaded: GraphStore) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     for name in (f"reading-{dead.pid}-abc", f"writing-{dead.pid}-abc", f"reading-{os.getpid()}-abc"):
-        (loaded.folder / name).mkdir()
-        (loaded.folder / name / "next.lbug").write_bytes(b"x")
-    (loaded.folder / "g99.lbug").write_bytes(b"a generation that nothing points to")
+        (loaded.engine.file.folder / name).mkdir()
+        (loaded.engine.file.folder / name / "next.lbug").write_bytes(b"x")
+    (loaded.engine.file.folder / "g99.lbug").write_bytes(b"a generation that nothing points to")
     load(loaded, OTHER, fence=2)
-    names = {p.name for p in loaded.folder.iterdir()}
+    names = {p.name for p in loaded.engine.file.folder.iterdir()}
     assert names == {"CURRENT", "LOCK", newest_file(loaded).name, f"reading-{os.getpid()}-abc"}
 
 
-def test_wipe_begins_anew(loaded: EmbeddedStore) -> None:
+def test_wipe_begins_anew(loaded: GraphStore) -> None:
     loaded.wipe()
     assert loaded.current("plants") is None
     assert loaded.versions() == []
@@ -144,7 +150,7 @@ def test_folders_with_awkward_names(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     temporary = tmp_path / "a [b] {c,d} *? \\ 'e' ü"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    with EmbeddedStore(tmp_path / "it's a [graph] {1,2} *\\ ü") as store:
+    with GraphStore(EmbeddedEngine(tmp_path / "it's a [graph] {1,2} *\\ ü")) as store:
         load(store, GRAPH)
         assert store.read_back(GRAPH.digest) == GRAPH
         assert store.run_user("MATCH (l:Label) RETURN count(l) AS n").rows == [(4,)]
@@ -152,7 +158,10 @@ def test_folders_with_awkward_names(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with EmbeddedStore(tmp_path / "file" / "graph") as store, pytest.raises(GroveError, match="graph"):
+    with (
+        GraphStore(EmbeddedEngine(tmp_path / "file" / "graph")) as store,
+        pytest.raises(GroveError, match="graph"),
+    ):
         store.migrate()
 
 
@@ -160,8 +169,8 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no generation", b"../../etc/passwd", b"\xff\xfe"])
-def test_a_pointer_that_names_no_generation_is_damage(loaded: EmbeddedStore, content: bytes) -> None:
-    (loaded.folder / "CURRENT").write_bytes(content)
+def test_a_pointer_that_names_no_generation_is_damage(loaded: GraphStore, content: bytes) -> None:
+    (loaded.engine.file.folder / "CURRENT").write_bytes(content)
     with pytest.raises(GraphDamagedError, match="graph rebuild"):
         loaded.current("plants")
     loaded.wipe()
@@ -170,7 +179,7 @@ def test_a_pointer_that_names_no_generation_is_damage(loaded: EmbeddedStore, con
 
 
 def test_a_pointer_that_the_system_will_not_read_is_no_damage(
-    loaded: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+    loaded: GraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(path: Path, **options: object) -> str:
         raise PermissionError(errno.EACCES, "Permission denied")
@@ -182,21 +191,21 @@ def test_a_pointer_that_the_system_will_not_read_is_no_damage(
     assert loaded.current("plants") == GRAPH.digest
 
 
-def test_a_query_that_the_engine_breaks_at_does_not_call_the_graph_damaged(loaded: EmbeddedStore) -> None:
+def test_a_query_that_the_engine_breaks_at_does_not_call_the_graph_damaged(loaded: GraphStore) -> None:
     statement = "MATCH (a)" + "-[:IS_A]->()" * 900 + " RETURN count(*) AS n"
     with pytest.raises(QueryFailedError) as caught:
         loaded.run_user(statement)
     assert "is damaged" not in str(caught.value)
 
 
-def test_a_list_of_mixed_kinds_is_a_failed_query_that_names_the_reason(loaded: EmbeddedStore) -> None:
+def test_a_list_of_mixed_kinds_is_a_failed_query_that_names_the_reason(loaded: GraphStore) -> None:
     with pytest.raises(QueryFailedError, match="one kind"):
         loaded.run_user("RETURN $x AS x", {"x": [1, "a"]})
 
 
 @pytest.mark.parametrize("value", [[], [None], [[], [None]]])
 def test_a_list_of_no_kind_can_be_compared_with_and_is_named_elsewhere(
-    loaded: EmbeddedStore, value: list[Any]
+    loaded: GraphStore, value: list[Any]
 ) -> None:
     with pytest.raises(QueryFailedError, match=r"^\$x: the embedded engine .* compare with it \(IN\)"):
         loaded.run_user("RETURN $x AS x, $y AS y", {"x": value, "y": [1]})
@@ -205,25 +214,33 @@ def test_a_list_of_no_kind_can_be_compared_with_and_is_named_elsewhere(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit address space")
-def test_a_limit_on_address_space_is_named_and_no_damage(loaded: EmbeddedStore) -> None:
+def test_a_limit_on_address_space_is_named_and_no_damage(loaded: GraphStore) -> None:
     loaded.close()
-    before = loaded.generations.newest()
+    before = loaded.engine.file.generations.newest()
     asked = (
         "import sys; from pathlib import Path; "
-        "from labelgrove.ontology.graph.embedded.store import EmbeddedStore; "
-        "EmbeddedStore(Path(sys.argv[1])).current('plants')"
+        "from labelgrove.ontology.graph import GraphStore; "
+        "from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine; "
+        "GraphStore(EmbeddedEngine(Path(sys.argv[1]))).current('plants')"
     )
-    command = ["sh", "-c", 'ulimit -v 8000000; "$0" -c "$1" "$2"', sys.executable, asked, str(loaded.folder)]
+    command = [
+        "sh",
+        "-c",
+        'ulimit -v 8000000; "$0" -c "$1" "$2"',
+        sys.executable,
+        asked,
+        str(loaded.engine.file.folder),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     said = done.stderr.splitlines()[-1]
     assert said.startswith("labelgrove.ontology.errors.ServiceError: graph file ")
     assert "reserves 8.8 TB of addresses" in said
     assert said.endswith("ulimit -v unlimited")
-    assert loaded.generations.newest() == before
+    assert loaded.engine.file.generations.newest() == before
     assert loaded.current("plants") == GRAPH.digest
 
 
-def test_a_generation_that_is_gone_is_damage(loaded: EmbeddedStore) -> None:
+def test_a_generation_that_is_gone_is_damage(loaded: GraphStore) -> None:
     loaded.close()
     newest_file(loaded).unlink()
     with pytest.raises(GraphDamagedError, match="is gone"):
@@ -233,7 +250,7 @@ def test_a_generation_that_is_gone_is_damage(loaded: EmbeddedStore) -> None:
 
 
 @pytest.mark.parametrize("damage", ["garbage", "empty", "short", "other", "pages"])
-def test_a_damaged_file_is_damage_for_readers_and_writers(loaded: EmbeddedStore, damage: str) -> None:
+def test_a_damaged_file_is_damage_for_readers_and_writers(loaded: GraphStore, damage: str) -> None:
     loaded.close()
     path = newest_file(loaded)
     if damage == "garbage":
@@ -255,14 +272,14 @@ def test_a_damaged_file_is_damage_for_readers_and_writers(loaded: EmbeddedStore,
 
 
 def test_a_changed_migration_means_rebuild_and_a_newer_one_is_refused(
-    loaded: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+    loaded: GraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def record(version: str, checksum: str) -> None:
         def work(run: object) -> None:
             with_text = {"version": version, "name": "x", "checksum": checksum}
             run("record_migration", **with_text)  # type: ignore[operator]
 
-        loaded._transact(work)
+        loaded.engine.transact(work)
 
     record("0042", "of a newer labelgrove")
     with pytest.raises(MigrationError, match="0042"):
@@ -273,14 +290,14 @@ def test_a_changed_migration_means_rebuild_and_a_newer_one_is_refused(
     load(loaded, GRAPH)
     loaded.close()
     monkeypatch.setattr(
-        "labelgrove.ontology.graph.embedded.store.changed_versions", lambda dialect, recorded: ["0001"]
+        "labelgrove.ontology.graph.embedded.graphfile.changed_versions", lambda dialect, recorded: ["0001"]
     )
     with pytest.raises(GraphDamagedError, match="another form of migration 0001"):
         loaded.current("plants")
 
 
-def test_a_partial_version_is_damage(loaded: EmbeddedStore) -> None:
-    loaded._transact(lambda run: run("drop_labels", version=GRAPH.digest, limit=1_000))
+def test_a_partial_version_is_damage(loaded: GraphStore) -> None:
+    loaded.engine.transact(lambda run: run("drop_labels", version=GRAPH.digest, limit=1_000))
     loaded.begin_version("plants", GRAPH)
     loaded.load_batch(GRAPH, 0)  # none of it there: loaded again
     assert loaded.read_back(GRAPH.digest) == GRAPH
@@ -289,23 +306,23 @@ def test_a_partial_version_is_damage(loaded: EmbeddedStore) -> None:
 # ---- company -------------------------------------------------------------------------------------------
 
 
-def test_a_second_writer_waits_and_names_the_first(loaded: EmbeddedStore) -> None:
-    impatient = Generations(loaded.folder, wait_s=0.1)
+def test_a_second_writer_waits_and_names_the_first(loaded: GraphStore) -> None:
+    impatient = Generations(loaded.engine.file.folder, wait_s=0.1)
     with (
-        loaded.generations.writing(),
+        loaded.engine.file.generations.writing(),
         pytest.raises(ConflictError, match=str(os.getpid())),
         impatient.writing(),
     ):
         pass
 
 
-def test_writers_in_threads_follow_one_another(store: EmbeddedStore) -> None:
+def test_writers_in_threads_follow_one_another(store: GraphStore) -> None:
     graphs = [LabelGraph.from_edges([(f"c{i}", f"p{i}")]) for i in range(6)]
     failures: list[BaseException] = []
 
     def write(i: int) -> None:
         try:
-            with EmbeddedStore(store.folder) as own:
+            with GraphStore(EmbeddedEngine(store.engine.file.folder)) as own:
                 own.begin_version(f"n{i}", graphs[i])
                 own.load_batch(graphs[i], 0)
                 own.mark_ready(graphs[i].digest)
@@ -326,9 +343,10 @@ def test_writers_in_threads_follow_one_another(store: EmbeddedStore) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from labelgrove.ontology.graph.embedded.store import EmbeddedStore
+from labelgrove.ontology.graph import GraphStore
+from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
 from labelgrove.ontology.labelgraph import LabelGraph
-store = EmbeddedStore(Path(sys.argv[1]))
+store = GraphStore(EmbeddedEngine(Path(sys.argv[1])))
 first = int(sys.argv[2])
 for fence in range(first, first + 10_000):
     graph = LabelGraph.from_edges([(f"{fence}-{i}", str(fence)) for i in range(300)])
@@ -342,11 +360,11 @@ for fence in range(first, first + 10_000):
 
 
 @pytest.mark.faults
-def test_a_reader_sees_whole_versions_while_writers_are_killed(loaded: EmbeddedStore) -> None:
+def test_a_reader_sees_whole_versions_while_writers_are_killed(loaded: GraphStore) -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     seen = set()
     for attempt in range(5):
-        command = [sys.executable, "-c", WRITER, str(loaded.folder), str(20_000 * (attempt + 1))]
+        command = [sys.executable, "-c", WRITER, str(loaded.engine.file.folder), str(20_000 * (attempt + 1))]
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as writer:
             assert writer.stdout is not None
             assert writer.stdout.readline() == b"going\n"
@@ -365,17 +383,21 @@ def test_a_reader_sees_whole_versions_while_writers_are_killed(loaded: EmbeddedS
             assert loaded.counts(version["digest"]) in (expected, (0, 0))
     assert len(seen) > 1
     load(loaded, OTHER, fence=1_000_000)
-    assert {p.name for p in loaded.folder.iterdir()} == {"CURRENT", "LOCK", newest_file(loaded).name}
+    assert {p.name for p in loaded.engine.file.folder.iterdir()} == {
+        "CURRENT",
+        "LOCK",
+        newest_file(loaded).name,
+    }
 
 
-def _child(store: EmbeddedStore, answer: multiprocessing.Queue[object]) -> None:
+def _child(store: GraphStore, answer: multiprocessing.Queue[object]) -> None:
     answer.put(store.current("plants"))
     load(store, OTHER, fence=2)
     answer.put(store.current("plants"))
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_forked_child_uses_the_store_and_so_does_its_parent(loaded: EmbeddedStore) -> None:
+def test_a_forked_child_uses_the_store_and_so_does_its_parent(loaded: GraphStore) -> None:
     assert loaded.current("plants") == GRAPH.digest  # a database is open
     context = multiprocessing.get_context("fork")
     answer: multiprocessing.Queue[object] = context.Queue()
@@ -390,19 +412,19 @@ def test_a_forked_child_uses_the_store_and_so_does_its_parent(loaded: EmbeddedSt
 # ---- the sandbox ---------------------------------------------------------------------------------------
 
 
-def test_a_query_that_needs_too_much_memory_fails_alone(loaded: EmbeddedStore) -> None:
+def test_a_query_that_needs_too_much_memory_fails_alone(loaded: GraphStore) -> None:
     with pytest.raises(QueryFailedError):
         loaded.run_user("RETURN repeat('a', 3000000000) AS a")
     assert loaded.current("plants") == GRAPH.digest
 
 
-def test_an_answer_that_is_too_large_fails(loaded: EmbeddedStore) -> None:
+def test_an_answer_that_is_too_large_fails(loaded: GraphStore) -> None:
     with pytest.raises(QueryFailedError, match="64 MiB"):
         loaded.run_user("UNWIND range(1, 100) AS x RETURN repeat('a', 1000000) AS a")
 
 
 def test_the_child_writes_no_file_and_knows_no_password(
-    loaded: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    loaded: GraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GROVE_DATABASE_URL", "postgresql://u:canary@h/d")
     monkeypatch.setenv("SSL_CERT_FILE", "/certificates of a server's")
@@ -417,22 +439,22 @@ def test_the_child_writes_no_file_and_knows_no_password(
     monkeypatch.undo()
     stolen = tmp_path / "stolen.csv"
     statement = f"COPY (MATCH (l:Label) RETURN l.key) TO '{stolen}'"
-    with loaded.generations.reading() as held:
+    with loaded.engine.file.generations.reading() as held:
         assert held is not None
         place = {"path": str(held[1]), "pool_bytes": 64 << 20}
         with pytest.raises(QueryFailedError, match="File too large"):
-            sandbox.run(place, statement, {}, timeout_s=10, max_rows=10)
+            sandbox.run(userquery.__name__, place, statement, {}, timeout_s=10, max_rows=10)
     assert not stolen.exists() or stolen.stat().st_size == 0
 
 
-def test_a_child_that_dies_is_a_typed_error(loaded: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_dies_is_a_typed_error(loaded: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
     with pytest.raises(QueryFailedError, match="status 1"):
         loaded.run_user("RETURN 1")
 
 
 def test_a_child_that_does_not_end_is_killed(
-    loaded: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    loaded: GraphStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = tmp_path / "bin"
     script.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 600\n")
@@ -461,7 +483,7 @@ def test_opening_reaches_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "home"] or not list(tmp_path.iterdir())
 
 
-def test_a_full_disk_is_a_service_error(store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_a_service_error(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: object, target: object) -> None:
         raise OSError(28, "No space left on device")
 

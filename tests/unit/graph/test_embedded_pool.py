@@ -12,9 +12,11 @@ import pyarrow
 import pytest
 
 from labelgrove.ontology.errors import QueryFailedError
-from labelgrove.ontology.graph import open_graph
-from labelgrove.ontology.graph.embedded.store import EmbeddedStore, fetch
-from labelgrove.ontology.graph.records import is_part
+from labelgrove.ontology.graph import GraphStore, open_graph
+from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
+from labelgrove.ontology.graph.embedded.graphfile import GraphFile
+from labelgrove.ontology.graph.embedded.ladybugfile import fetch
+from labelgrove.ontology.graph.labeltables import is_part
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 
@@ -25,7 +27,7 @@ SMALL = 64 * MIB
 N_LABELS = 150_000
 
 
-def load(store: EmbeddedStore, graph: LabelGraph) -> None:
+def load(store: GraphStore, graph: LabelGraph) -> None:
     store.begin_version("plants", graph)
     store.load_batch(graph, 0)
     store.mark_ready(graph.digest)
@@ -43,19 +45,19 @@ def large() -> LabelGraph:
 @pytest.fixture(scope="module")
 def folder(large: LabelGraph, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("graph")
-    with EmbeddedStore(folder) as store:
+    with GraphStore(EmbeddedEngine(folder)) as store:
         load(store, large)
     return folder
 
 
 @pytest.fixture
-def store(folder: Path) -> Iterator[EmbeddedStore]:
-    with EmbeddedStore(folder, SMALL) as store:
+def store(folder: Path) -> Iterator[GraphStore]:
+    with GraphStore(EmbeddedEngine(folder, SMALL)) as store:
         yield store
 
 
 def test_what_is_larger_than_the_pool_is_read_compared_and_walked(
-    store: EmbeddedStore, large: LabelGraph
+    store: GraphStore, large: LabelGraph
 ) -> None:
     digest = large.digest
     assert store.describe()["pool_mb"] == 64
@@ -70,17 +72,17 @@ def test_what_is_larger_than_the_pool_is_read_compared_and_walked(
 
 
 def test_a_query_that_the_pool_cannot_hold_says_which_setting_helps(
-    store: EmbeddedStore, large: LabelGraph
+    store: GraphStore, large: LabelGraph
 ) -> None:
     everything = "MATCH (l:Label {version: $version}) RETURN l.name AS name"
-    for ask in (store._read, store.run_user):
+    for ask in (store.engine.read, store.run_user):
         with pytest.raises(QueryFailedError, match="GROVE_GRAPH_POOL_MB"):
             ask(everything, {"version": large.digest})
     assert store.label(large.digest, large.keys[7])["idx"] == 7  # from a pool that is empty again
 
 
 def test_a_pool_that_earlier_queries_filled_is_emptied_once(
-    store: EmbeddedStore, large: LabelGraph, monkeypatch: pytest.MonkeyPatch
+    store: GraphStore, large: LabelGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[object] = []
 
@@ -92,7 +94,7 @@ def test_a_pool_that_earlier_queries_filled_is_emptied_once(
 
     everything = ("MATCH (l:Label) RETURN l.name AS name", {})
     with monkeypatch.context() as patched:
-        patched.setattr("labelgrove.ontology.graph.embedded.store.fetch", full_at_first)
+        patched.setattr("labelgrove.ontology.graph.embedded.embeddedengine.fetch", full_at_first)
         assert store.run_named("count_labels", version=large.digest).rows == [(N_LABELS,)]
     assert len(opened) == len({id(database) for database in opened}) == 2
 
@@ -102,26 +104,26 @@ def test_the_pool_follows_the_file_within_bounds(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(os, "sysconf", memory.__getitem__)
     limit = tmp_path / "limit"
     monkeypatch.setattr(
-        "labelgrove.ontology.graph.embedded.store._MEMORY_LIMITS", (tmp_path / "absent", limit)
+        "labelgrove.ontology.graph.embedded.graphfile._MEMORY_LIMITS", (tmp_path / "absent", limit)
     )
     limit.write_text("max\n")
-    store = EmbeddedStore(tmp_path / "graph")
-    assert [store._pool(n << 20, 256 * MIB) >> 20 for n in (0, 128, 200, 1024, 5000)] == [
+    file = GraphFile(tmp_path / "graph")
+    assert [file.reader_pool(n << 20) >> 20 for n in (0, 128, 200, 1024, 5000)] == [
         256, 256, 400, 2048, 2048,
     ]  # fmt: skip
-    assert EmbeddedStore(tmp_path / "graph", SMALL)._pool(5000 << 20, 256 * MIB) == SMALL
+    assert GraphFile(tmp_path / "graph", SMALL).reader_pool(5000 << 20) == SMALL
     limit.write_text(f"{1 << 30}\n")  # a container with 1 GiB
-    assert store._pool(5000 << 20, 256 * MIB) == 512 * MIB
+    assert file.reader_pool(5000 << 20) == 512 * MIB
     limit.write_text(f"{1 << 62}\n")  # what version 1 says where there is no limit
-    assert store._pool(5000 << 20, 256 * MIB) == 2048 * MIB
+    assert file.reader_pool(5000 << 20) == 2048 * MIB
 
 
 def test_the_setting_reaches_the_store(tmp_path: Path) -> None:
     for given, expected in ({}, None), ({"GROVE_GRAPH_POOL_MB": "128"}, 128 * MIB):
         settings = Settings.from_env({"GROVE_HOME": str(tmp_path)} | given)
         with open_graph(settings) as store:
-            assert isinstance(store, EmbeddedStore)
-            assert store.pool_bytes == expected
+            assert isinstance(store.engine, EmbeddedEngine)
+            assert store.engine.file.pool_bytes == expected
 
 
 # ---- piece by piece ------------------------------------------------------------------------------------
@@ -197,10 +199,10 @@ def test_a_part_that_differs_is_told(changed: Callable[[], tuple[Any, Any]]) -> 
 
 
 def test_a_difference_names_the_labels_between_which_it_lies(tmp_path: Path) -> None:
-    with EmbeddedStore(tmp_path / "graph") as store:
+    with GraphStore(EmbeddedEngine(tmp_path / "graph")) as store:
         load(store, PLANTS)
         assert store.difference(PLANTS.digest, PLANTS) == ""
-        with store._generation() as connection:
+        with store.engine.file.writing() as connection:
             fetch(connection, "MATCH (l:Label {key: 'oak'}) SET l.name = 'Eiche'")
         assert "labels 0 to 4," in store.difference(PLANTS.digest, PLANTS)
         assert "has digest" in store.difference(PLANTS.digest)

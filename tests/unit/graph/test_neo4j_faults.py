@@ -22,8 +22,9 @@ from labelgrove.ontology.errors import (
     SettingsError,
     TransientError,
 )
+from labelgrove.ontology.graph import GraphStore
 from labelgrove.ontology.graph.migrate import migrations
-from labelgrove.ontology.graph.neo4j import EDGES_PER_BATCH, LABELS_PER_BATCH, Neo4jStore
+from labelgrove.ontology.graph.neo4j.neo4jengine import EDGES_PER_BATCH, LABELS_PER_BATCH, Neo4jEngine
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.conftest import wipe_neo4j
 from tests.services import Neo4jServer
@@ -33,7 +34,7 @@ pytestmark = pytest.mark.long
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
 
 
-def load(store: Neo4jStore, graph: LabelGraph, fence: int = 1) -> None:
+def load(store: GraphStore, graph: LabelGraph, fence: int = 1) -> None:
     store.begin_version("plants", graph)
     for i in range(store.batch_count(graph)):
         store.load_batch(graph, i)
@@ -46,7 +47,10 @@ def load(store: Neo4jStore, graph: LabelGraph, fence: int = 1) -> None:
 
 def test_a_server_that_is_away_is_named_at_once_without_its_password() -> None:
     began = time.monotonic()
-    with Neo4jStore("bolt://neo4j:canary@127.0.0.1:1") as store, pytest.raises(ServiceError) as caught:
+    with (
+        GraphStore(Neo4jEngine("bolt://neo4j:canary@127.0.0.1:1")) as store,
+        pytest.raises(ServiceError) as caught,
+    ):
         store.current("plants")
     assert "bolt://neo4j:***@127.0.0.1:1" in str(caught.value)
     assert "canary" not in str(caught.value)
@@ -57,11 +61,11 @@ def test_a_server_that_is_away_is_named_at_once_without_its_password() -> None:
 @pytest.mark.parametrize("url", ["bolt://", "bolt://:7687", "bolt://host:port", "bolt://[::1"])
 def test_a_url_without_a_host_is_refused(url: str) -> None:
     with pytest.raises(SettingsError, match="GROVE_GRAPH_URL"):
-        Neo4jStore(url)
+        GraphStore(Neo4jEngine(url))
 
 
 def test_an_undirected_or_long_graph_has_as_many_batches_as_it_needs() -> None:
-    store = Neo4jStore("bolt://127.0.0.1:1")
+    store = GraphStore(Neo4jEngine("bolt://127.0.0.1:1"))
     assert store.batch_count(GRAPH) == 2
     assert store.batch_count(LabelGraph.from_edges([], labels=["a"])) == 1
     wide = LabelGraph.from_edges([(str(i), "root") for i in range(LABELS_PER_BATCH)])
@@ -73,8 +77,8 @@ def test_an_undirected_or_long_graph_has_as_many_batches_as_it_needs() -> None:
 
 
 @pytest.fixture
-def store(neo4j_clean_url: str) -> Iterator[Neo4jStore]:
-    with Neo4jStore(neo4j_clean_url) as store:
+def store(neo4j_clean_url: str) -> Iterator[GraphStore]:
+    with GraphStore(Neo4jEngine(neo4j_clean_url)) as store:
         yield store
 
 
@@ -84,7 +88,7 @@ def test_a_wrong_password_is_said_to_be_one(neo4j_clean_url: str) -> None:
     if not before:
         pytest.skip("this server asks for no password")
     with (
-        Neo4jStore(f"bolt://neo4j:canary@{host}") as store,
+        GraphStore(Neo4jEngine(f"bolt://neo4j:canary@{host}")) as store,
         pytest.raises(ServiceError, match="password is wrong") as caught,
     ):
         store.current("plants")
@@ -93,22 +97,25 @@ def test_a_wrong_password_is_said_to_be_one(neo4j_clean_url: str) -> None:
 
 @pytest.mark.services
 def test_migrations_of_a_newer_labelgrove_and_changed_ones_are_refused(
-    store: Neo4jStore, neo4j_clean_url: str
+    store: GraphStore, neo4j_clean_url: str
 ) -> None:
     store.migrate()
 
     def work(run: object) -> None:
         run("record_migration", version="0042", name="x", checksum="y")  # type: ignore[operator]
 
-    store._transact(work)
-    with Neo4jStore(neo4j_clean_url) as later:
+    store.engine.transact(work)
+    with GraphStore(Neo4jEngine(neo4j_clean_url)) as later:
         for _ in range(2):
             with pytest.raises(MigrationError, match="0042 was applied by a newer labelgrove"):
                 later.current("plants")
-    with store._session() as session:
+    with store.engine.server.session() as session:
         session.run("MATCH (m:_Migration {version: '0042'}) DELETE m").consume()
         session.run("MATCH (m:_Migration {version: '0001'}) SET m.checksum = 'other'").consume()
-    with Neo4jStore(neo4j_clean_url) as later, pytest.raises(MigrationError, match="another form"):
+    with (
+        GraphStore(Neo4jEngine(neo4j_clean_url)) as later,
+        pytest.raises(MigrationError, match="another form"),
+    ):
         later.migrate()
 
 
@@ -119,34 +126,34 @@ def test_processes_that_migrate_one_empty_graph_at_once(neo4j_empty_url: str) ->
     for _ in range(4):
         wipe_neo4j(neo4j_empty_url)
         with ExitStack() as opened, ThreadPoolExecutor(4) as threads:
-            stores = [opened.enter_context(Neo4jStore(neo4j_empty_url)) for _ in range(4)]
+            stores = [opened.enter_context(GraphStore(Neo4jEngine(neo4j_empty_url))) for _ in range(4)]
             for store in stores:
                 store.describe()  # connected: they begin together
-            list(threads.map(Neo4jStore.migrate, stores))
+            list(threads.map(GraphStore.migrate, stores))
             assert stores[0].run_named("recorded_migrations").rows == [(m.version, m.checksum) for m in steps]
             assert [store.migrate() for store in stores] == [[]] * len(stores)
 
 
 @pytest.mark.services
 def test_a_wait_for_indexes_lets_its_locks_go_between_its_parts(
-    store: Neo4jStore, monkeypatch: pytest.MonkeyPatch
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = "UNWIND range(1, 1000000000) AS i RETURN count(i)"
     for name, value in {"_AWAIT": waits, "_AWAITED_S": 1.0, "_AWAITED_IN_ALL_S": 3.0}.items():
-        monkeypatch.setattr(f"labelgrove.ontology.graph.neo4j.{name}", value)
+        monkeypatch.setattr(f"labelgrove.ontology.graph.neo4j.neo4jengine.{name}", value)
     began, parts = time.monotonic(), []
     run = neo4j.ManagedTransaction.run
     monkeypatch.setattr(neo4j.ManagedTransaction, "run", lambda *given: parts.append(given) or run(*given))
     with pytest.raises(QueryTimeoutError):
-        store._execute(waits)
+        store.engine._execute(waits)
     assert 2 <= len(parts) <= 4
     assert 3 <= time.monotonic() - began < 60
 
 
 @pytest.mark.services
-def test_the_schema_stands_before_the_first_label(store: Neo4jStore) -> None:
+def test_the_schema_stands_before_the_first_label(store: GraphStore) -> None:
     store.begin_version("plants", GRAPH)
-    with store._session() as session:
+    with store.engine.server.session() as session:
         constraints = {r["name"] for r in session.run("SHOW CONSTRAINTS YIELD name, type RETURN name")}
         indexes = {(r["name"], r["state"]) for r in session.run("SHOW INDEXES YIELD name, state RETURN *")}
     assert {"label_uid", "version_digest", "ontology_name", "migration_version"} <= constraints
@@ -154,7 +161,7 @@ def test_the_schema_stands_before_the_first_label(store: Neo4jStore) -> None:
 
 
 @pytest.mark.services
-def test_ancestors_are_found_without_walking_every_path(store: Neo4jStore) -> None:
+def test_ancestors_are_found_without_walking_every_path(store: GraphStore) -> None:
     """Two ways up at each of 40 levels: a million million paths, 80 ancestors."""
     pairs = [(f"{side}{i + 1}", f"{other}{i}") for i in range(40) for side in "ab" for other in "ab"]
     ladder = LabelGraph.from_edges(pairs)
@@ -166,7 +173,7 @@ def test_ancestors_are_found_without_walking_every_path(store: Neo4jStore) -> No
 
 @pytest.mark.services
 def test_a_commit_whose_outcome_is_unknown_is_run_again(
-    store: Neo4jStore, monkeypatch: pytest.MonkeyPatch
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = neo4j.Session.execute_write
     outcomes = iter(["after", "before", "fine"] * 100)
@@ -195,20 +202,20 @@ def test_a_commit_whose_outcome_is_unknown_is_run_again(
 
 
 @pytest.mark.services
-def test_an_error_of_the_server_keeps_its_words(store: Neo4jStore) -> None:
+def test_an_error_of_the_server_keeps_its_words(store: GraphStore) -> None:
     with pytest.raises(QueryFailedError, match=r"Neo\.ClientError\.Statement\.SyntaxError"):
         store.run_user("RETURN 1 +")
     with pytest.raises(QueryFailedError, match="AccessMode"):
         store.run_named("mark_ready", version="x")
 
 
-def _child(store: Neo4jStore, answer: multiprocessing.Queue[object]) -> None:
+def _child(store: GraphStore, answer: multiprocessing.Queue[object]) -> None:
     answer.put(store.current("plants"))
 
 
 @pytest.mark.services
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_forked_child_opens_connections_of_its_own(store: Neo4jStore) -> None:
+def test_a_forked_child_opens_connections_of_its_own(store: GraphStore) -> None:
     load(store, GRAPH)
     context = multiprocessing.get_context("fork")
     answer: multiprocessing.Queue[object] = context.Queue()
@@ -227,7 +234,7 @@ def test_a_forked_child_opens_connections_of_its_own(store: Neo4jStore) -> None:
 def test_a_load_survives_the_death_of_its_server(neo4j_server: Neo4jServer) -> None:
     rng = np.random.default_rng(11)
     graph = LabelGraph.from_edges([(f"n{c}", f"n{rng.integers(0, c)}") for c in range(1, 20_000)])
-    with Neo4jStore(neo4j_server.url) as store:
+    with GraphStore(Neo4jEngine(neo4j_server.url)) as store:
         load(store, GRAPH, fence=1)
         store.begin_version("plants", graph)
         failures: list[BaseException] = []

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-import labelgrove.ontology.graph.named
+import labelgrove.ontology.graph.namedqueries
 from labelgrove.ontology.errors import InputError, MigrationError, NotFoundError
 from labelgrove.ontology.graph import migrate
-from labelgrove.ontology.graph.named import DIALECTS, check_parameters, named_query, query_names
-from labelgrove.ontology.graph.userqueries.tokens import Token, parameters, statements, tokenize
+from labelgrove.ontology.graph.cyphertokens import Token, parameters, statements, tokenize
+from labelgrove.ontology.graph.namedqueries import DIALECTS, check_parameters, named_query, query_names
 from labelgrove.ontology.migrations import migrations_folder
 
-QUERIES = Path(labelgrove.ontology.graph.named.__file__).with_name("queries")
+QUERIES = Path(labelgrove.ontology.graph.namedqueries.__file__).with_name("queries")
 COMMON = sorted((QUERIES / "common").glob("*.cypher"))
 
 # What both engines answer alike (learned by trying); anything else belongs into a dialect folder.

@@ -12,7 +12,7 @@ import pytest
 
 import labelgrove.ontology.readers
 from labelgrove.ontology.readers import RULES, formats, read
-from labelgrove.ontology.readers.rules import SEVERITY
+from labelgrove.ontology.readers.defectrules import SEVERITY
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "formats.md"
 

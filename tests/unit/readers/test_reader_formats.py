@@ -13,7 +13,7 @@ from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import ReadResult, find_wordnet, formats, read
 from labelgrove.ontology.readers.formats import edgelist as edgelist_module
-from labelgrove.ontology.readers.formats.columns import Layout
+from labelgrove.ontology.readers.formats.tableheader import Layout
 from labelgrove.ontology.readers.text.cells import MARKS
 from tests.unit.readers.reader_corpus import LABELS, NOUNS, SOUND, wordnet
 

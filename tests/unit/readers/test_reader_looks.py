@@ -26,11 +26,12 @@ from labelgrove.adapter import build_bundle
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import DefectsError
 from labelgrove.ontology.readers import formats, read
-from labelgrove.ontology.readers.detection import jsonshapes, looks
-from labelgrove.ontology.readers.detection.head import Head, head
+from labelgrove.ontology.readers.detection import looks
 from labelgrove.ontology.readers.detection.looks import LOOKS, look_of
 from labelgrove.ontology.readers.detection.sniff import sniff
+from labelgrove.ontology.readers.formats import jsonshapes
 from labelgrove.ontology.readers.text.cells import MARKS
+from labelgrove.ontology.readers.text.head import Head, head
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
 from tests.unit.readers.reader_corpus import LABELS, SOUND
 

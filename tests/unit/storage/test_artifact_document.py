@@ -8,7 +8,7 @@ from pathlib import Path
 from labelgrove.ontology.labelgraph import FORMAT_TAG
 from labelgrove.ontology.sql.catalog import INDEX_FORMAT
 from labelgrove.ontology.store.safetensors_file import _DTYPES
-from labelgrove.ontology.versions.workspace import DEFINITIONS_FORMAT
+from labelgrove.ontology.versions.snapshots import DEFINITIONS_FORMAT
 
 PAGE = Path(__file__).parents[3] / "docs" / "artifact-format.md"
 

@@ -33,7 +33,8 @@ from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.results.documents import pack_document, read_document
 from labelgrove.ontology.store.artifacts import open_store
 from labelgrove.ontology.store.safetensors_file import read_safetensors, write_safetensors
-from labelgrove.ontology.versions.workspace import DEFINITIONS_FORMAT, Workspace
+from labelgrove.ontology.versions.snapshots import DEFINITIONS_FORMAT
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds.cover import pack_cover, read_cover
 from labelgrove.workers.kinds.distances import pack_distances, read_distances
 from labelgrove.workers.kinds.locus.file import pack_locus, read_locus

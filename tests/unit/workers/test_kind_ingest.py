@@ -18,16 +18,10 @@ from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import ConflictError, DefectsError, InputError, ShrinkError, TransientError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.database import writing
-from labelgrove.ontology.versions.ingest import (
-    announce,
-    delete_ontology,
-    empty_graph,
-    register,
-    restore_graph,
-    verify_graph,
-)
+from labelgrove.ontology.versions.graphloading import complete, load_share
+from labelgrove.ontology.versions.ingest import announce, delete_ontology, register
 from labelgrove.ontology.versions.lease import holding
-from labelgrove.ontology.versions.loading import complete, load_share
+from labelgrove.ontology.versions.rebuilding import empty_graph, restore_graph, verify_graph
 from labelgrove.ontology.versions.snapshots import open_snapshot, put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
@@ -169,7 +163,7 @@ def test_two_names_share_one_content_and_one_job(workspace):
 
 
 def test_definitions_come_along_and_those_of_other_labels_are_refused(workspace):
-    own, others = (put_snapshot(workspace, graph, {"oak": "hard"}, None) for graph in (OLD, NEW))
+    own, others = (put_snapshot(workspace.artifacts, graph, {"oak": "hard"}, None) for graph in (OLD, NEW))
     asked = {"ontology": OLD.digest, "snapshot": own.arrays[0]}
     target = {"ontology": "trees"}
     job = client.submit(workspace, "ingest", {**asked, "definitions": own.definitions[0]}, target=target)
@@ -197,7 +191,10 @@ WIDE = LabelGraph.from_edges([(f"{i}", "top") for i in range(9)])
 
 
 def asked_of(workspace: Workspace, graph: LabelGraph) -> dict[str, object]:
-    return {"ontology": graph.digest, "snapshot": put_snapshot(workspace, graph, {}, None).arrays[0]}
+    return {
+        "ontology": graph.digest,
+        "snapshot": put_snapshot(workspace.artifacts, graph, {}, None).arrays[0],
+    }
 
 
 def test_what_would_shrink_a_name_is_not_recorded_unless_it_is_asked_for(workspace):
@@ -290,7 +287,7 @@ def test_the_snapshot_of_another_ontology_fails_the_job(workspace):
 def run_units_while_held(workspace: Workspace, job: Job, number: int) -> None:
     """Run the first units of a job while somebody changes the name that its result is to have."""
     ledger = Ledger(workspace.engine)
-    with holding(workspace, "trees"):
+    with holding(workspace.stores, "trees"):
         for key in ledger.units(job.id)[:number]:
             assert execute_unit(key, ledger, workspace) is Outcome.DONE
 
@@ -301,7 +298,7 @@ def test_a_name_held_by_somebody_else_is_given_later(workspace):
     waiting = client.status(workspace, job.id)
     assert (waiting.state, waiting.publishing, waiting.error) == (State.DONE, True, None)
     assert workspace.catalog.current("trees") is None
-    with holding(workspace, "trees"):  # asking again is no error either
+    with holding(workspace.stores, "trees"):  # asking again is no error either
         assert client.submit_ingest(workspace, "trees", OLD, wait=False).id == job.id
     finish_jobs(Ledger(workspace.engine), workspace)
     assert not client.status(workspace, job.id).publishing
@@ -324,7 +321,7 @@ def test_a_thread_leaves_a_publication_to_the_one_that_is_at_it(workspace, monke
     with ThreadPoolExecutor(1) as threads, caplog.at_level(logging.WARNING):
         first = threads.submit(lambda: [execute_unit(key, ledger, workspace) for key in ledger.units(job.id)])
         assert inside.wait(60)
-        with holding(workspace, "trees"):  # as the first thread does within the steps of an ingest
+        with holding(workspace.stores, "trees"):  # as the first thread does within the steps of an ingest
             finish_jobs(ledger, workspace)
         assert client.status(workspace, job.id).publishing
         go_on.set()
@@ -336,7 +333,7 @@ def test_a_thread_leaves_a_publication_to_the_one_that_is_at_it(workspace, monke
 
 def test_who_holds_a_name_in_this_process_is_told_so(workspace):
     with (
-        holding(workspace, "trees"),
+        holding(workspace.stores, "trees"),
         pytest.raises(ConflictError, match=r"\(another thread of this process\)"),
     ):
         register(workspace, "trees", OLD)
@@ -344,7 +341,7 @@ def test_who_holds_a_name_in_this_process_is_told_so(workspace):
 
 @pytest.mark.parametrize("done", [1, 3], ids=lambda n: f"after {n} units")
 def test_another_ingest_of_the_name_drops_what_a_job_loads_and_the_job_heals_it(workspace, done):
-    snapshot = put_snapshot(workspace, NEW, {}, None)
+    snapshot = put_snapshot(workspace.artifacts, NEW, {}, None)
     announce(workspace, "trees", snapshot)
     asked = {"ontology": NEW.digest, "snapshot": snapshot.arrays[0], "shares": 2}
     job = client.submit(workspace, "ingest", asked, target={"ontology": "trees"}, wait=False)
@@ -375,10 +372,10 @@ def test_a_version_dropped_while_a_unit_loads_it_is_a_fault_of_the_moment(worksp
         workspace.graph.drop_version(OLD.digest)
 
     with pytest.raises(TransientError, match="was changed in the graph"):
-        load_share(workspace, OLD, 0, 1, drop)
-    load_share(workspace, OLD, 0, 1, lambda: None)
+        load_share(workspace.stores, OLD, 0, 1, drop)
+    load_share(workspace.stores, OLD, 0, 1, lambda: None)
     drop()
-    complete(workspace, OLD, lambda: None)
+    complete(workspace.stores, OLD, lambda: None)
     assert workspace.graph.read_back(OLD.digest).digest == OLD.digest
 
 
@@ -387,11 +384,11 @@ def test_two_that_load_the_same_at_once_end_well_or_are_tried_again(workspace):
 
     def load(_: int) -> None:
         with contextlib.suppress(TransientError):
-            load_share(workspace, OLD, 0, 1, lambda: None)
+            load_share(workspace.stores, OLD, 0, 1, lambda: None)
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(load, range(4))) == [None] * 4
-    complete(workspace, OLD, lambda: None)
+    complete(workspace.stores, OLD, lambda: None)
     assert workspace.graph.counts(OLD.digest) == (4, 3)
 
 
@@ -407,7 +404,7 @@ def test_a_cancelled_ingest_stops_and_leaves_what_serves(workspace):
 
 def test_announcing_keeps_the_artifacts_named_and_changes_nothing_that_serves(workspace):
     register(workspace, "trees", OLD)
-    snapshot = put_snapshot(workspace, NEW, {"fir": "evergreen"}, "new.csv")
+    snapshot = put_snapshot(workspace.artifacts, NEW, {"fir": "evergreen"}, "new.csv")
     announce(workspace, "trees", snapshot)
     assert_serves(workspace, OLD)
     (version,) = (v for v in workspace.catalog.versions("trees") if v.digest == NEW.digest)
@@ -416,7 +413,7 @@ def test_announcing_keeps_the_artifacts_named_and_changes_nothing_that_serves(wo
         snapshot.arrays[0],
         snapshot.definitions[0],
     )
-    opened = open_snapshot(workspace, snapshot.arrays[0], snapshot.definitions[0])
+    opened = open_snapshot(workspace.artifacts, snapshot.arrays[0], snapshot.definitions[0])
     assert (opened.graph, opened.arrays, opened.definitions) == (NEW, snapshot.arrays, snapshot.definitions)
     assert register(workspace, "trees", opened).created
     assert workspace.catalog.version("trees").source == "new.csv"
@@ -446,7 +443,7 @@ def test_a_rebuild_waits_for_who_holds_a_name_and_drops_nothing(workspace):
     job = client.submit_rebuild(workspace, wait=False)
     ledger = Ledger(workspace.engine)
     drop, restore = ledger.units(job.id)
-    with holding(workspace, "trees"):
+    with holding(workspace.stores, "trees"):
         assert execute_unit(drop, ledger, workspace) is Outcome.RELEASED
         assert_serves(workspace, OLD)
     assert "rebuilt later" in ledger.unit(drop).error
@@ -463,7 +460,7 @@ def test_a_name_held_during_the_restoring_delays_itself_alone(workspace):
     ledger = Ledger(workspace.engine)
     drop, restore = ledger.units(job.id)
     assert execute_unit(drop, ledger, workspace) is Outcome.DONE
-    with holding(workspace, "trees"):
+    with holding(workspace.stores, "trees"):
         assert execute_unit(restore, ledger, workspace) is Outcome.RELEASED
         assert {row["digest"] for row in workspace.graph.versions()} == {OLD.digest, THIRD.digest}
     assert "trees" in ledger.unit(restore).error

@@ -18,7 +18,7 @@ from labelgrove.ontology.errors import ArtifactError, SettingsError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.catalog import artifact_table, upkeep_table
 from labelgrove.ontology.sql.database import writing
-from labelgrove.ontology.sql.upkeep import take_turn
+from labelgrove.ontology.sql.garbage import take_turn
 from labelgrove.ontology.store.artifacts import ArtifactStore, LocalStore, open_store
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client

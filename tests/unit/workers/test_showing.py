@@ -20,12 +20,12 @@ import pytest
 from labelgrove.adapter.bundles.bundle import Bundle
 from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.errors import MigrationError, SettingsError
+from labelgrove.ontology.errors import GraphDamagedError, MigrationError, SettingsError
 from labelgrove.ontology.graph import GraphStore
-from labelgrove.ontology.graph.errors import GraphDamagedError
 from labelgrove.ontology.graph.resultstore import removals
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.versions.ingest import delete_ontology, empty_graph, register, restore_graph
+from labelgrove.ontology.versions.ingest import delete_ontology, register
+from labelgrove.ontology.versions.rebuilding import empty_graph, restore_graph
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client, showing
 from labelgrove.workers.kinds import find_kind

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 
 from labelgrove.ontology.errors import (
     ConflictError,
+    GraphDamagedError,
     NotFoundError,
     QueryFailedError,
     ServiceError,
     TransientError,
 )
-from labelgrove.ontology.graph.errors import GraphDamagedError
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.ontology.versions.indexfile import refresh_index
+from labelgrove.ontology.versions.snapshots import stored_graph
+from labelgrove.ontology.versions.stores import Stores
 
 if TYPE_CHECKING:
     from labelgrove.ontology.graph import GraphStore
-    from labelgrove.ontology.sql.catalog import Lease, Version
+    from labelgrove.ontology.sql.catalog import Catalog, Lease, Version
 
 __all__ = [
     "NAMELESS",
@@ -67,21 +69,21 @@ class Steps:
         self.report(name, total, total)
 
 
-def load(workspace: Workspace, lease: Lease, version: Version, steps: Steps) -> None:
+def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
     """Take steps 3 and 4: bring the graph to hold `version` as the snapshot has it, and ready."""
-    store, catalog = workspace.graph, workspace.catalog
-    graph = workspace.snapshot(version)
+    store, catalog = stores.graph, stores.catalog
+    graph = stored_graph(stores.artifacts, version)
     wanted, n_batches = (graph.n_labels, graph.n_edges), store.batch_count(graph)
     for attempt in ("as recorded", "afresh"):
         with steps.step("batches", n_batches):
-            _load_batches(workspace, lease, version, graph, n_batches, steps)
+            _load_batches(stores, lease, version, graph, n_batches, steps)
         with steps.step("counts"):
             found = store.counts(version.digest)
             if found == wanted:
                 store.mark_ready(version.digest)
                 return
             if attempt == "as recorded":  # the graph was emptied, exchanged or edited since
-                drop_from_graph(workspace, version.digest)
+                drop_from_graph(stores, version.digest)
                 catalog.restart_batches(lease, version, n_batches)
     raise ServiceError(
         f"graph of {lease.name!r}: holds (labels, edges) = {found} after loading, the snapshot has {wanted}; "
@@ -89,32 +91,30 @@ def load(workspace: Workspace, lease: Lease, version: Version, steps: Steps) -> 
     )
 
 
-def go_live(workspace: Workspace, lease: Lease, version: Version, steps: Steps) -> str | None:
+def go_live(stores: Stores, lease: Lease, version: Version, steps: Steps) -> str | None:
     """Take steps 5 to 7: commit, then let graph and index file follow; return who was current before."""
     with steps.step("commit"):
-        before = workspace.catalog.commit(lease, version)
+        before = stores.catalog.commit(lease, version)
     with steps.step("publish"):
-        if workspace.graph.current(lease.name) != version.digest:
-            workspace.graph.publish(lease.name, version.digest, lease.fence)
+        if stores.graph.current(lease.name) != version.digest:
+            stores.graph.publish(lease.name, version.digest, lease.fence)
     with steps.step("index"):
-        workspace.refresh_index(lease.name)
+        refresh_index(stores.catalog, stores.artifacts, lease.name)
     return before
 
 
-def drop_from_graph(workspace: Workspace, digest: str) -> None:
+def drop_from_graph(stores: Stores, digest: str) -> None:
     """Drop a version from the graph, also where names answer with it: the next opening puts those right."""
-    for name in workspace.catalog.currents():
-        if workspace.graph.current(name) == digest:
-            workspace.graph.drop_ontology(name)
-    workspace.graph.drop_version(digest)
+    for name in stores.catalog.currents():
+        if stores.graph.current(name) == digest:
+            stores.graph.drop_ontology(name)
+    stores.graph.drop_version(digest)
 
 
 # ---- loading without a name ----------------------------------------------------------------------------
 
 
-def load_share(
-    workspace: Workspace, graph: LabelGraph, share: int, shares: int, check: Callable[[], None]
-) -> None:
+def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check: Callable[[], None]) -> None:
     """Load the batches that fall to one of `shares` shares of a version; harmless when repeated.
 
     Shares go in order: edges need the labels of the batches before them, and a store has its own number of
@@ -125,9 +125,9 @@ def load_share(
     TransientError
         When somebody drops the version meanwhile.
     """
-    store = workspace.graph
+    store = stores.graph
     with _others_at_work(graph):
-        if _begin(store, _first_name(workspace, graph.digest), graph):
+        if _begin(store, _first_name(stores.catalog, graph.digest), graph):
             return
     n_batches = store.batch_count(graph)
     for number in range(share * n_batches // shares, (share + 1) * n_batches // shares):
@@ -136,19 +136,19 @@ def load_share(
             store.load_batch(graph, number)
 
 
-def complete(workspace: Workspace, graph: LabelGraph, check: Callable[[], None]) -> None:
+def complete(stores: Stores, graph: LabelGraph, check: Callable[[], None]) -> None:
     """Count what the graph holds of a version and declare it ready; one that is not whole is loaded again.
 
     `check` and errors are those of `load_share`.
     """
     try:
-        workspace.graph.mark_ready(graph.digest)
+        stores.graph.mark_ready(graph.digest)
     except (GraphDamagedError, NotFoundError):  # dropped or edited while it was loaded
         with _others_at_work(graph):
-            drop_from_graph(workspace, graph.digest)
-        load_share(workspace, graph, 0, 1, check)
+            drop_from_graph(stores, graph.digest)
+        load_share(stores, graph, 0, 1, check)
         with _others_at_work(graph):
-            workspace.graph.mark_ready(graph.digest)
+            stores.graph.mark_ready(graph.digest)
 
 
 def holds(store: GraphStore, graph: LabelGraph) -> bool:
@@ -158,9 +158,9 @@ def holds(store: GraphStore, graph: LabelGraph) -> bool:
     return states.get(graph.digest) == "ready" and store.counts(graph.digest) == wanted
 
 
-def _first_name(workspace: Workspace, digest: str) -> str:
+def _first_name(catalog: Catalog, digest: str) -> str:
     """Return the name that had the version first, as the labels in the graph say it."""
-    names = (version.ontology for version in workspace.catalog.versions() if version.digest == digest)
+    names = (version.ontology for version in catalog.versions() if version.digest == digest)
     return next(names, NAMELESS)
 
 
@@ -189,10 +189,10 @@ def _begin(store: GraphStore, name: str, graph: LabelGraph) -> bool:
 
 
 def _load_batches(
-    workspace: Workspace, lease: Lease, version: Version, graph: LabelGraph, n_batches: int, steps: Steps
+    stores: Stores, lease: Lease, version: Version, graph: LabelGraph, n_batches: int, steps: Steps
 ) -> None:
     """Load the batches that are still pending; none are when the version is ready and whole."""
-    store, catalog = workspace.graph, workspace.catalog
+    store, catalog = stores.graph, stores.catalog
     pending = catalog.pending_batches(version)
     if not pending or _begin(store, lease.name, graph):
         return

@@ -9,13 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from labelgrove.ontology.graph.labeltables import ROWS_TOGETHER
 from labelgrove.ontology.graph.results import GraphResult, ResultTable, result_tables
 from labelgrove.ontology.graph.resultschema import result_schema
 
-__all__ = ["ROWS_TOGETHER", "Columns", "path_literal", "result_columns", "write_parquet"]
-
-ROWS_TOGETHER = 100_000
-"""Rows that stand in memory as Python objects at a time."""
+__all__ = ["Columns", "path_literal", "result_columns", "write_parquet"]
 
 Columns = Callable[[int, int], Mapping[str, list[Any]]]
 """Rows ``start`` to ``stop`` (exclusive) of a table, a list for each column."""

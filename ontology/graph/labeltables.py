@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.graph.errors import GraphDamagedError
+from labelgrove.ontology.errors import GraphDamagedError, InputError
 from labelgrove.ontology.keys import Keys, Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = [
     "MAX_KEY_BYTES",
+    "ROWS_TOGETHER",
     "check_keys",
     "edge_columns",
     "fold",
@@ -27,6 +27,9 @@ __all__ = [
 
 MAX_KEY_BYTES = 4096
 """Longest label key that the indexes of both engines hold."""
+
+ROWS_TOGETHER = 100_000
+"""Rows of a table that stand in memory as Python objects at a time."""
 
 
 def uid(digest: str, key: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from labelgrove.ontology.errors import counted
-from labelgrove.ontology.readers.rules import CAUSES_OF_ROOTS, CHOSEN_FOR_ROOTS, RULES, SEVERITY
+from labelgrove.ontology.readers.defectrules import CAUSES_OF_ROOTS, CHOSEN_FOR_ROOTS, RULES, SEVERITY
 
 __all__ = ["Defect", "Recorder", "Report", "place", "printable"]
 
@@ -23,7 +23,7 @@ class Defect:
     Attributes
     ----------
     code : str
-        Key into `ontology.readers.rules.RULES`.
+        Key into `ontology.readers.defectrules.RULES`.
     severity : str
         ``"error"``, ``"warn"`` or ``"info"``, as the policy decides.
     policy : str

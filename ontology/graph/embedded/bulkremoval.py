@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.resultschema import result_schema
-from labelgrove.ontology.graph.rows import Rows
 
 __all__ = ["MANY", "thin_out"]
 

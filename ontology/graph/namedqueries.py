@@ -6,15 +6,16 @@ before ``queries/common/NAME.cypher``; common files keep to what both engines an
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from labelgrove.ontology.errors import InputError, NotFoundError
-from labelgrove.ontology.graph.userqueries.tokens import parameters
+from labelgrove.ontology.graph.cyphertokens import parameters
 
-__all__ = ["DIALECTS", "NamedQuery", "check_parameters", "named_query", "query_names"]
+__all__ = ["DIALECTS", "NamedQuery", "check_parameters", "named_query", "query_names", "query_text"]
 
 DIALECTS = ("neo4j", "embedded")
 
@@ -48,6 +49,16 @@ def named_query(dialect: str, name: str) -> NamedQuery:
     path = next(p for p in (_FOLDER / d / f"{name}.cypher" for d in (dialect, "common")) if p.is_file())
     comment, _, text = path.read_text(encoding="utf-8").partition("\n")
     return NamedQuery(name, comment.removeprefix("//").strip(), text.strip(), parameters(text))
+
+
+def query_text(dialect: str, name: str, params: Mapping[str, Any]) -> str:
+    """Return the Cypher of a named query that is called with `params`: exactly those that it uses.
+
+    Parameters that are missing or not used raise `InputError`, an unknown name `NotFoundError`.
+    """
+    query = named_query(dialect, name)
+    check_parameters(query.parameters, params.keys(), where=f"query {name!r}")
+    return query.text
 
 
 def query_names(dialect: str) -> list[str]:

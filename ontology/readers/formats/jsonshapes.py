@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from labelgrove.ontology.readers.formats.columns import word_role
+from labelgrove.ontology.readers.formats.tableheader import word_role
 
 __all__ = ["BY_NETWORKX", "MEMBERS", "NAMING", "SHAPES", "Shape", "foreign_shape"]
 

@@ -1,28 +1,35 @@
 """GraphStore: what a graph database does for labelgrove, the same on Neo4j and on the embedded engine.
 
-The public methods are written once, here, over a few operations that each engine supplies. Values go in and
-come out plain: strings, numbers, lists and dictionaries, never a driver's own objects.
+The questions are written once, here, over the few operations of an `Engine`. Values go in and come out plain:
+strings, numbers, lists and dictionaries, never a driver's own objects.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError, UnknownLabelError
-from labelgrove.ontology.graph.climbing import Climb, climb, lowest_common, tree_path
-from labelgrove.ontology.graph.engine import Run
-from labelgrove.ontology.graph.errors import GraphDamagedError
-from labelgrove.ontology.graph.named import check_parameters
-from labelgrove.ontology.graph.paths import shortest_path
-from labelgrove.ontology.graph.records import check_keys, fold, graph_from_tables, uid
-from labelgrove.ontology.graph.resultstore import ResultStore, removals
-from labelgrove.ontology.graph.rows import Rows
+from labelgrove.ontology.errors import (
+    ConflictError,
+    GraphDamagedError,
+    InputError,
+    NotFoundError,
+    UnknownLabelError,
+    counted,
+)
+from labelgrove.ontology.graph.ancestors import Climb, climb, lowest_common, tree_path
+from labelgrove.ontology.graph.answer import Rows
+from labelgrove.ontology.graph.cyphertokens import parameters
+from labelgrove.ontology.graph.engine import Engine, Run
+from labelgrove.ontology.graph.labeltables import check_keys, fold, uid
+from labelgrove.ontology.graph.namedqueries import check_parameters
+from labelgrove.ontology.graph.results import GraphResult
+from labelgrove.ontology.graph.resultstore import ResultStore
+from labelgrove.ontology.graph.shortestpath import shortest_path
 from labelgrove.ontology.graph.userqueries.guard import check_statement
-from labelgrove.ontology.graph.userqueries.tokens import parameters
 from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["GraphStore"]
@@ -30,17 +37,53 @@ __all__ = ["GraphStore"]
 _PLAIN = "give text, numbers, true, false, null, and lists of them"
 
 
-class GraphStore(ResultStore):
+class GraphStore:
     """A graph of labels in versions that stand side by side.
 
     A version is written in steps that may each be repeated: `begin_version`, `load_batch` for every batch,
     `mark_ready`, `publish`. It is named by its digest: two ontologies with the same content share it, and the
     property ``ontology`` of its labels is the name under which it was loaded first.
 
+    Parameters
+    ----------
+    engine : Engine
+        The database that holds it; `ontology.graph.open_graph` opens the one that the settings name.
+
     Notes
     -----
     Safe for threads. A process that forks goes on using its store; the child opens connections of its own.
     """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._results = ResultStore(engine)
+
+    # ---- the database ------------------------------------------------------------------------------
+
+    @property
+    def dialect(self) -> str:
+        """``"neo4j"`` or ``"embedded"``."""
+        return self.engine.dialect
+
+    def migrate(self) -> list[str]:
+        """Apply the migrations that are missing and return their versions; see `Engine.migrate`."""
+        return self.engine.migrate()
+
+    def describe(self) -> dict[str, Any]:
+        """Return ``engine``, ``version`` and ``where`` (passwords masked), after reaching the engine."""
+        return self.engine.describe()
+
+    def wipe(self) -> bool:
+        """Remove everything where nobody else can have a part in it, and return whether that was so."""
+        return self.engine.wipe()
+
+    def close(self) -> None:
+        """Let go of connections and files; the store opens them again when used again."""
+        self.engine.close()
+
+    def run_named(self, name: str, /, **params: Any) -> Rows:
+        """Answer a named query; parameters that are missing or not used raise `InputError`."""
+        return self.engine.run_named(name, **params)
 
     # ---- versions ----------------------------------------------------------------------------------
 
@@ -61,10 +104,10 @@ class GraphStore(ResultStore):
         """
         check_keys(graph)
         self.migrate()
-        found = self._version(graph.digest)
+        found = self.engine.version(graph.digest)
         if found:
             return str(found["state"])
-        self._transact(
+        self.engine.transact(
             lambda run: run(
                 "begin_version",
                 version=graph.digest,
@@ -77,11 +120,17 @@ class GraphStore(ResultStore):
         )
         return "loading"
 
+    def batch_count(self, graph: LabelGraph) -> int:
+        """Return the number of batches in which `graph` is loaded."""
+        return self.engine.batch_count(graph)
+
+    def load_batch(self, graph: LabelGraph, i: int) -> None:
+        """Load batch `i` of `graph`; harmless when repeated. The version must have begun."""
+        self.engine.load_batch(graph, i)
+
     def counts(self, digest: str) -> tuple[int, int]:
         """Return how many labels and edges the store holds for a version, counted now."""
-        labels = self.run_named("count_labels", version=digest).rows[0][0]
-        edges = self.run_named("count_edges", version=digest).rows[0][0]
-        return int(labels), int(edges)
+        return self.engine.counts(digest)
 
     def mark_ready(self, digest: str) -> None:
         """Declare a version complete.
@@ -93,17 +142,18 @@ class GraphStore(ResultStore):
         GraphDamagedError
             When the labels or edges counted are not those announced.
         """
-        version = self._version(digest)
+        version = self.engine.version(digest)
         if version is None:
             raise NotFoundError(f"version {digest[:12]} is not in the graph; load it first")
         held, announced = self.counts(digest), (version["n_labels"], version["n_edges"])
         if held != announced:
             raise GraphDamagedError(
-                f"version {digest[:12]}: the graph holds {held[0]} labels and {held[1]} edges, "
-                f"{announced[0]} and {announced[1]} were announced; load its batches again"
+                f"version {digest[:12]}: the graph holds {counted(held[0], 'label')} and "
+                f"{counted(held[1], 'edge')}, "
+                f"{announced[0]:,} and {announced[1]:,} were announced; load its batches again"
             )
         if version["state"] != "ready":
-            self._transact(lambda run: run("mark_ready", version=digest))
+            self.engine.transact(lambda run: run("mark_ready", version=digest))
 
     def publish(self, name: str, digest: str, fence: int) -> None:
         """Make a ready version the CURRENT one of an ontology.
@@ -122,7 +172,7 @@ class GraphStore(ResultStore):
         ConflictError
             When another version was published with this fence or a higher one.
         """
-        version = self._version(digest)
+        version = self.engine.version(digest)
         if version is None or version["state"] != "ready":
             state = "absent" if version is None else version["state"]
             raise NotFoundError(f"version {digest[:12]} is {state}; only a ready version can be published")
@@ -142,7 +192,7 @@ class GraphStore(ResultStore):
 
         held = self.run_named("published", name=name).dicts()
         if not held or held[0]["digest"] != digest or held[0]["fence"] < fence:
-            self._transact(work)
+            self.engine.transact(work)
 
     def current(self, name: str) -> str | None:
         """Return the digest of the CURRENT version of an ontology, None without one."""
@@ -160,12 +210,12 @@ class GraphStore(ResultStore):
 
         Raises `ConflictError` while an ontology has it as CURRENT.
         """
-        if self._version(digest) is None:
+        if self.engine.version(digest) is None:
             return
         self._refuse_current(digest)
         of_version = {"version": digest}
-        results = removals([*self._results_of(digest), *self._half_dropped()])
-        self._remove(
+        results = self._results.steps_dropping(digest)
+        self.engine.remove(
             [("unready", of_version), *results, ("drop_labels", of_version), ("drop_version", of_version)]
         )
 
@@ -175,7 +225,7 @@ class GraphStore(ResultStore):
         Its versions stay until `drop_version`: another name may share them.
         """
         if self.run_named("published", name=name).rows:
-            self._transact(lambda run: run("drop_ontology", name=name))
+            self.engine.transact(lambda run: run("drop_ontology", name=name))
 
     def read_back(self, digest: str) -> LabelGraph:
         """Return the graph of a version as the store holds it; its digest is computed, never copied.
@@ -187,8 +237,7 @@ class GraphStore(ResultStore):
         GraphDamagedError
             When what is there is no graph.
         """
-        layout = str(self._known_version(digest)["layout"])
-        return graph_from_tables(digest, layout, *self._read_version(digest))
+        return self.engine.read_back(digest)
 
     def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
         """Say how a version in the store differs from the one that was loaded; empty where it does not.
@@ -205,8 +254,21 @@ class GraphStore(ResultStore):
         NotFoundError, GraphDamagedError
             As for `read_back`.
         """
-        found = self.read_back(digest).digest
-        return "" if found == digest else f"read back, it has digest {found}"
+        return self.engine.difference(digest, graph)
+
+    # ---- results of jobs ---------------------------------------------------------------------------
+
+    def write_result(self, result: GraphResult) -> None:
+        """Show a result in the graph; see `ResultStore.write`."""
+        self._results.write(result)
+
+    def results(self, digest: str | None = None) -> list[dict[str, Any]]:
+        """Return the whole results, of one version or of all; see `ResultStore.listed`."""
+        return self._results.listed(digest)
+
+    def drop_results(self, ids: Iterable[str]) -> None:
+        """Remove results, and what earlier drops left; see `ResultStore.drop`."""
+        self._results.drop(ids)
 
     # ---- questions ---------------------------------------------------------------------------------
 
@@ -223,7 +285,7 @@ class GraphStore(ResultStore):
             raise InputError(f"limit: {limit} must be 1 or more")
         if not fold(text):
             raise InputError("text: give at least one character to search for")
-        self._known_version(digest)
+        self.engine.known_version(digest)
         return self.run_named("search", version=digest, text=text, folded=fold(text), limit=limit).dicts()
 
     def label(self, digest: str, key: str) -> dict[str, Any]:
@@ -231,7 +293,7 @@ class GraphStore(ResultStore):
         found = self.run_named("label", uid=uid(digest, key)).dicts()
         if found:
             return found[0]
-        self._known_version(digest)
+        self.engine.known_version(digest)
         raise UnknownLabelError(f"label {key!r} is not in version {digest[:12]}; search for it by name first")
 
     def ancestors(self, digest: str, key: str) -> list[dict[str, Any]]:
@@ -322,20 +384,20 @@ class GraphStore(ResultStore):
         check_parameters(used, given.keys() & used, where="the statement")
         bound = {n: given[n] for n in used}
         _check_plain(bound)
-        return self._run_guarded(cypher, bound, timeout_s, max_rows)
+        return self.engine.run_guarded(cypher, bound, timeout_s, max_rows)
 
     # ---- helpers -----------------------------------------------------------------------------------
 
     def _climb(self, digest: str, key: str) -> Climb:
-        return climb(uid(digest, key), self.label(digest, key), self._parents_of)
+        return climb(uid(digest, key), self.label(digest, key), self.engine.parents_of)
 
     def _is_forest(self, digest: str) -> bool:
         """Whether a version is a hierarchy in which no label has two parents."""
-        version = self._known_version(digest)
+        version = self.engine.known_version(digest)
         if not version["directed"]:
             return False
         announced = version["n_labels"], version["n_edges"]
-        n_labels, n_edges = self.counts(digest) if self.may_be_edited else announced
+        n_labels, n_edges = self.counts(digest) if self.engine.may_be_edited else announced
         return bool(n_edges == n_labels - self.run_named("count_roots", version=digest).rows[0][0])
 
     def _refuse_current(self, digest: str) -> None:
@@ -347,7 +409,7 @@ class GraphStore(ResultStore):
             )
 
     def _refuse_undirected(self, digest: str, question: str) -> None:
-        if not self._known_version(digest)["directed"]:
+        if not self.engine.known_version(digest)["directed"]:
             raise InputError(f"{question}: version {digest[:12]} is undirected and has no above and below")
 
     def __enter__(self) -> Self:

@@ -1,0 +1,251 @@
+"""The engine of the embedded graph: ladybug, over immutable generations of one file.
+
+The engine is a projection that can be rebuilt, never the only copy. What COPY demands, learned from silent
+wrong answers: keys are unique and ends resolved before it, and it reads only Parquet files.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+from labelgrove.ontology.errors import GraphDamagedError, counted
+from labelgrove.ontology.graph.answer import Rows
+from labelgrove.ontology.graph.embedded import userquery
+from labelgrove.ontology.graph.embedded.bulkremoval import thin_out
+from labelgrove.ontology.graph.embedded.graphfile import DIALECT, GraphFile
+from labelgrove.ontology.graph.embedded.ladybugfile import (
+    VERSION,
+    Connection,
+    Database,
+    connected,
+    fetch,
+    result_of,
+)
+from labelgrove.ontology.graph.embedded.parquetfiles import path_literal, result_columns, write_parquet
+from labelgrove.ontology.graph.engine import Engine, Removal, Run, shown_by
+from labelgrove.ontology.graph.labeltables import edge_columns, is_part, label_columns
+from labelgrove.ontology.graph.namedqueries import named_query, query_text
+from labelgrove.ontology.graph.results import GraphResult
+from labelgrove.ontology.graph.userqueries import sandbox
+from labelgrove.ontology.labelgraph import LabelGraph
+
+__all__ = ["EmbeddedEngine"]
+
+Result = TypeVar("Result")
+
+_LABELS_TOGETHER = 25_000
+"""Labels read at a time: even with the longest keys, and names as long, they fit the smallest pool."""
+_ALL_ROWS = 2**62
+
+
+class EmbeddedEngine(Engine):
+    """The engine that needs no server.
+
+    Parameters
+    ----------
+    folder, pool_bytes
+        As for `GraphFile`.
+    """
+
+    dialect = DIALECT
+    may_be_edited = False
+
+    def __init__(self, folder: Path, pool_bytes: int | None = None) -> None:
+        self.file = GraphFile(folder, pool_bytes)
+
+    def migrate(self) -> list[str]:
+        """Apply the migrations that are missing; see `GraphFile.migrate`."""
+        return self.file.migrate()
+
+    def describe(self) -> dict[str, Any]:
+        """Return engine, version, folder, number and size in bytes of the generation, MiB of the pool."""
+        self.run_named("versions")
+        folder, number = self.file.folder, self.file.generations.newest()
+        size = (folder / f"g{number}.lbug").stat().st_size
+        return {
+            "engine": "ladybug",
+            "version": VERSION,
+            "where": str(folder),
+            "generation": number,
+            "bytes": size,
+            "pool_mb": self.file.reader_pool(size) >> 20,
+        }
+
+    def close(self) -> None:
+        """Close the generation that is open for reading."""
+        self.file.close()
+
+    def wipe(self) -> bool:
+        """Remove the graph, which is this engine's alone."""
+        self.file.wipe()
+        return True
+
+    # ---- loading -----------------------------------------------------------------------------------
+
+    def batch_count(self, graph: LabelGraph) -> int:
+        """Return 1: a generation is all or nothing."""
+        return 1
+
+    def load_batch(self, graph: LabelGraph, i: int) -> None:
+        """Load the whole graph; harmless when it is there. See `Engine.load_batch`."""
+        held = self.counts(graph.digest)
+        if held == (graph.n_labels, graph.n_edges):
+            return
+        if held != (0, 0):  # a generation holds all of a version or none of it
+            raise GraphDamagedError(
+                f"graph {self.file.folder}: version {graph.digest[:12]} holds {counted(held[0], 'label')} of "
+                f"{graph.n_labels:,} and {counted(held[1], 'edge')} of {graph.n_edges:,}; "
+                "run: grove graph rebuild"
+            )
+        name = str(self.known_version(graph.digest)["ontology"])
+        with tempfile.TemporaryDirectory(prefix="labelgrove-") as folder:
+            labels, edges = Path(folder, "labels.parquet"), Path(folder, "edges.parquet")
+            write_parquet(labels, graph.n_labels, partial(label_columns, graph, name))
+            if graph.n_edges:
+                write_parquet(edges, graph.n_edges, partial(edge_columns, graph))
+            with self.file.writing(graph.n_labels + graph.n_edges) as connection:
+                if _runner(connection)("count_labels", version=graph.digest).rows[0][0]:
+                    return  # another process, before this one had the lock
+                fetch(connection, f"COPY Label FROM {path_literal(labels)}")
+                if graph.n_edges:
+                    fetch(connection, f"COPY IS_A FROM {path_literal(edges)}")
+
+    # ---- running -----------------------------------------------------------------------------------
+
+    def counts(self, digest: str) -> tuple[int, int]:
+        """Return how many labels and edges the store holds for a version, counted now."""
+
+        def counted(database: Database) -> tuple[int, int]:
+            edges = self._by_ranges(database, "count_edges_between", digest, n_labels)
+            return n_labels, sum(int(table["edges"][0].as_py()) for table in edges)
+
+        n_labels = int(self.run_named("count_labels", version=digest).rows[0][0])
+        return self.file.read(counted)
+
+    def read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
+        """Run a query of ours with read access."""
+
+        def answered(database: Database) -> Rows:
+            with connected(database) as connection:
+                return fetch(connection, cypher, params)
+
+        return self.file.read(answered)
+
+    def read_version(self, digest: str) -> tuple[Any, Any]:
+        """Return the labels and the edges of a version as Arrow tables; see `Engine.read_version`."""
+        import pyarrow
+
+        def tables(database: Database) -> tuple[Any, Any]:
+            labels, edges = (
+                pyarrow.concat_tables(self._by_ranges(database, name, digest, n_labels))
+                for name in ("labels_between", "edges_between")
+            )
+            return labels.append_column("place", labels["idx"]), edges
+
+        n_labels = int(self.run_named("count_labels", version=digest).rows[0][0])
+        return self.file.read(tables)
+
+    def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
+        """Say how a version differs from the one that was loaded; with `graph`, compare piece by piece."""
+        if graph is None:
+            return super().difference(digest)
+        self.known_version(digest)
+        return self.file.read(partial(self._compared, graph))
+
+    def _compared(self, graph: LabelGraph, database: Database) -> str:
+        labels, edges = (
+            self._by_ranges(database, name, graph.digest, graph.n_labels)
+            for name in ("labels_between", "edges_between")
+        )
+        for start, *part in zip(count(0, _LABELS_TOGETHER), labels, edges, strict=False):
+            stop = min(start + _LABELS_TOGETHER, graph.n_labels)
+            if not is_part(graph, start, stop, *part):
+                return f"labels {start:,} to {stop - 1:,}, or edges up from them, are others"
+        return ""
+
+    def _by_ranges(self, database: Database, name: str, digest: str, n_labels: int) -> Iterator[Any]:
+        """Answer a query about labels from ``$start`` to ``$stop`` (exclusive) for one range after the other.
+
+        The engine gathers a whole answer in its pool before it gives the first row. The bounds stand in the
+        text as numbers: a parameter tells the engine too late which part of the file it may skip. A
+        connection keeps every text that it has run, and with it what it took of the pool.
+        """
+        text = named_query(self.dialect, name).text
+        for start in range(0, max(n_labels, 1), _LABELS_TOGETHER):
+            part = text.replace("$start", str(start)).replace("$stop", str(start + _LABELS_TOGETHER))
+            with (
+                connected(database) as connection,
+                result_of(connection, part, {"version": digest}) as result,
+            ):
+                yield result.get_as_arrow()
+
+    def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the edges up from labels; see `Engine.parents_of`."""
+
+        def looked_up(database: Database) -> list[dict[str, Any]]:
+            with connected(database) as connection:
+                return [row for uid in uids for row in fetch(connection, text, {"uid": uid}).dicts()]
+
+        text = named_query(self.dialect, "parents_of").text
+        return self.file.read(looked_up)
+
+    def transact(self, work: Callable[[Run], Result]) -> Result:
+        """Run `work` in one transaction; see `Engine.transact`."""
+        with self.file.writing() as connection:
+            return work(_runner(connection))
+
+    def write_result(self, result: GraphResult) -> None:
+        """Write a result that has been checked; see `Engine.write_result`."""
+        with (
+            tempfile.TemporaryDirectory(prefix="labelgrove-") as folder,
+            self.file.writing() as connection,
+        ):
+            run = _runner(connection)
+            shown = shown_by(run, result)  # asked again: now no other process writes
+            if result.job in shown:
+                return
+            if not shown:
+                for table, n_rows, columns in result_columns(result):
+                    path = Path(folder, f"{table}.parquet")
+                    write_parquet(path, n_rows, columns)
+                    fetch(connection, f"COPY {table} FROM {path_literal(path)}")
+            run("note_job", job=result.job, kind=result.kind, created=result.created)
+            path = Path(folder, "PRODUCED.parquet")
+            write_parquet(path, 1, lambda *_: {"job": [result.job], "id": [result.id]})
+            fetch(connection, f"COPY PRODUCED FROM {path_literal(path)} (from='Job', to='{result.label}')")
+
+    def remove(self, steps: Iterable[Removal]) -> None:
+        """Run each step until nothing is left of what it removes; see `Engine.remove`."""
+        with self.file.writing() as connection:
+            run = _runner(connection)
+            for name, params in steps:
+                thin_out(name, partial(fetch, connection))
+                run(name, **params, limit=_ALL_ROWS)
+
+    def run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
+        """Run a user's statement in a process of its own; see `userqueries.sandbox`."""
+        self.run_named("versions")  # opens, checks and if need be makes the generation
+        with self.file.generations.reading() as held:
+            if held is None:
+                raise GraphDamagedError(f"graph {self.file.folder} has gone; run: grove graph rebuild")
+            path = held[1]
+            place = {"path": str(path), "pool_bytes": self.file.reader_pool(path.stat().st_size)}
+            return sandbox.run(
+                userquery.__name__,
+                *(place, cypher, params),
+                timeout_s=timeout_s,
+                max_rows=max_rows,
+                folder=path.parent,
+            )
+
+
+def _runner(connection: Connection) -> Run:
+    def run(name: str, /, **params: Any) -> Rows:
+        return fetch(connection, query_text(DIALECT, name, params), params)
+
+    return run

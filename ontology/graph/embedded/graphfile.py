@@ -1,0 +1,254 @@
+"""The embedded graph as a file: the newest generation open for reading, the next one being written.
+
+A database is written by one process, under a name of its own, and closed after any error. No process forks
+with an open database: a child that inherits one hangs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from labelgrove.ontology.errors import GraphDamagedError, QueryFailedError, ServiceError
+from labelgrove.ontology.graph.embedded.generations import Generations
+from labelgrove.ontology.graph.embedded.ladybugfile import (
+    Connection,
+    Database,
+    PoolFullError,
+    connected,
+    fetch,
+    open_database,
+)
+from labelgrove.ontology.graph.migrate import Migration, changed_versions, migrations, pending
+from labelgrove.ontology.graph.namedqueries import query_text
+
+__all__ = ["DIALECT", "GraphFile"]
+
+DIALECT = "embedded"
+"""The dialect of the queries and migrations of this engine."""
+
+Result = TypeVar("Result")
+
+_READER_BYTES = 256 << 20
+_WRITER_BYTES = 1 << 30
+_ROW_BYTES = 100
+"""About how many bytes of a file a label or an edge takes."""
+
+_MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""Where Linux says how much memory a container may have, in the two versions of control groups."""
+
+_WIPES_OUTLIVED = 3
+"""How often a reader starts again where a rebuild wipes the graph before it is open."""
+
+
+class GraphFile:
+    """The graph in one folder: read from its newest generation, changed by making the next.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the generations lie; on a local disk.
+    pool_bytes : int, optional
+        Most memory of the engine's buffer pool. By default twice the file, at most half of the memory of the
+        machine or container, but at least 256 MiB to read and 1 GiB to write; of it only what queries need is
+        taken.
+    """
+
+    def __init__(self, folder: Path, pool_bytes: int | None = None) -> None:
+        self.folder = folder
+        self.pool_bytes = pool_bytes
+        self.generations = Generations(folder)
+        self._writing = threading.Lock()
+        self._reading = threading.Lock()
+        self._open: tuple[int, Database] | None = None
+        self._lacking: list[Migration] = []
+        _FILES.add(self)
+        _guard_forks()
+
+    # ---- reading -----------------------------------------------------------------------------------
+
+    def read(self, work: Callable[[Database], Result]) -> Result:
+        """Run `work`, and once more with an empty pool where earlier queries may have left too much in it."""
+        try:
+            with self._reader() as database:
+                return work(database)
+        except PoolFullError:
+            with self._reader() as database:
+                return work(database)
+
+    def reader_pool(self, file_bytes: int) -> int:
+        """Return the most bytes of the buffer pool of a reader, for a file of this size."""
+        return self._pool(file_bytes, _READER_BYTES)
+
+    def close(self) -> None:
+        """Close the generation that is open for reading."""
+        with self._reading:
+            self._close_reader()
+
+    @contextmanager
+    def _reader(self) -> Iterator[Database]:
+        """Give the newest generation, open; one reader at a time in a process."""
+        for _ in range(_WIPES_OUTLIVED):
+            if self._missing():
+                self.migrate()
+            with self._reading:
+                self._refresh()
+                if self._open is None:  # a rebuild wiped the graph since
+                    continue
+                try:
+                    yield self._open[1]
+                except BaseException:  # memory of the pool that a failed query took is not given back
+                    self._close_reader()
+                    raise
+                return
+        raise GraphDamagedError(f"graph {self.folder} has gone; run: grove graph rebuild")
+
+    def _missing(self) -> list[Migration]:
+        """Return the migrations that the newest generation lacks."""
+        with self._reading:
+            self._refresh()
+            return self._lacking
+
+    def _refresh(self) -> None:
+        """Open the newest generation unless it is open already."""
+        if self._open is not None and self._open[0] == self.generations.newest():
+            return
+        self._close_reader()
+        with self.generations.reading() as held:
+            if held is None:
+                self._lacking = migrations(DIALECT)
+                return
+            pool_bytes = self._pool(held[1].stat().st_size, _READER_BYTES)
+            database = open_database(held[1], read_only=True, buffer_bytes=pool_bytes)
+        try:
+            with connected(database) as connection:
+                self._lacking = self._check(connection)
+        except BaseException:
+            database.close()
+            raise
+        self._open = held[0], database
+
+    def _check(self, connection: Connection) -> list[Migration]:
+        try:
+            recorded = dict(fetch(connection, query_text(DIALECT, "recorded_migrations", {})).rows)
+        except PoolFullError:
+            raise
+        except QueryFailedError as error:  # an empty file opens as an empty database
+            raise GraphDamagedError(
+                f"graph {self.folder}: the file holds no graph of labels; run: grove graph rebuild"
+            ) from error
+        missing = pending(DIALECT, recorded, where=str(self.folder))
+        changed = changed_versions(DIALECT, recorded)
+        if changed:
+            raise GraphDamagedError(
+                f"graph {self.folder}: made with another form of migration {', '.join(changed)}; "
+                "run: grove graph rebuild"
+            )
+        return missing
+
+    # ---- writing -----------------------------------------------------------------------------------
+
+    def migrate(self) -> list[str]:
+        """Apply the migrations that are missing and return their versions.
+
+        A generation whose migrations have changed since raises `GraphDamagedError`: rebuilding is the cure.
+        """
+        with self._writing:
+            missing = self._missing()
+            if missing:
+                with self._generation():
+                    pass
+            return [m.version for m in missing]
+
+    def wipe(self) -> None:
+        """Remove the graph; the next use begins an empty one."""
+        with self._writing:
+            self.close()
+            self.generations.wipe()
+
+    @contextmanager
+    def writing(self, n_rows: int = 0) -> Iterator[Connection]:
+        """Give a connection to the next generation, migrated; it is published when the block ends well.
+
+        `n_rows` labels and edges are about to be added to it. One writer at a time.
+        """
+        with self._writing, self._generation(n_rows) as connection:
+            yield connection
+
+    @contextmanager
+    def _generation(self, n_rows: int = 0) -> Iterator[Connection]:
+        """Give a connection to the next generation; the lock of writers is held."""
+        with self.generations.writing() as (number, path):
+            held = path.stat().st_size if number is not None else 0
+            pool_bytes = self._pool(held + n_rows * _ROW_BYTES, _WRITER_BYTES)
+            database = open_database(path, read_only=False, buffer_bytes=pool_bytes)
+            try:
+                with connected(database) as connection:
+                    missing = self._check(connection) if number else migrations(DIALECT)
+                    for step in missing:
+                        for statement in step.statements:
+                            fetch(connection, statement)
+                        params = step.record()
+                        fetch(connection, query_text(DIALECT, "record_migration", params), params)
+                    yield connection
+                    fetch(connection, "CHECKPOINT")
+            except (GraphDamagedError, QueryFailedError, ServiceError) as error:
+                full = self.generations.no_room()
+                if full is None:
+                    raise
+                raise full from error
+            finally:
+                database.close()
+            if any(p != path for p in path.parent.iterdir()):
+                raise GraphDamagedError(f"graph {self.folder}: the engine left its log behind; run it again")
+
+    def _pool(self, file_bytes: int, least: int) -> int:
+        """Return the most bytes of the buffer pool for a file of this size."""
+        return self.pool_bytes or max(least, min(2 * file_bytes, _memory_bytes() // 2))
+
+    def _close_reader(self) -> None:
+        if self._open is not None:
+            self._open[1].close()
+            self._open = None
+
+
+def _memory_bytes() -> int:
+    """Return the memory of the machine, or of the container that this process runs in."""
+    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for path in _MEMORY_LIMITS:
+        with contextlib.suppress(OSError, ValueError):  # no such file on other systems; "max" is no limit
+            found = min(found, int(path.read_text()))
+    return found
+
+
+# ---- forking: a child that inherits an open database hangs ---------------------------------------------
+
+_FILES: weakref.WeakSet[GraphFile] = weakref.WeakSet()
+_HELD: list[GraphFile] = []
+
+
+def _before_fork() -> None:
+    for file in list(_FILES):
+        file._writing.acquire()
+        file._reading.acquire()
+        file._close_reader()
+        _HELD.append(file)
+
+
+def _after_fork() -> None:
+    while _HELD:
+        file = _HELD.pop()
+        file._reading.release()
+        file._writing.release()
+
+
+@cache
+def _guard_forks() -> None:
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

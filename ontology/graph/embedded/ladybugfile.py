@@ -1,0 +1,193 @@
+"""A database file of ladybug, the embedded Cypher engine: opened, asked, its errors turned into ours.
+
+Its rules, each learned from a crash or a silent wrong answer: a database is closed after any error; the pool
+of buffers has a size; variable length patterns reach as far as they say, not 30 steps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from labelgrove.ontology.errors import (
+    GraphDamagedError,
+    MissingExtraError,
+    QueryFailedError,
+    QueryTimeoutError,
+    ServiceError,
+    sized,
+)
+from labelgrove.ontology.graph.answer import Rows, plain_value
+
+try:
+    import ladybug
+    from ladybug import Connection, Database
+except ImportError as error:
+    raise MissingExtraError.of("ladybug", "service", "the embedded graph") from error
+
+__all__ = [
+    "VERSION",
+    "Connection",
+    "Database",
+    "PoolFullError",
+    "Streamed",
+    "connected",
+    "fetch",
+    "open_database",
+    "result_of",
+    "streamed",
+]
+
+VERSION = str(ladybug.__version__)
+"""Version of the engine."""
+
+Streamed = tuple[Sequence[str], Iterator[tuple[Any, ...]]]
+"""Columns of an answer, and its rows of plain values, fetched one by one."""
+
+_MAX_HOPS = 100_000
+_DAMAGED = re.compile(
+    r"not a valid|corrupt|cannot read (checkpoint|pip|page)|checksum|catalog page range|checkpoint recovery"
+    r"|invalid local node offset|storage version|database version|deserializ|cannot be a directory"
+    r"|unordered_map::at|vector::_M_range_check|empty database under read only",
+    re.IGNORECASE,
+)
+_POOL_FULL = re.compile(r"unable to allocate memory|buffer pool is full", re.IGNORECASE)
+_NOT_MAPPED = re.compile(r"mmap for size (\d+) failed", re.IGNORECASE)
+_QUERY_AT_FAULT = re.compile(r"(parser|binder|catalog|function|conversion|overflow) exception", re.IGNORECASE)
+
+
+class PoolFullError(QueryFailedError):
+    """The engine's buffer pool has no room for what a query needs."""
+
+
+def open_database(
+    path: Path, *, read_only: bool, buffer_bytes: int, max_bytes: int | None = None, threads: int = 0
+) -> Database:
+    """Open a database file.
+
+    What cannot be opened raises `GraphDamagedError`; where nothing is wrong with the file, and this process
+    has too little address space for it, `ServiceError`.
+
+    Parameters
+    ----------
+    path, read_only
+        The file; whether it may only be read.
+    buffer_bytes : int
+        Size of the buffer pool.
+    max_bytes : int, optional
+        Address space to reserve for the file, a power of two.
+    threads : int, default=0
+        Threads of a query; 0: one for each core.
+    """
+    try:
+        return Database(
+            str(path),
+            read_only=read_only,
+            buffer_pool_size=buffer_bytes,
+            max_db_size=max_bytes,
+            max_num_threads=threads,
+        )
+    except (RuntimeError, MemoryError) as error:  # a damaged length asks for more memory than there is
+        reserved = _NOT_MAPPED.search(str(error))
+        if reserved:
+            raise ServiceError(
+                f"graph file {path.name} cannot be opened: the engine reserves {sized(int(reserved[1]))} of "
+                "addresses, no memory, and this process may not have as many; raise the limit on its address "
+                "space: ulimit -v unlimited"
+            ) from error
+        raise GraphDamagedError(
+            f"graph file {path.name} cannot be opened: {error}; run: grove graph rebuild"
+        ) from error
+
+
+@contextmanager
+def connected(database: Database) -> Iterator[Connection]:
+    """Give a connection to an open database."""
+    connection = Connection(database)
+    try:
+        connection.execute(f"CALL var_length_extend_max_depth={_MAX_HOPS}")
+        yield connection
+    finally:
+        connection.close()
+
+
+def fetch(connection: Connection, cypher: str, params: Mapping[str, Any] | None = None) -> Rows:
+    """Run one statement and return its rows as plain values."""
+    with streamed(connection, cypher, params or {}) as (columns, rows):
+        return Rows(tuple(columns), list(rows))
+
+
+@contextmanager
+def streamed(connection: Connection, cypher: str, params: Mapping[str, Any]) -> Iterator[Streamed]:
+    """Run one statement; give its columns, and its rows of plain values one by one."""
+    with result_of(connection, cypher, params) as result:
+        yield result.get_column_names(), _plain_rows(result)
+
+
+def _plain_rows(result: ladybug.QueryResult) -> Iterator[tuple[Any, ...]]:
+    while result.has_next():
+        yield tuple(_plain(value) for value in result.get_next())
+
+
+@contextmanager
+def result_of(
+    connection: Connection, cypher: str, params: Mapping[str, Any]
+) -> Iterator[ladybug.QueryResult]:
+    """Run one statement; turn the engine's plain errors, which differ only by their text, into ours."""
+    try:
+        try:
+            result = connection.execute(cypher, dict(params))
+        except (ValueError, TypeError, OverflowError) as error:  # its conversion of parameters
+            raise QueryFailedError(
+                f"a parameter does not fit ({error}); the entries of a list are of one kind"
+            ) from error
+        if isinstance(result, list):
+            raise QueryFailedError(f"{len(result)} statements stand where one is expected: {cypher[:80]!r}")
+        with closing(result):
+            yield result
+    except RuntimeError as error:
+        text = str(error)
+        if _POOL_FULL.search(text):
+            raise PoolFullError(
+                f"the query needs more memory than the graph's buffer pool may take ({text[:80]}); ask for "
+                "less, or set GROVE_GRAPH_POOL_MB above the pool_mb that `grove doctor` shows"
+            ) from error
+        if text == "std::bad_alloc":
+            raise QueryFailedError(
+                f"the query needs more memory than it is given ({text}); return less of it"
+            ) from error
+        if "Interrupted" in text:
+            raise QueryTimeoutError("the query ran past its time limit and was stopped") from error
+        if _DAMAGED.search(text) and not _QUERY_AT_FAULT.match(text):
+            raise GraphDamagedError(f"the graph file is damaged: {text}; run: grove graph rebuild") from error
+        if re.search(r"no space left|io exception", text, re.IGNORECASE):
+            raise ServiceError(f"the graph file cannot be used: {text}") from error
+        if "with ANY type" in text:
+            empty = [f"${name}" for name, value in params.items() if _is_of_no_kind(value)]
+            raise QueryFailedError(
+                f"{', '.join(empty) or 'a list'}: the embedded engine cannot tell the kind of a list without "
+                "entries, or of nulls alone; compare with it (IN), unwind it, or give it an entry"
+            ) from error
+        raise QueryFailedError(f"{text} (in {' '.join(cypher.split())[:120]!r})") from error
+
+
+def _is_of_no_kind(value: Any) -> bool:
+    """Return whether a value is an empty list, or a list of nothing but nulls and such lists."""
+    return isinstance(value, list) and all(entry is None or _is_of_no_kind(entry) for entry in value)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without the engine's internal ids, nodes and edges as on Neo4j."""
+    if isinstance(value, dict):
+        if "_NODES" in value:
+            return {"_nodes": _plain(value["_NODES"]), "_edges": _plain(value["_RELS"])}
+        if "_LABEL" in value:
+            properties = {k: _plain(v) for k, v in value.items() if k[0] != "_" and v is not None}
+            return {"_label": value["_LABEL"], **properties}
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    return plain_value(value)

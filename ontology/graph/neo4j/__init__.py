@@ -1,0 +1,8 @@
+"""The graph on a Neo4j server."""
+
+from labelgrove.ontology.errors import MissingExtraError
+
+try:
+    import neo4j  # noqa: F401  (here once, so that every module of the folder may import it as it is)
+except ImportError as error:
+    raise MissingExtraError.of("neo4j", "service", "the Neo4j graph") from error

@@ -1,0 +1,235 @@
+"""The engine of the graph on a Neo4j server, through the official driver.
+
+Bulk rows travel in batches inside managed transactions. Every write may be repeated without harm, because the
+driver repeats what fails for the moment, and a commit whose outcome is unknown is run again here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+import neo4j
+import neo4j.exceptions
+
+from labelgrove.ontology.errors import GraphDamagedError, TransientError
+from labelgrove.ontology.graph.answer import Rows
+from labelgrove.ontology.graph.engine import Engine, Removal, Run, shown_by
+from labelgrove.ontology.graph.labeltables import ROWS_TOGETHER, edge_columns, label_columns, no_graph
+from labelgrove.ontology.graph.namedqueries import query_text
+from labelgrove.ontology.graph.neo4j import userquery
+from labelgrove.ontology.graph.neo4j.server import DIALECT, TIMED_OUT, Server, fetched, plain_rows
+from labelgrove.ontology.graph.results import GraphResult, result_tables
+from labelgrove.ontology.graph.userqueries import sandbox
+from labelgrove.ontology.labelgraph import LabelGraph
+
+__all__ = ["EDGES_PER_BATCH", "LABELS_PER_BATCH", "Neo4jEngine"]
+
+Result = TypeVar("Result")
+
+LABELS_PER_BATCH = 5_000
+EDGES_PER_BATCH = 10_000
+_BATCH_TIMEOUT_S = 120.0
+_UNKNOWN_OUTCOMES = 5
+_AWAIT = "CALL db.awaitIndexes"
+_AWAITED_S = 10.0
+_AWAITED_IN_ALL_S = 600.0
+_MADE_MEANWHILE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
+"""What ``IF NOT EXISTS`` answers where another process makes the same index at the same moment."""
+
+
+class Neo4jEngine(Engine):
+    """The engine on a Neo4j server.
+
+    Parameters
+    ----------
+    url : str
+        As for `Server`.
+    """
+
+    dialect = DIALECT
+    may_be_edited = True
+
+    def __init__(self, url: str) -> None:
+        self.server = Server(url)
+
+    def migrate(self) -> list[str]:
+        """Apply the migrations that are missing; see `Engine.migrate`.
+
+        A migration file that has changed since it was applied raises `MigrationError`.
+        """
+        missing = self.server.missing()
+        for step in missing:
+            for statement in step.statements:  # schema and data cannot share a transaction
+                self._execute(statement)
+            self.transact(lambda run, step=step: run("record_migration", **step.record()))  # type: ignore[misc]
+        return [m.version for m in missing]
+
+    def _execute(self, statement: str) -> None:
+        """Execute one statement of a migration; another process may be executing it too.
+
+        Who waits for indexes holds locks that whoever makes them may need, which the server takes for no
+        deadlock: such a wait is cut into parts, so that the locks are let go between them.
+        """
+        waits = _AWAIT in statement
+
+        @neo4j.unit_of_work(timeout=_AWAITED_S if waits else None)
+        def execute(transaction: neo4j.ManagedTransaction) -> None:
+            transaction.run(statement).consume()
+
+        until = time.monotonic() + _AWAITED_IN_ALL_S
+        with self.server.session() as session:
+            while True:
+                try:
+                    return session.execute_write(execute)  # again after a deadlock
+                except neo4j.exceptions.Neo4jError as error:
+                    if error.code == _MADE_MEANWHILE:
+                        return None
+                    if TIMED_OUT not in str(error.code) or time.monotonic() > until:
+                        raise
+
+    def describe(self) -> dict[str, Any]:
+        """Return engine, version and masked URL of the server."""
+        version = self.server.agent().rpartition("/")[2]
+        return {"engine": "neo4j", "version": version, "where": self.server.where}
+
+    def close(self) -> None:
+        """Close the connections of this process."""
+        self.server.close()
+
+    def wipe(self) -> bool:
+        """Remove nothing: a server may hold more than ours, and what somebody edited."""
+        return False
+
+    def batch_count(self, graph: LabelGraph) -> int:
+        """Return the number of batches: 5,000 labels each, then 10,000 edges each."""
+        return -(-graph.n_labels // LABELS_PER_BATCH) + -(-graph.n_edges // EDGES_PER_BATCH)
+
+    def load_batch(self, graph: LabelGraph, i: int) -> None:
+        """Load batch `i`, labels before edges; see `Engine.load_batch`."""
+        of_labels = -(-graph.n_labels // LABELS_PER_BATCH)
+        if i < of_labels:
+            name = str(self.known_version(graph.digest)["ontology"])
+            start = i * LABELS_PER_BATCH
+            rows = _rows(label_columns(graph, name, start, start + LABELS_PER_BATCH))
+            self.transact(lambda run: run("load_labels", rows=rows))
+        else:
+            start = (i - of_labels) * EDGES_PER_BATCH
+            rows = _rows(edge_columns(graph, start, start + EDGES_PER_BATCH))
+            self.transact(lambda run: run("load_edges", rows=rows))
+
+    # ---- running -----------------------------------------------------------------------------------
+
+    def read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
+        """Run a query of ours with read access."""
+        with self.server.session(neo4j.READ_ACCESS) as session:
+            return session.execute_read(lambda tx: fetched(tx.run(cypher, dict(params))))
+
+    def read_version(self, digest: str) -> tuple[Any, Any]:
+        """Return the labels and the edges of a version as Arrow tables; see `Engine.read_version`."""
+        labels, edges = (self._table(name, digest) for name in ("all_labels", "all_edges"))
+        return labels.append_column("place", labels["key"]), edges  # keys: what was drawn by hand has them
+
+    def _table(self, name: str, digest: str) -> Any:
+        query = query_text(DIALECT, name, {"version": digest})
+        with self.server.session(neo4j.READ_ACCESS) as session:
+            return session.execute_read(lambda tx: _table_of(tx.run(query, version=digest), digest))
+
+    def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the edges up from labels; see `Engine.parents_of`."""
+        return self.run_named("parents_of", uids=list(uids)).dicts()
+
+    def transact(self, work: Callable[[Run], Result]) -> Result:
+        """Run `work` in one transaction; see `Engine.transact`."""
+
+        @neo4j.unit_of_work(timeout=_BATCH_TIMEOUT_S)
+        def once(transaction: neo4j.ManagedTransaction) -> Result:
+            def run(name: str, /, **params: Any) -> Rows:
+                return fetched(transaction.run(query_text(DIALECT, name, params), params))
+
+            return work(run)
+
+        with self.server.session(neo4j.WRITE_ACCESS) as session:
+            for _ in range(_UNKNOWN_OUTCOMES):
+                try:
+                    return session.execute_write(once)
+                except neo4j.exceptions.IncompleteCommit:
+                    continue  # committed or not: our writes may be repeated, the driver does not dare
+            raise TransientError(
+                f"graph {self.server.where}: the connection broke during {_UNKNOWN_OUTCOMES} commits in a "
+                "row; try again"
+            )
+
+    def write_result(self, result: GraphResult) -> None:
+        """Write a result that has been checked; see `Engine.write_result`."""
+        if not shown_by(self.run_named, result):
+            properties = {"version": result.graph.digest, **result.properties}
+            self.transact(
+                lambda run: run("load_result", label=result.label, id=result.id, properties=properties)
+            )
+            for table in result_tables(result):
+                for start in range(0, table.n_rows, EDGES_PER_BATCH):
+                    rows = _rows(table.columns(start, start + EDGES_PER_BATCH))
+                    self._load_links(result, table.type, rows)
+        self.transact(lambda run: _join(run, result))
+
+    def _load_links(self, result: GraphResult, kind: str, rows: list[dict[str, Any]]) -> None:
+        loaded = self.transact(lambda run: run(f"load_{kind.lower()}", rows=rows).rows[0][0])
+        if loaded != len(rows):
+            raise _half_gone(result, f"{loaded} of {len(rows)} {kind} found both their ends")
+
+    def remove(self, steps: Iterable[Removal]) -> None:
+        """Run each step until nothing is left of what it removes; see `Engine.remove`."""
+        for name, params in steps:
+            removed = LABELS_PER_BATCH
+            while removed == LABELS_PER_BATCH:
+                removed = self._remove_batch(name, params)
+
+    def _remove_batch(self, name: str, params: Mapping[str, Any]) -> int:
+        return self.transact(lambda run: int(run(name, **params, limit=LABELS_PER_BATCH).rows[0][0]))
+
+    def run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
+        """Run a user's statement in a process of its own; see `userqueries.sandbox`."""
+        self.server.reach()  # faults of server, password and schema are raised before a process starts
+        place = {"url": self.server.url}
+        return sandbox.run(userquery.__name__, place, cypher, params, timeout_s=timeout_s, max_rows=max_rows)
+
+
+def _join(run: Run, result: GraphResult) -> None:
+    """Join a result to its job; with nothing to join, nothing is written."""
+    run("note_job", job=result.job, kind=result.kind, created=result.created)
+    joined = run("load_produced", version=result.graph.digest, job=result.job, id=result.id).rows[0][0]
+    if joined != 1:
+        raise _half_gone(result, "it is not there to be joined to its job")
+
+
+def _half_gone(result: GraphResult, what: str) -> GraphDamagedError:
+    return GraphDamagedError(
+        f"{result.label} {result.id[:12]} of version {result.graph.digest[:12]}: {what}; somebody removes "
+        "one of them meanwhile: write it again, or run: grove graph rebuild"
+    )
+
+
+def _table_of(result: neo4j.Result, digest: str) -> Any:
+    """Return a long answer as an Arrow table, filled piece by piece."""
+    import pyarrow
+
+    types = {"idx": "float64", "weight": "float64", "rank": "int64"}
+    names = result.keys()
+    schema = pyarrow.schema([(name, types.get(name, "string")) for name in names])
+    rows, pieces = plain_rows(result), [schema.empty_table()]
+    while piece := list(islice(rows, ROWS_TOGETHER)):
+        columns = zip(schema, zip(*piece, strict=True), strict=True)
+        try:
+            arrays = [pyarrow.array(values, type=field.type) for field, values in columns]
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+            raise no_graph(digest, error) from error
+        pieces.append(pyarrow.table(arrays, schema=schema))
+    return pyarrow.concat_tables(pieces)
+
+
+def _rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    names = tuple(columns)
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]

@@ -1,0 +1,226 @@
+"""A Neo4j server: reached, the age of its schema checked, its errors turned into ours."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import neo4j
+import neo4j.exceptions
+import neo4j.graph
+
+from labelgrove.ontology.errors import (
+    GroveError,
+    MigrationError,
+    QueryFailedError,
+    QueryTimeoutError,
+    ServiceError,
+    SettingsError,
+    TransientError,
+)
+from labelgrove.ontology.graph.answer import Rows, plain_value
+from labelgrove.ontology.graph.migrate import Migration, changed_versions, pending
+from labelgrove.ontology.graph.namedqueries import query_text
+from labelgrove.ontology.settings import masked
+
+__all__ = ["DIALECT", "TIMED_OUT", "Server", "fetched", "plain_rows"]
+
+DIALECT = "neo4j"
+"""The dialect of the queries and migrations of this engine."""
+
+TIMED_OUT = "TransactionTimedOut"
+"""Stands in the code of an error where a transaction ran too long."""
+
+_DATABASE = "neo4j"
+
+_INHERITED: list[neo4j.Driver] = []  # a forked child keeps its parent's driver and never closes its sockets
+
+
+class Server:
+    """A Neo4j server, reached on first use.
+
+    Parameters
+    ----------
+    url : str
+        ``bolt://user:password@host:7687`` (also ``neo4j://``, ``+s``, ``+ssc``); without user and password
+        for a server that asks for none.
+
+    Attributes
+    ----------
+    url, where : str
+        As given, and with the password masked.
+
+    Notes
+    -----
+    Safe for threads. A process that forks goes on using its connections; the child opens its own.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.where = masked(url)
+        self._bare_url, self._auth = _split(url)
+        self._lock = threading.Lock()
+        self._driver: neo4j.Driver | None = None
+        self._process = 0
+
+    def agent(self) -> str:
+        """Return what the server calls itself: ``Neo4j/5.26.0``."""
+        with self._translated():
+            return str(self.reach().get_server_info().agent)
+
+    def close(self) -> None:
+        """Close the connections of this process."""
+        with self._lock:
+            driver, self._driver = self._driver, None
+        if driver is not None and self._process == os.getpid():
+            driver.close()
+
+    @contextmanager
+    def session(self, access: str = neo4j.WRITE_ACCESS, fetch_size: int = 10_000) -> Iterator[neo4j.Session]:
+        """Give a session; faults of the server are raised as ours."""
+        driver = self.reach()
+        with (
+            self._translated(),
+            driver.session(database=_DATABASE, default_access_mode=access, fetch_size=fetch_size) as session,
+        ):
+            yield session
+
+    @contextmanager
+    def streamed(
+        self, cypher: str, params: Mapping[str, Any], *, timeout_s: float, fetch_size: int
+    ) -> Iterator[tuple[Sequence[str], Iterator[tuple[Any, ...]]]]:
+        """Run one statement with read access; give its columns, and its rows of plain values one by one.
+
+        The server stops it after `timeout_s` seconds, and sends `fetch_size` rows at a time.
+        """
+        with self.session(neo4j.READ_ACCESS, fetch_size) as session:
+            result = session.run(neo4j.Query(cypher, timeout=timeout_s), dict(params))
+            yield result.keys(), plain_rows(result)
+
+    def reach(self) -> neo4j.Driver:
+        """Return this process's driver; the first use reaches the server and checks the schema's age."""
+        with self._lock:
+            if self._process != os.getpid():
+                if self._driver is not None:
+                    _INHERITED.append(self._driver)
+                self._driver, self._process = None, os.getpid()
+            if self._driver is not None:
+                return self._driver
+            with self._translated():
+                driver = neo4j.GraphDatabase.driver(
+                    self._bare_url,
+                    auth=self._auth,
+                    connection_timeout=10,
+                    connection_acquisition_timeout=15,  # the handshake included: a silent server is away
+                    max_transaction_retry_time=120,
+                    liveness_check_timeout=30,
+                    max_connection_lifetime=600,
+                    notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
+                )
+                try:
+                    driver.verify_connectivity()
+                except BaseException:
+                    driver.close()
+                    raise
+            self._driver = driver
+        try:
+            self.missing()
+        except MigrationError:
+            self.close()
+            raise
+        return driver
+
+    def missing(self) -> list[Migration]:
+        """Return the migrations that the graph lacks; one that was changed since raises `MigrationError`."""
+        query = query_text(DIALECT, "recorded_migrations", {})
+        with self.session(neo4j.READ_ACCESS) as session:
+            recorded = dict(session.execute_read(lambda tx: fetched(tx.run(query))).rows)
+        missing = pending(DIALECT, recorded, where=self.where)
+        changed = changed_versions(DIALECT, recorded)
+        if changed:
+            raise MigrationError(
+                f"graph {self.where}: migration {', '.join(changed)} was applied in another form; bring "
+                "its file back to what it was and put changes into a new one, or point GROVE_GRAPH_URL at an "
+                "empty graph"
+            )
+        return missing
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn the driver's errors into ours, naming the server without its password."""
+        where = f"graph {self.where}"
+        try:
+            yield
+        except GroveError:  # ours already; a ServiceError is an OSError too
+            raise
+        except neo4j.exceptions.AuthError as error:
+            raise ServiceError(f"{where}: user or password is wrong; GROVE_GRAPH_URL holds both") from error
+        except neo4j.exceptions.ConfigurationError as error:
+            raise SettingsError(f"GROVE_GRAPH_URL: {masked(str(error))}") from error
+        except neo4j.exceptions.Neo4jError as error:
+            code, text = str(error.code), str(error.message)
+            if TIMED_OUT in code:
+                raise QueryTimeoutError(
+                    f"{where}: the query ran past its time limit and was stopped"
+                ) from error
+            if isinstance(error, (neo4j.exceptions.TransientError, neo4j.exceptions.DatabaseUnavailable)):
+                raise TransientError(f"{where}: {text}; try again") from error
+            raise QueryFailedError(f"{where}: {text} ({code})") from error
+        except (neo4j.exceptions.SessionExpired, neo4j.exceptions.IncompleteCommit) as error:
+            raise TransientError(f"{where}: {masked(str(error))}; try again") from error
+        except (neo4j.exceptions.DriverError, OSError) as error:
+            raise ServiceError(
+                f"{where} cannot be reached: {masked(str(error))}; check that Neo4j runs and that "
+                "GROVE_GRAPH_URL names it (`grove doctor` tries it)"
+            ) from error
+
+
+def _split(url: str) -> tuple[str, tuple[str, str] | None]:
+    """Return the URL without user and password, and those."""
+    from urllib.parse import unquote, urlsplit, urlunsplit
+
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise SettingsError(f"GROVE_GRAPH_URL: {masked(url)!r} is not a URL ({error})") from None
+    if not host:
+        raise SettingsError(
+            f"GROVE_GRAPH_URL: {masked(url)!r} names no host; write bolt://user:password@host:7687"
+        )
+    shown = f"[{host}]" if ":" in host else host
+    bare = urlunsplit((parts.scheme, f"{shown}:{port}" if port else shown, "", parts.query, ""))
+    auth = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
+    return bare, auth
+
+
+def fetched(result: neo4j.Result) -> Rows:
+    """Return an answer as plain values."""
+    return Rows(tuple(result.keys()), list(plain_rows(result)))
+
+
+def plain_rows(result: neo4j.Result) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of an answer as plain values."""
+    for record in result:
+        yield tuple(_plain(value) for value in record.values())
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without the driver's types, nodes and edges as on the embedded engine."""
+    if isinstance(value, neo4j.graph.Node):
+        return {"_label": next(iter(value.labels), ""), **{k: _plain(v) for k, v in value.items()}}
+    if isinstance(value, neo4j.graph.Relationship):
+        return {"_label": value.type, **{k: _plain(v) for k, v in value.items()}}
+    if isinstance(value, neo4j.graph.Path):
+        return {
+            "_nodes": [_plain(n) for n in value.nodes],
+            "_edges": [_plain(e) for e in value.relationships],
+        }
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return plain_value(value)

@@ -1,0 +1,27 @@
+"""The program that answers one user query on a server; see `ontology.graph.userqueries.sandbox`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import Any
+
+from labelgrove.ontology.graph.neo4j.server import Server
+from labelgrove.ontology.graph.userqueries import sandbox
+
+__all__ = ["reached"]
+
+
+@contextmanager
+def reached(place: Mapping[str, Any], timeout_s: float, max_rows: int) -> Iterator[sandbox.Query]:
+    """Reach the server at ``url`` for one query: read access, stopped after `timeout_s` seconds."""
+    sandbox.limit_memory()
+    fetch_size = min(max_rows + 1, sandbox.FETCHED_TOGETHER)
+    with closing(Server(place["url"])) as server:
+        server.reach()  # now: the time of the query begins after this
+        yield partial(server.streamed, timeout_s=timeout_s, fetch_size=fetch_size)
+
+
+if __name__ == "__main__":
+    sandbox.answer(reached)

@@ -1,0 +1,35 @@
+"""The index file of an ontology: ``index/<name>.json``, by which model servers resolve names without SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from labelgrove.ontology.errors import ArtifactError
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.sql.catalog import Catalog
+    from labelgrove.ontology.store.artifacts import ArtifactStore
+
+__all__ = ["index_is", "refresh_index"]
+
+
+def refresh_index(catalog: Catalog, artifacts: ArtifactStore, name: str) -> None:
+    """Bring the index file of `name` in line with the catalogue; two at once end with the newer document."""
+    document = catalog.index_document(name)
+    while True:
+        if document is None:
+            artifacts.delete_index(name)
+        elif not index_is(artifacts, name, document):
+            artifacts.write_index(name, document)
+        written, document = document, catalog.index_document(name)
+        if written == document:
+            return
+
+
+def index_is(artifacts: ArtifactStore, name: str, document: Mapping[str, object] | None) -> bool:
+    """Whether the index file of `name` says exactly `document`; a damaged file does not."""
+    try:
+        return artifacts.read_index(name) == document
+    except ArtifactError:
+        return False

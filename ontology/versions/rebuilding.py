@@ -1,0 +1,128 @@
+"""The graph as a whole: emptied, loaded again from the snapshots, and compared with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from labelgrove.ontology.errors import ArtifactError, ConflictError, GraphDamagedError, NotFoundError, counted
+from labelgrove.ontology.versions.graphloading import Progress, Steps, drop_from_graph
+from labelgrove.ontology.versions.indexfile import index_is
+from labelgrove.ontology.versions.lease import holding
+from labelgrove.ontology.versions.repair import restore
+from labelgrove.ontology.versions.workspace import Workspace
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.sql.catalog import Version
+
+__all__ = ["empty_graph", "restore_graph", "verify_graph"]
+
+
+def empty_graph(workspace: Workspace) -> list[str]:
+    """Drop every version from the graph, to be restored from its snapshot; return their digests.
+
+    What a user edited in the graph by hand is lost unless `snapshot_graph` kept it before. A name that
+    somebody is changing raises `ConflictError`, a snapshot that is damaged or gone `ArtifactError` or
+    `NotFoundError`, before anything is dropped: the graph may hold the last copy.
+    """
+    with ExitStack() as leases:  # every name is held before anything is dropped: all of the graph, or none
+        for name in workspace.catalog.names():
+            leases.enter_context(holding(workspace.stores, name))
+        versions = _ready(workspace)
+        for version in versions:
+            workspace.snapshot(version)
+        if not workspace.graph.wipe():
+            for version in versions:
+                drop_from_graph(workspace.stores, version.digest)
+    return _digests(versions)
+
+
+def restore_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[str]:
+    """Load what the graph lacks, bring every name in line, and return the digests of the versions in it.
+
+    Batches that are done are recorded: one that was cut short goes on from there. A name that somebody is
+    changing raises `ConflictError` after all the others are in line.
+    """
+    busy = []
+    for name in workspace.catalog.names():
+        with ExitStack() as held:
+            try:
+                lease = held.enter_context(holding(workspace.stores, name))
+            except ConflictError as error:
+                busy.append(str(error))
+            else:
+                restore(workspace.stores, lease, Steps(progress))
+    if busy:
+        raise ConflictError("; ".join(busy))
+    return _digests(_ready(workspace))
+
+
+def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[dict[str, Any]]:
+    """Compare every ready version with its snapshot: what the graph holds, who is current, the index file.
+
+    Returns
+    -------
+    list of dict
+        ``ontology, digest, current, n_labels, n_edges, problems, same``; ``problems`` says in words what
+        differs, ``same`` is whether nothing does.
+
+    Notes
+    -----
+    Reads every version whole; from the embedded graph piece by piece, so that little is in memory at a time.
+    """
+    ready = _ready(workspace)
+    steps, findings = Steps(progress), []
+    with steps.step("verify", len(ready)):
+        for done, version in enumerate(ready, start=1):
+            problems = list(_differences(workspace, version))
+            findings.append(
+                {
+                    "ontology": version.ontology,
+                    "digest": version.digest,
+                    "current": version.current,
+                    "n_labels": version.n_labels,
+                    "n_edges": version.n_edges,
+                    "problems": problems,
+                    "same": not problems,
+                }
+            )
+            if done < len(ready):
+                steps.report("verify", done, len(ready))
+    return findings
+
+
+def _differences(workspace: Workspace, version: Version) -> Iterator[str]:
+    store, wanted, snapshot = workspace.graph, (version.n_labels, version.n_edges), None
+    try:
+        snapshot = workspace.snapshot(version)
+    except (ArtifactError, NotFoundError) as error:
+        yield f"snapshot: {error}"
+    found = store.counts(version.digest)
+    if found != wanted:
+        held = f"{counted(found[0], 'label')} and {counted(found[1], 'edge')}"
+        yield f"graph: holds {held}, expected {wanted[0]:,} and {wanted[1]:,}"
+    else:
+        try:
+            difference = store.difference(version.digest, snapshot)
+        except (GraphDamagedError, NotFoundError) as error:
+            yield f"graph: {error}"
+        else:
+            if difference:
+                yield f"graph: {difference}"
+    states = {row["digest"]: row["state"] for row in store.versions()}
+    if states.get(version.digest) == "loading":
+        yield "graph: the version is loading, expected ready"
+    if version.current and store.current(version.ontology) != version.digest:
+        yield f"graph: CURRENT is {store.current(version.ontology)}"
+    document = workspace.catalog.index_document(version.ontology)
+    if version.current and not index_is(workspace.artifacts, version.ontology, document):
+        yield "index file: differs from the catalogue"
+
+
+def _ready(workspace: Workspace) -> list[Version]:
+    return [version for version in workspace.catalog.versions() if version.state == "ready"]
+
+
+def _digests(versions: list[Version]) -> list[str]:
+    return sorted({version.digest for version in versions})
