@@ -11,7 +11,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from labelgrove.ontology.errors import counted
 from labelgrove.ontology.readers.assemble import LONGEST_KEY
 from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
 from labelgrove.ontology.readers.formats.jsonshapes import MEMBERS, NAMING, foreign_shape
@@ -63,7 +62,7 @@ class _Walk:
             else:
                 self._node(node, parent, place, again)
         for member, (number, line) in sorted(self._unread.items()):
-            self._into.defect("extra-column", line, f"{member}: left out of {counted(number, 'node')}")
+            self._into.defect("extra-column", line, f"{member}: left out of {number} nodes")
 
     def _wait(self, nodes: list[Any], parent: str | None, line: int, again: set[str] | None) -> None:
         numbered = list(enumerate(nodes, start=1))
