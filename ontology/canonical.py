@@ -15,6 +15,7 @@ from labelgrove.ontology.errors import InputError
 
 __all__ = [
     "LENGTHS",
+    "LENGTH_RULE",
     "breadth_first",
     "check_weights",
     "column",
@@ -28,6 +29,12 @@ _BULK_ROUNDS = 64
 
 LENGTHS = 1e-75, 1e75
 """Least and largest edge length: between them squares, and sums of squares, keep their bits."""
+
+LENGTH_RULE = (
+    "an edge length is positive and finite, within 1e-75..1e75, and all of them add up to at most 1e78: "
+    "choose another unit"
+)
+"""What messages say of an edge length that breaks a rule."""
 
 _LONGEST_WAY = 1e78  # whose square leaves room for weights that sum to 1e150
 
@@ -78,10 +85,7 @@ def check_weights(weight: NDArray[np.float64], pairs: Sequence[tuple[str, str]])
     fault = length_fault(weight)
     if fault is not None:
         i, what = fault
-        raise InputError(
-            f"weights: {what} at pair {i} {tuple(pairs[i])!r}; an edge length is positive and finite, within "
-            "1e-75..1e75, and all of them add up to at most 1e78: choose another unit"
-        )
+        raise InputError(f"weights: {what} at pair {i} {tuple(pairs[i])!r}; {LENGTH_RULE}")
 
 
 def deduplicate(

@@ -23,12 +23,12 @@ from labelgrove.adapter.outputs.weights import (
 )
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import WeightError
+from labelgrove.ontology.geometry.ties import TOTALS
 
 __all__ = ["BlockSource", "KindSeen", "OutputStream", "logits_of", "opened", "row_blocks"]
 
 _BLOCK_ROWS = 4096
 _BLOCK_VALUES = 1 << 22
-_LIMITS = (1e-150, 1e150)
 _ODD = 1e-2  # how far from 1 the sum of a row of probabilities may be without a word
 
 
@@ -230,7 +230,7 @@ def _refuse_faults(adapter: Adapter, block: NDArray[Any], start: int) -> None:
     if kind == "probabilities":
         with np.errstate(over="ignore"):
             total = block.sum(axis=1, dtype=np.float64)
-        empty = ~((total >= _LIMITS[0]) & (total <= _LIMITS[1]))
+        empty = ~((total >= TOTALS[0]) & (total <= TOTALS[1]))
         said = "sums to"
     else:
         total = block.max(axis=1)
@@ -239,8 +239,8 @@ def _refuse_faults(adapter: Adapter, block: NDArray[Any], start: int) -> None:
     if empty.any():
         row = int(np.flatnonzero(empty)[0])
         rule = (
-            f"the weights of a row sum to at most {_LIMITS[1]:g}; scale them"
-            if total[row] > _LIMITS[1]
+            f"the weights of a row sum to at most {TOTALS[1]:g}; scale them"
+            if total[row] > TOTALS[1]
             else "each row gives at least one label a positive weight"
         )
         others = _and_more(int(empty.sum()) - 1, start, len(block))

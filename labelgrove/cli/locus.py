@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -12,7 +12,8 @@ from labelgrove.cli.completion import files
 from labelgrove.cli.spaces import KEYS, StoredSpace, out_option, share, with_space, write_rows
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.geometry import Cover, Locus
+    from labelgrove.ontology.geometry.covers.covermethods import CoverMethod
+    from labelgrove.ontology.geometry.loci.locusmethods import LocusMethod
 
 __all__ = ["cover", "locus"]
 
@@ -37,7 +38,7 @@ _CERTAIN = {"exact": "exact", "lower_bound": "a lower bound: there may be more"}
 def locus(
     stored: StoredSpace,
     observed: str,
-    method: str,
+    method: LocusMethod,
     witness: str | None,
     out: Path | None,
     safe: bool,
@@ -47,11 +48,12 @@ def locus(
 
     A label is reached if some probabilities make it an answer, uniquely if some make it the only one.
     """
+    from labelgrove.ontology import geometry
     from labelgrove.ontology.errors import NotFoundError
 
     keys = stored.keys(observed, "observed label")
     with Progress(f"locus of {len(keys):,} labels").shown():
-        found = _locus(stored, keys, method)
+        found = geometry.locus(stored.space, keys, method=method)
     unique = set(found.unique)
     document = stored.document() | {
         "observed": list(keys),
@@ -81,18 +83,6 @@ def locus(
     emit(document, as_json, "\n".join(lines))
 
 
-def _locus(stored: StoredSpace, keys: tuple[str, ...], method: str) -> Locus:
-    from labelgrove.ontology import geometry
-
-    compute = {
-        "exact": geometry.locus,
-        "pairs": geometry.pairwise_locus,
-        "pair-grid": geometry.pairwise_grid_locus,
-        "grid": geometry.grid_locus,
-    }[method]
-    return compute(stored.space, keys)
-
-
 @click.command()
 @with_space
 @click.option(
@@ -116,7 +106,7 @@ def cover(
     stored: StoredSpace,
     observed: str | None,
     identifying: bool,
-    method: str,
+    method: CoverMethod | Literal["must"],
     out: Path | None,
     safe: bool,
     as_json: bool,
@@ -147,7 +137,7 @@ def cover(
 
 
 def _cover(
-    stored: StoredSpace, identifying: bool, method: str
+    stored: StoredSpace, identifying: bool, method: CoverMethod | Literal["must"]
 ) -> tuple[tuple[str, ...], dict[str, Any], str]:
     from labelgrove.ontology import geometry
     from labelgrove.ontology.errors import InputError
@@ -159,12 +149,7 @@ def _cover(
         needed = geometry.must_observe(stored.space)
         document |= {"status": needed.status, "size": len(needed.keys)}
         return needed.keys, document, _CERTAIN[needed.status]
-    found: Cover
-    if method == "minimum":
-        found = geometry.minimum_locus_cover(stored.space, identifying=identifying)
-    else:
-        compute = {"phylogenetic": geometry.phylogenetic_cover, "small": geometry.small_cover}[method]
-        found = compute(stored.space)
+    found = geometry.locus_cover(stored.space, method=method, identifying=identifying)
     size = len(found.keys)
     document |= {"status": found.status, "size": size, "lower_bound": found.lower_bound}
     smallest = (

@@ -13,7 +13,8 @@ from labelgrove.adapter.evaluation import RULES, evaluate
 from labelgrove.adapter.evaluation.baselines import least_loss
 from labelgrove.adapter.evaluation.pairdistances import pair_distances
 from labelgrove.ontology.errors import GroveError, first_few
-from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, check_weights, make_scorer
+from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, make_scorer
+from labelgrove.ontology.geometry.ties import check_weights
 from labelgrove.quickstart.predicted import Predicted
 
 __all__ = [

@@ -23,6 +23,7 @@ from labelgrove.ontology.geometry.arguments import given_array
 
 __all__ = [
     "TIE_RELATIVE",
+    "TOTALS",
     "FrechetResult",
     "check_beta",
     "check_weights",
@@ -32,14 +33,17 @@ __all__ = [
     "refuse_bad_rows",
     "row_faults",
     "shaped_weights",
+    "sound_weights",
     "tied",
 ]
 
 TIE_RELATIVE = 1e-12
 """Labels within this relative distance of the minimum are tied; one constant for every dtype and library."""
 
+TOTALS = 1e-150, 1e150
+"""Least and largest sum of the weights of a sample: between them its Fréchet variances keep their bits."""
+
 _CACHED_ENTRIES = 1 << 15
-_SMALLEST_TOTAL, _LARGEST_TOTAL = 1e-150, 1e150
 _LARGEST_POWER = 1e157  # leaves room for weights whose rows sum to at most 1e150
 
 
@@ -84,7 +88,12 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
     >>> check_weights([1, 3], 2)
     array([[1., 3.]])
     """
-    rows = shaped_weights(weights, n_observed).astype(np.float64, order="C")
+    return sound_weights(shaped_weights(weights, n_observed))
+
+
+def sound_weights(given: NDArray[Any]) -> NDArray[np.float64]:
+    """Return what `check_weights` does for weights of the right shape and kind."""
+    rows = given.astype(np.float64, order="C")
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum(axis=1)
     refuse_bad_rows(rows, total)
@@ -109,7 +118,7 @@ def refuse_bad_rows(rows: NDArray[Any], total: NDArray[np.float64], first: int =
 
     A sum that is a fair number leaves only negative values to look for: NaN and infinity would show in it.
     """
-    fair = (total >= _SMALLEST_TOTAL) & (total <= _LARGEST_TOTAL)
+    fair = (total >= TOTALS[0]) & (total <= TOTALS[1])
     if not (fair.all() and rows.min(initial=0) >= 0):
         raise WeightError(_complaint(rows.astype(np.float64), first))
 
@@ -126,8 +135,8 @@ def row_faults(rows: NDArray[np.float64]) -> tuple[tuple[str, NDArray[Any]], ...
         ("hold NaN or infinity", ~np.all(np.isfinite(rows), axis=1)),
         ("hold a negative value", np.any(rows < 0, axis=1)),
         ("are all zero", ~np.any(rows != 0, axis=1)),
-        ("sum to less than 1e-150; scale them", total < _SMALLEST_TOTAL),
-        ("sum to more than 1e150; scale them", total > _LARGEST_TOTAL),
+        ("sum to less than 1e-150; scale them", total < TOTALS[0]),
+        ("sum to more than 1e150; scale them", total > TOTALS[1]),
     )
 
 

@@ -184,8 +184,7 @@ def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: in
     Which weights prove a member depends on what is decided in one go, so the blocks are the same however many
     of them make a unit.
     """
-    from labelgrove.ontology.geometry import general_locus
-    from labelgrove.ontology.geometry.loci.general import is_tolerant
+    from labelgrove.ontology.geometry.loci.general import general_locus, is_tolerant
 
     n, block, parts = space.n_labels, work.parameters["block"], work.parameters["parts"]
     starts = range(0, n, block)
@@ -226,7 +225,7 @@ def _part_product(found: Locus) -> Product:
 
 
 def _merged(work: Work, space: MetricSpace, points: NDArray[np.int64]) -> Locus:
-    from labelgrove.ontology.geometry import GeneralLocus
+    from labelgrove.ontology.geometry.loci.general import GeneralLocus
     from labelgrove.ontology.results.loci import unpack_witnesses
 
     parts = []

@@ -13,9 +13,6 @@ from labelgrove.workers.kinds.kind import HEADER_BYTES, Estimate, JobKind, Produ
 from labelgrove.workers.kinds.parameters import SPACE, Parameter, Parameters, n_allowed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from labelgrove.ontology.geometry import Cover, MetricSpace
     from labelgrove.ontology.geometry.selections.rounds import Standing
     from labelgrove.ontology.graph.results import GraphResult
     from labelgrove.ontology.labelgraph import LabelGraph
@@ -58,21 +55,14 @@ def _normalise_cover(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _execute_cover(work: Work) -> Product:
+    from labelgrove.ontology.geometry import locus_cover
     from labelgrove.ontology.results import pack_cover
 
     graph, space = read_space(work)
     method, identifying = work.parameters["method"], work.parameters["identifying"]
     work.check()
-    found = _cover_finder(method, identifying)(space)
+    found = locus_cover(space, method=method, identifying=identifying)
     return Product(*pack_cover(graph, space, found, method=method, identifying=identifying))
-
-
-def _cover_finder(method: str, identifying: bool) -> Callable[[MetricSpace], Cover]:
-    from labelgrove.ontology.geometry import minimum_locus_cover, phylogenetic_cover, small_cover
-
-    if method == "minimum":
-        return lambda space: minimum_locus_cover(space, identifying=identifying)
-    return phylogenetic_cover if method == "phylogenetic" else small_cover
 
 
 def _show_cover(artifacts: ArtifactStore, publication: Publication) -> GraphResult:
@@ -107,7 +97,7 @@ COVER = JobKind(
     parameters=_OF_COVER,
     estimate=_estimate_cover,
 )
-"""Labels to observe so that every label can be reached: `ontology.geometry.minimum_locus_cover` as a job.
+"""Labels to observe so that every label can be reached: `ontology.geometry.locus_cover` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`, ``method`` (minimum, phylogenetic, small)
 and ``identifying``. The result is `ontology.results.read_cover`.

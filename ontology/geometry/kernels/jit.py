@@ -17,10 +17,10 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def _digest_of_sources() -> str:
-    """Return a digest of every file of this folder: what a kernel is made of stands nowhere else."""
-    hashed = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        hashed.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    """Return a digest of every file below this folder: what a kernel is made of stands nowhere else."""
+    folder, hashed = Path(__file__).parent, hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        hashed.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return hashed.hexdigest()[:12]
 
 

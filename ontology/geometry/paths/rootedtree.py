@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from labelgrove.ontology.canonical import length_fault
+from labelgrove.ontology.canonical import LENGTH_RULE, length_fault
 from labelgrove.ontology.errors import SpaceError
 from labelgrove.ontology.geometry.paths.exactsums import are_exact, expansion, parts_of, rounded
 from labelgrove.ontology.geometry.paths.wholenumbers import is_short
@@ -51,10 +51,7 @@ def check_lengths(lengths: NDArray[Any]) -> None:
     fault = length_fault(lengths)
     if fault is not None:
         at, what = fault
-        raise SpaceError(
-            f"length: {what} at edge {at} of {len(lengths)}; an edge length is positive and finite, within "
-            "1e-75..1e75, and all of them add up to at most 1e78: choose another unit"
-        )
+        raise SpaceError(f"length: {what} at edge {at} of {len(lengths)}; {LENGTH_RULE}")
 
 
 def kept(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
@@ -275,7 +272,7 @@ class RootedTree:
         if self.dtype == np.float64 or view.size < _BLOCK_ENTRIES or len(targets) * 4 < len(self):
             return False
         try:
-            from labelgrove.ontology.geometry.kernels.treerows import fill_rows
+            from labelgrove.ontology.geometry.kernels.trees.treerows import fill_rows
         except ImportError:
             return False
         tree = self.parent, self.end, self._depths[0], self.length.astype(self.dtype)

@@ -10,12 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
-from labelgrove.ontology.geometry import DenseScorer, FrechetResult
+from labelgrove.ontology.geometry import FrechetResult
 from labelgrove.ontology.geometry.scoring.dense import euclideanscorer
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.dense.euclideanscorer import EuclideanScorer
-from labelgrove.ontology.geometry.spaces import euclidean
-from labelgrove.ontology.geometry.spaces.euclidean import EuclideanSpace
-from labelgrove.ontology.geometry.spaces.observed import observed_points
+from labelgrove.ontology.geometry.spaces import euclideanspace as euclidean
+from labelgrove.ontology.geometry.spaces.euclideanspace import EuclideanSpace
+from labelgrove.ontology.geometry.spaces.points import observed_points
 from tests import oracles
 
 SEED = 3

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from labelgrove.ontology.errors import InputError, UnknownLabelError, WeightError
 from labelgrove.ontology.geometry import (
     CompleteSpace,
-    DenseScorer,
     MatrixSpace,
-    TreeScorer,
     frechet_mean,
     frechet_mean_set,
     frechet_variance,
     make_scorer,
     metric_space,
 )
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 

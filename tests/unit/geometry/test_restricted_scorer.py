@@ -16,16 +16,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, WeightError
-from labelgrove.ontology.geometry import (
-    DenseScorer,
-    FrechetResult,
-    TreeSpace,
-    make_scorer,
-)
-from labelgrove.ontology.geometry.scoring.dense.densescorer import RowsOnDemand
+from labelgrove.ontology.geometry import FrechetResult, TreeSpace, make_scorer
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
 from labelgrove.ontology.geometry.scoring.restricted import compiledsearch, restrictedscorer
+from labelgrove.ontology.geometry.scoring.restricted import numpysearch as treesearch
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
-from labelgrove.ontology.geometry.scoring.tree import treescorer, treesearch
+from labelgrove.ontology.geometry.scoring.tree import treescorer
 from labelgrove.ontology.geometry.scoring.tree.hullscorer import HullScorer
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.keys import Keys
@@ -388,7 +384,7 @@ sys.modules["numba"] = None
 import numpy as np
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
-from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.keys import Keys
 space = TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0], allowed=[1, 2, 3])
 print(RestrictedTreeScorer(space, [1, 2]).score(np.ones((20_000, 2))).n_tied.sum())

@@ -11,8 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than, whole_number
 from labelgrove.ontology.geometry.paths.shortestpaths import ShortestPaths, exact_eccentricities
-from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, GraphSpace, MetricSpace, TreeSpace
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.graphspace import GraphSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["distance_blocks", "eccentricities", "pairwise_distances"]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.errors import SpaceError
 from labelgrove.ontology.geometry.arguments import given_array, key_table
-from labelgrove.ontology.geometry.spaces.kinds import MetricSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 
 __all__ = ["EuclideanSpace"]
 

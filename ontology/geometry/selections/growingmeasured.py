@@ -13,14 +13,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.ontology.geometry.loci.exactlocus import locus_index
 from labelgrove.ontology.geometry.loci.general import general_locus, is_tolerant
-from labelgrove.ontology.geometry.loci.locus import locus_index
-from labelgrove.ontology.geometry.loci.restricted import nearest_at_hull
-from labelgrove.ontology.geometry.selections.attachment import AttachmentBounds, HungTree
-from labelgrove.ontology.geometry.selections.dominance import DominanceBounds
+from labelgrove.ontology.geometry.loci.restrictedtree import nearest_at_hull
+from labelgrove.ontology.geometry.selections.attachmentbounds import AttachmentBounds, HungTree
+from labelgrove.ontology.geometry.selections.dominancebounds import DominanceBounds
 from labelgrove.ontology.geometry.selections.growing import Found, GainBounds, Limits, per_cost
-from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MetricSpace, TreeSpace
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 
 __all__ = ["MOST_DRAWN", "MOST_MEASURED", "DistinctLocus", "MeasuredLocus"]
 

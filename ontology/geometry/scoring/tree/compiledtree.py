@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.kernels.plainsums import sums_of_groups
-from labelgrove.ontology.geometry.kernels.treescoring import CLEAR, CROWDED, REFUSED, STRIDE, find_lowest
-from labelgrove.ontology.geometry.scoring.rows.compiledrows import sums_of_positions
+from labelgrove.ontology.geometry.kernels.rows.plainsums import sums_of_groups
+from labelgrove.ontology.geometry.kernels.trees.lowestvertex import (
+    CLEAR,
+    CROWDED,
+    REFUSED,
+    STRIDE,
+    find_lowest,
+)
+from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
+from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
 from labelgrove.ontology.geometry.scoring.tree.treebatch import Lowest, tie_slack
-from labelgrove.ontology.geometry.scoring.tree.treesearch import Observed
-from labelgrove.ontology.geometry.ties import FrechetResult
+from labelgrove.ontology.geometry.ties import TOTALS, FrechetResult
 
 __all__ = ["CompiledTree", "CompiledTreeBatch", "TreeDecision"]
 
@@ -54,6 +60,7 @@ class CompiledTree:
             skeleton.chain_depth,
             nearest,
             tie_slack(observed),
+            (2 * TOTALS[0], TOTALS[1] / 2),  # nearer to a limit, the one who refuses adds up
         )
 
     def lowest(self, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.loci.general import GeneralLocus, general_locus, is_tolerant, measured_rows
 from labelgrove.ontology.geometry.loci.hull import hull
-from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 
 __all__ = ["nearest_at_hull", "restricted_tree_locus"]
 
@@ -78,7 +78,7 @@ def nearest_at_hull(space: TreeSpace, points: NDArray[np.int64]) -> NDArray[np.i
     any rounding and the tie rule.
     """
     try:
-        from labelgrove.ontology.geometry.kernels.hanging import hanging_heights, nearest_marked
+        from labelgrove.ontology.geometry.kernels.trees.hangingheights import hanging_heights, nearest_marked
     except ImportError:
         raise MissingExtraError.of("numba", "science", "the locus on a tree with restricted labels") from None
     tree = space.tree

@@ -14,7 +14,7 @@ from labelgrove.ontology.geometry.selections.purchases import (
     purchase_bound,
 )
 from labelgrove.ontology.geometry.selections.trees import best_purchase, greedy_order, hung_from
-from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 
 __all__ = ["GrowingHull"]
 

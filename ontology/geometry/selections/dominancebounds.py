@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MetricSpace
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
 
 __all__ = ["DominanceBounds"]
 

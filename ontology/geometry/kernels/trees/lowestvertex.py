@@ -33,8 +33,6 @@ STRIDE = 256
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_SMALLEST_TOTAL, _LARGEST_TOTAL = 2e-150, 5e149  # nearer to a limit, the one who refuses adds up
-
 # ---- eight float64 at a time ---------------------------------------------------------------------------
 
 _WIDTH = 8
@@ -258,6 +256,7 @@ def _sum_rows(
     depth: Floats,
     weight: Floats,
     moment: Floats,
+    totals: tuple[float, float],
     total: Floats,
     rival: Integers,
 ) -> None:
@@ -281,7 +280,7 @@ def _sum_rows(
         q = store_running(moment, r * n_blocks + n_full * 8, moments, q)
         total[r, 0] = w
         total[r, 1] = q
-        fair = w >= _SMALLEST_TOTAL and w <= _LARGEST_TOTAL
+        fair = w >= totals[0] and w <= totals[1]
         rival[r] = CLEAR if fair and not any_sign(signs) else REFUSED
 
 
@@ -382,6 +381,7 @@ def find_lowest(
     chain_depth: Floats,
     nearest: Floats,
     slack: float,
+    totals: tuple[float, float],
     vertex: Integers,
     rival: Integers,
 ) -> int:
@@ -404,6 +404,8 @@ def find_lowest(
         Length of the shortest edge at each vertex.
     slack : float
         Vertices of a row whose Fréchet variances, over the total weight, differ by less may be tied.
+    totals : tuple of float
+        Least and most weight of a row that is scored.
     vertex, rival : ndarray of shape (n_samples,), dtype=int64
         Where to write: vertices, or a mark (`CLEAR`, `CROWDED`, `REFUSED`) in place of a rival.
 
@@ -442,13 +444,13 @@ def find_lowest(
         other = rival[begin:end]
         first = 0 if gathered else begin * n_observed
         if gathered:
-            _sum_rows(held, first, step, rest, depth, weight, moment, total, other)
+            _sum_rows(held, first, step, rest, depth, weight, moment, totals, total, other)
             _descend(
                 held, first, step, rest, depth, weight, moment, total,
                 node, node_depth, chain_depth, slack, where, other,
             )  # fmt: skip
         else:
-            _sum_rows(flat, first, step, rest, depth, weight, moment, total, other)
+            _sum_rows(flat, first, step, rest, depth, weight, moment, totals, total, other)
             _descend(
                 flat, first, step, rest, depth, weight, moment, total,
                 node, node_depth, chain_depth, slack, where, other,

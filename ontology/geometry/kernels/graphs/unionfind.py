@@ -70,7 +70,7 @@ def merge_neighbourhoods(
     Parameters
     ----------
     begin, neighbours
-        As `ontology.geometry.kernels.adjacency` gives them.
+        As `ontology.geometry.kernels.graphs.adjacency` gives them.
     target : int
         Number of sets at which it ends.
     cap : int

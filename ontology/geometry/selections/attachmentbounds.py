@@ -2,7 +2,7 @@
 
 A label c that is newly observed joins the hull of the observed labels by a way that leaves the hull at some
 vertex and ends in c. What is not in the locus yet and may enter it hangs at the way or at the hull, and is
-as near to the vertex that it hangs at as any allowed label (`ontology.geometry.loci.restricted`).
+as near to the vertex that it hangs at as any allowed label (`ontology.geometry.loci.restrictedtree`).
 
 *At the way.* Let y hang at v, and let another allowed label z be as near to v. If z lies on the side of c,
 it is as far as y from all that was observed and nearer to c: where c carries weight z is better than y, and
@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.loci.hull import hull
 from labelgrove.ontology.geometry.loci.proofs.marginprogram import MarginProgram
-from labelgrove.ontology.geometry.loci.restricted import nearest_at_hull
+from labelgrove.ontology.geometry.loci.restrictedtree import nearest_at_hull
 from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
 from labelgrove.ontology.geometry.selections.trees import hung_from
-from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.spaces.points import allowed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 
 __all__ = ["AttachmentBounds", "HungTree"]
 
@@ -238,7 +238,7 @@ class AttachmentBounds:
 
 def _kernels() -> Any:
     try:
-        from labelgrove.ontology.geometry.kernels import attaching
+        from labelgrove.ontology.geometry.kernels.trees import attaching
     except ImportError:
         raise MissingExtraError.of("numba", "science", "selecting classes on a tree") from None
     return attaching

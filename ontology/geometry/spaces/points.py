@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
 from labelgrove.ontology.geometry.arguments import listed, refuse_other_than
-from labelgrove.ontology.geometry.spaces.kinds import MetricSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 
 __all__ = ["allowed_points", "observed_points"]
 
@@ -39,7 +39,7 @@ def observed_points(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
     >>> observed_points(CompleteSpace(["a", "b", "c"]), ["c", "a"]).tolist()
     [2, 0]
     """
@@ -68,7 +68,7 @@ def allowed_points(space: MetricSpace) -> NDArray[np.int64]:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
     >>> allowed_points(CompleteSpace(["a", "b", "c"], allowed=[0, 2])).tolist()
     [0, 2]
     """

@@ -1,7 +1,8 @@
 """Compiled scoring on trees: the search for finalists.
 
-`ontology.geometry.scoring.tree.treesearch` explains the search and has it in numpy. Here each sample walks on
-its own, best bound first. Nothing is decided by what these loops compute: they find whose plain sums decide.
+`ontology.geometry.scoring.restricted.numpysearch` explains the search and has it in numpy. Here each sample
+walks on its own, best bound first. Nothing is decided by what these loops compute: they find whose plain sums
+decide.
 """
 
 from __future__ import annotations
@@ -27,10 +28,8 @@ from labelgrove.ontology.geometry.kernels.lanes import (
 
 __all__ = [
     "EDGE",
-    "LARGEST_TOTAL",
     "LIMB",
     "NODE",
-    "SMALLEST_TOTAL",
     "STRANDS",
     "VERTEX",
     "Tables",
@@ -43,7 +42,6 @@ Records = NDArray[np.void]
 
 STRANDS = 16
 _AHEAD = 2  # rows between the one that is read and the one that is fetched
-SMALLEST_TOTAL, LARGEST_TOTAL = 1e-150, 1e150  # other rows are refused by the caller
 
 
 def _record(floats: str, integers: str) -> np.dtype[np.void]:
@@ -207,13 +205,14 @@ def find_finalists(
     margin: float,
     room: float,
     top: int,
+    totals: tuple[float, float],
     total: Floats,
     pair_sample: Integers,
     pair_group: Integers,
 ) -> int:
     """Write the finalists of each row and its total weight; return their number, -1 where room ran out."""
-    # rows (n_samples, n_observed), total (n_samples,), pairs sorted by sample. O(n_observed) for each sample,
-    # and two running sums for each child of a vertex visited
+    # rows (n_samples, n_observed), totals: least and most allowed, total (n_samples,), pairs sorted by sample
+    # O(n_observed) for each sample, and two running sums for each child of a vertex visited
     n_hull = len(tables.vertex)
     weight = np.empty(len(tables.order))
     moment = np.empty(len(tables.order))
@@ -241,7 +240,7 @@ def find_finalists(
         if negative:
             w = np.nan
         total[sample] = w
-        if not (w >= SMALLEST_TOTAL and w <= LARGEST_TOTAL):
+        if not (w >= totals[0] and w <= totals[1]):  # the caller refuses the row
             continue
         v, about = _descend(tables, weight, moment, weight_before, moment_before, w, q)
         unit = 1 / w

@@ -1,15 +1,6 @@
-"""Locus covers: which labels to observe so that every allowed label can be reached.
+"""minimum_locus_cover: the smallest locus covers that are known in closed form, elsewhere the search.
 
-What a cover is and who says so stands in `ontology.geometry.covers.checks`; here are the smallest ones that
-are known in closed form. All of it is handed out by this module:
-
-==========================  ================================================================================
-`is_locus_cover` and kin    is this set a cover, an identifying one, a nontrivial one
-`minimum_locus_cover`       a smallest cover: closed forms, else the search
-`small_cover`               the search in any space (`ontology.geometry.covers.search`)
-`phylogenetic_cover`        the paper's Algorithm 1 (`ontology.geometry.covers.phylogenetic`)
-`must_observe`              what every cover contains (`ontology.geometry.covers.required`)
-==========================  ================================================================================
+What a cover is and who says so stands in `ontology.geometry.covers.checks`.
 """
 
 from __future__ import annotations
@@ -22,35 +13,21 @@ from numpy.typing import NDArray
 from labelgrove.ontology.geometry.covers.checks import (
     Cover,
     covers,
-    is_identifying_cover,
-    is_locus_cover,
-    is_nontrivial,
 )
-from labelgrove.ontology.geometry.covers.phylogenetic import phylogenetic_cover
 from labelgrove.ontology.geometry.covers.required import (
     EXACT_LABELS,
-    MustObserve,
     degree_one,
     far_hanging,
-    must_observe,
 )
-from labelgrove.ontology.geometry.covers.search import search_cover, small_cover
+from labelgrove.ontology.geometry.covers.search import search_cover
 from labelgrove.ontology.geometry.loci.general import is_tolerant
 from labelgrove.ontology.geometry.loci.shortedges import hull_decides
-from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MetricSpace, TreeSpace
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 
-__all__ = [
-    "Cover",
-    "MustObserve",
-    "is_identifying_cover",
-    "is_locus_cover",
-    "is_nontrivial",
-    "minimum_locus_cover",
-    "must_observe",
-    "phylogenetic_cover",
-    "small_cover",
-]
+__all__ = ["minimum_locus_cover"]
 
 _MOST_AXES = 16
 
@@ -79,9 +56,9 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
           the four corners. On a grid of k > 2 dimensions all corners identify, and k + 1 of them do already:
           one, and the opposites of those k that lie next to it along the sides; whether fewer would is not
           known, and small grids are searched;
-        * wherever `small_cover` is exact.
+        * wherever the search (`ontology.geometry.covers.search.search_cover`) is exact.
 
-        Elsewhere what `small_cover` finds.
+        Elsewhere what the search finds.
 
     Raises
     ------
@@ -91,7 +68,7 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.choosing import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> minimum_locus_cover(metric_space(LabelGraph.grid((4, 5, 6))))
     Cover(keys=('0,0,0', '3,4,5'), status='exact', lower_bound=2)

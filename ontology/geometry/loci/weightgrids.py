@@ -2,14 +2,14 @@
 
 Roberts et al. (2023), *Geometry-Aware Adaptation for Pretrained Models*, Algorithms 2 and 3. Both try the
 weights 0/D, 1/D, ..., D/D with D the diameter of the graph. A grid never adds a label that is not in the
-locus, but it can step over the weights that reach one; `ontology.geometry.locus` does not. They are
-here to be compared with.
+locus, but it can step over the weights that reach one; the exact method does not. They are here to be
+compared with.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -18,61 +18,42 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry.arguments import nonnegative_number
-from labelgrove.ontology.geometry.loci.locus import Locus
-from labelgrove.ontology.geometry.spaces.kinds import MetricSpace, TreeSpace
-from labelgrove.ontology.geometry.spaces.observed import observed_points
+from labelgrove.ontology.geometry.loci.members import Locus
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.geometry.status import Status
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
-__all__ = ["LARGEST_COST", "grid_locus", "pairwise_grid_locus"]
-
-LARGEST_COST = 10**10
-"""Multiply-adds that a grid takes on; about a minute."""
+__all__ = ["grid_locus", "pair_grid_locus"]
 
 _BLOCK_ENTRIES = 1 << 22
 
 
-def pairwise_grid_locus(
-    space: MetricSpace,
-    observed: Iterable[str],
-    *,
-    divisions: float | None = None,
-    largest_cost: float = LARGEST_COST,
+def pair_grid_locus(
+    space: MetricSpace, points: NDArray[np.int64], divisions: float | None, largest_cost: float
 ) -> Locus:
     """Return what a grid of weights on every two observed labels reaches: the paper's Algorithm 2.
+
+    It is ``"exact"`` on trees with whole lengths and every label allowed, where steps of 1/D cannot pass over
+    a label; ``"lower_bound"`` elsewhere. A witness is a point of the grid.
 
     Parameters
     ----------
     space : MetricSpace
         Where the labels are.
-    observed : iterable of str
-        Keys of points, each once, at least one.
-    divisions : float, optional
+    points : ndarray of shape (n_observed,), dtype=int64
+        Point indices of the observed labels, each once.
+    divisions : float or None
         The D of the weights 0/D, 1/D, ..., D/D, positive; the diameter of the allowed labels by default.
         Where it is not a whole number, the last step is shorter.
-    largest_cost : float, default=LARGEST_COST
+    largest_cost : float
         Multiply-adds to take on: ``n_observed * (n_observed - 1) * (divisions + 1) * n_labels`` are needed.
-
-    Returns
-    -------
-    found : Locus
-        ``"exact"`` on trees with whole lengths and every label allowed, where steps of 1/D cannot pass over a
-        label; ``"lower_bound"`` elsewhere. A witness is a point of the grid.
 
     Raises
     ------
-    InputError, UnknownLabelError
-        As for `ontology.geometry.locus`, or if `divisions` is not positive and finite, or the estimated
-        cost is above `largest_cost`.
-
-    Examples
-    --------
-    >>> from labelgrove.ontology.keys import Keys
-    >>> line = TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3])
-    >>> pairwise_grid_locus(line, ["a", "d"]).members
-    ('a', 'b', 'c', 'd')
+    InputError
+        If `divisions` is not positive and finite, or the estimated cost is above `largest_cost`.
     """
-    points = observed_points(space, observed)
     largest = _divisions(space, divisions)
     pairs = list(combinations(range(len(points)), 2)) or [(0, 0)]
     _refuse_cost(len(pairs) * (math.ceil(largest) + 1), 2, space, largest_cost)
@@ -88,42 +69,26 @@ def pairwise_grid_locus(
 
 
 def grid_locus(
-    space: MetricSpace,
-    observed: Iterable[str],
-    *,
-    divisions: float | None = None,
-    largest_cost: float = LARGEST_COST,
+    space: MetricSpace, points: NDArray[np.int64], divisions: float | None, largest_cost: float
 ) -> Locus:
     """Return what a grid of weights on all observed labels at once reaches: the paper's Algorithm 3.
 
     As printed the grid holds weights that are all zero, at which every label ties: the answer would always be
-    every label. Those weights are left out here.
+    every label. Those weights are left out here. It is always a ``"lower_bound"``; a witness is a point of
+    the grid.
 
     Parameters
     ----------
-    space, observed, divisions
-        As for `pairwise_grid_locus`.
-    largest_cost : float, default=LARGEST_COST
+    space, points, divisions
+        As for `pair_grid_locus`.
+    largest_cost : float
         Multiply-adds to take on: ``(divisions + 1)**n_observed * n_observed * n_labels`` are needed.
-
-    Returns
-    -------
-    found : Locus
-        Always a ``"lower_bound"``. A witness is a point of the grid.
 
     Raises
     ------
-    InputError, UnknownLabelError
-        As for `pairwise_grid_locus`.
-
-    Examples
-    --------
-    >>> from labelgrove.ontology.keys import Keys
-    >>> line = TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3])
-    >>> grid_locus(line, ["a", "c"]).members
-    ('a', 'b', 'c')
+    InputError
+        As for `pair_grid_locus`.
     """
-    points = observed_points(space, observed)
     largest = _divisions(space, divisions)
     _refuse_cost((math.ceil(largest) + 1) ** len(points), len(points), space, largest_cost)
     steps = _steps(largest)
@@ -186,7 +151,7 @@ def _refuse_cost(n_weights: int, n_terms: int, space: MetricSpace, largest_cost:
         raise InputError(
             f"observed: a grid of about 10^{math.log10(n_weights):.1f} rows of weights on {space.n_labels} "
             f"labels takes an estimated 10^{math.log10(cost):.1f} multiply-adds, above largest_cost = "
-            f"{largest_cost:.0e}; observe fewer, raise largest_cost, or call locus, which needs no grid"
+            f"{largest_cost:.0e}; observe fewer, raise largest_cost, or take the method 'exact'"
         )
 
 
