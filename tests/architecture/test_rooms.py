@@ -49,6 +49,7 @@ ADAPTER_MAY_IMPORT = (
     "labelgrove.ontology.store.disk_faults",
     "labelgrove.ontology.errors",
     "labelgrove.ontology.extras",
+    "labelgrove.ontology.lazynames",
     "labelgrove.ontology.geometry",
     "labelgrove.ontology.keys",
     "labelgrove.ontology.labelgraph",
@@ -64,6 +65,7 @@ GEOMETRY_MAY_IMPORT = (
     "labelgrove.ontology.geometry",
     "labelgrove.ontology.keys",
     "labelgrove.ontology.labelgraph",
+    "labelgrove.ontology.lazynames",
 )
 WORKERS_MAY_IMPORT_OF_ADAPTER = (
     "labelgrove.adapter.bundles.bundle",

@@ -31,6 +31,7 @@ from labelgrove.ontology.geometry import (
     frechet_mean,
     geodesic_interval,
     locus,
+    locus_cover,
     make_scorer,
     metric_space,
     pairwise_distances,
@@ -408,6 +409,18 @@ def test_scorers_take_sound_distances(scorer: Any, distances: Any, words: str) -
 def test_grids_take_finite_numbers(method: Any, bad: Any) -> None:
     refused(lambda: locus(TREE, ["a", "b"], method=method, divisions=bad), InputError, "divisions: ")
     refused(lambda: locus(TREE, ["a", "b"], method=method, largest_cost=bad), InputError, "largest_cost: ")
+
+
+def test_methods_are_named_and_take_what_is_theirs() -> None:
+    wrong: Any = "small"
+    refused(lambda: locus(TREE, ["a"], method=wrong), InputError, "method: 'small'", "'pair-grid'")
+    refused(lambda: locus(TREE, ["a"], method=["exact"]), InputError, "method: ['exact']")  # type: ignore[arg-type]
+    refused(lambda: locus(TREE, ["a"], method="pairs", divisions=3), InputError, "divisions: ", "'pairs'")
+    refused(lambda: locus_cover(TREE, method="exact"), InputError, "method: 'exact'", "'minimum'")  # type: ignore[arg-type]
+    for method in ("phylogenetic", "small"):
+        refused(
+            lambda m=method: locus_cover(TREE, method=m, identifying=True), InputError, f"with {method!r}"
+        )
 
 
 def test_no_division_and_too_many_are_refused() -> None:

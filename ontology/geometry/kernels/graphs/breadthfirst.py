@@ -7,7 +7,9 @@ A vertex of degree one that is not a source lies on no path between others: such
 before a sweep, and their rows are written as the row of the vertex they hang on plus their height.
 
 512 bits, and 64 distances, are values of LLVM vector types, which LLVM lowers to what the processor has: one
-register of AVX-512, two of AVX2, four of SSE2 or NEON.
+register of AVX-512, two of AVX2, four of SSE2 or NEON. With eight plain words and loops over 64 bytes, a
+sweep took 1.6 to 2.9 times as long, and writing rows 3.5 to 4.5 times (20,000 vertices, 500 and 1,000
+sources).
 """
 
 from __future__ import annotations

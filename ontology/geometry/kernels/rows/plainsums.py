@@ -46,7 +46,7 @@ def _add_columns(_: Any, total: Any, rows: Any, row: Any, squared: Any, which: A
             for kind, array, starts in ((1, given[1], given[2]), (3, given[3], given[4])):
                 start = builder.extract_value(starts, pair)
                 at = builder.add(start, given[5])
-                factors.append(read(context, builder, signature.args[kind], array, at, DOUBLES))
+                factors.append(read(context, builder, signature.args[kind], array, at))
             products.append(builder.fmul(*factors))
         for products_of_column in _turned(builder, products):
             lanes = builder.fadd(lanes, products_of_column)
@@ -62,7 +62,8 @@ add_columns: Any = intrinsic(_add_columns)
 def _sum_eight(
     row: NDArray[Any], factor: Floats, row_at: Integers, factor_at: Integers, n_observed: int, sums: Floats
 ) -> None:
-    # the plain sums of eight pairs side by side, because a sum waits for its own last addition
+    # the plain sums of eight pairs side by side, because a sum waits for its own last addition. A plain loop
+    # over eight scalar sums took 1.7 to 2.4 times as long (100 and 1,000 columns, float32 and float64)
     r = (row_at[0], row_at[1], row_at[2], row_at[3], row_at[4], row_at[5], row_at[6], row_at[7])
     f = (
         factor_at[0],

@@ -1,7 +1,7 @@
 """Compiled search for the best rows of distances, from groups of rows to the rows themselves.
 
 `ontology.geometry.scoring.rows.rowtree` explains the search. Each sample walks on its own, lowest bound
-first. Sums are taken in float32, sixteen columns side by side, and only filter.
+first. Sums are taken in float32, in any order of the columns, and only filter.
 """
 
 from __future__ import annotations
@@ -9,14 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.kernels.heap import pop, push
-from labelgrove.ontology.geometry.kernels.jit import compiled
-from labelgrove.ontology.geometry.kernels.lanes import SINGLES, Emitter, places, read
+from labelgrove.ontology.geometry.kernels.jit import compiled, compiled_sum
 
 __all__ = ["FULL", "WIDE", "find_rows"]
 
@@ -27,65 +23,14 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def _none(_: Any) -> Emitter:
-    """Return 0 sixteen times."""
-
-    def emit(_: Any, __: Any, ___: Any, ____: Any) -> Any:
-        return ir.Constant(SINGLES.vector, [0.0] * SINGLES.width)
-
-    return SINGLES(), emit
-
-
-def _add_squares(_: Any, total: Any, share: Any, i: Any, rows: Any, at: Any) -> Emitter:
-    """Add ``share[i + j] * rows[at + j] ** 2`` to lane j of `total`."""
-
-    def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        factor = read(context, builder, signature.args[1], given[1], given[2], SINGLES)
-        away = read(context, builder, signature.args[3], given[3], given[4], SINGLES)
-        return builder.fadd(given[0], builder.fmul(factor, builder.fmul(away, away)))
-
-    return SINGLES(total, share, types.int64, rows, types.int64), emit
-
-
-def _sum_of_all(_: Any, one: Any, other: Any) -> Emitter:
-    """Add up the lanes of both, by halves."""
-
-    def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
-        lanes = builder.fadd(*given)
-        width = SINGLES.width
-        while width > 1:
-            width //= 2
-            low = builder.shuffle_vector(lanes, lanes, places(list(range(width))))
-            high = builder.shuffle_vector(lanes, lanes, places(list(range(width, 2 * width))))
-            lanes = builder.fadd(low, high)
-        return builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
-
-    return types.float32(one, other), emit
-
-
-none: Any = intrinsic(_none)
-add_squares: Any = intrinsic(_add_squares)
-sum_of_all: Any = intrinsic(_sum_of_all)
-
-
-@compiled
-def _value(share: NDArray[np.float32], items: NDArray[Any], start: int, n_observed: int) -> float:
-    # the sum of squared distances of the item that starts there, each times its share
-    even = none()
-    odd = none()
-    i = 0
-    while i + 32 <= n_observed:
-        even = add_squares(even, share, i, items, start + i)
-        odd = add_squares(odd, share, i + 16, items, start + i + 16)
-        i += 32
-    if i + 16 <= n_observed:
-        even = add_squares(even, share, i, items, start + i)
-        i += 16
-    total = sum_of_all(even, odd)
-    while i < n_observed:
+@compiled_sum
+def _value(share: NDArray[np.float32], items: NDArray[Any], start: np.uint64) -> float:
+    # the sum of squared distances of the item that starts there, each times its share; unsigned places are
+    # never looked for at the end
+    total = np.float32(0)
+    for i in range(np.uint64(len(share))):
         away = np.float32(items[start + i])
         total += share[i] * (away * away)
-        i += 1
     return np.float64(total)
 
 
@@ -128,7 +73,7 @@ def find_rows(
         while True:
             n_values += last - first
             for item in range(first, last):
-                value = _value(share, items, item * n_observed, n_observed)
+                value = _value(share, items, np.uint64(item * n_observed))
                 low = (value - absolute) / (1 + relative)
                 if low > limit:
                     continue

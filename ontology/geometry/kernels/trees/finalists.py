@@ -97,7 +97,8 @@ def _run(
     moment_before: Floats,
 ) -> bool:
     # row (n_observed,) -> weight and moment of what stands before each label in its strand, and before each
-    # strand; returns whether an entry is negative
+    # strand; returns whether an entry is negative. With plain loops in place of lanes and of what is fetched
+    # ahead, the search took 1.0 to 1.2 times as long for 100 observed labels, 1.7 to 2.0 times for 1,000
     w0 = zeros()
     w1 = zeros()
     q0 = zeros()
