@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry import FrechetResult, TreeSpace, make_scorer
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
-from labelgrove.ontology.geometry.scoring.restricted import compiledsearch, restrictedscorer
-from labelgrove.ontology.geometry.scoring.restricted import numpysearch as treesearch
+from labelgrove.ontology.geometry.scoring.restricted import compiledsearch, numpysearch, restrictedscorer
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from labelgrove.ontology.geometry.scoring.tree import treescorer
 from labelgrove.ontology.geometry.scoring.tree.hullscorer import HullScorer
@@ -298,10 +297,10 @@ def test_a_decision_leaves_floods_of_finalists_to_the_scores() -> None:
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(restrictedscorer, "_BATCH_ENTRIES", 100)
-    monkeypatch.setattr(treesearch, "MOST_PAIRS", 60)
+    monkeypatch.setattr(numpysearch, "MOST_PAIRS", 60)
     monkeypatch.setattr(compiledsearch, "MOST_PAIRS", 60)
     monkeypatch.setattr(compiledsearch, "_SPARE_PAIRS", 1)
-    monkeypatch.setattr(treesearch, "_BLOCK_ENTRIES", 50)
+    monkeypatch.setattr(numpysearch, "_BLOCK_ENTRIES", 50)
     return
 
 
