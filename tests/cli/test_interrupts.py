@@ -177,7 +177,7 @@ def test_a_backup_and_a_restore_go_on_with_themselves(garden, tmp_path, monkeypa
             "labelgrove.ontology.geometry:locus",
             ("locus", "garden", "--observed", "oak,elm", "--out", "found.csv"),
         ),
-        ("labelgrove.ontology.geometry:minimum_locus_cover", ("cover", "garden", "--out", "found.csv")),
+        ("labelgrove.ontology.geometry:locus_cover", ("cover", "garden", "--out", "found.csv")),
         ("labelgrove.ontology.geometry:select_classes", ("select", "garden", "--out", "found.csv")),
         (
             "labelgrove.ontology.geometry:summarize",
