@@ -15,19 +15,13 @@ from labelgrove.adapter.columns.binding import By, Columns, bind
 from labelgrove.adapter.columns.bindingfile import Binding
 from labelgrove.adapter.columns.labelnames import describe_observed, describe_unobserved
 from labelgrove.ontology.errors import InputError, SpaceError
-from labelgrove.ontology.geometry import (
-    DenseScorer,
-    FrechetResult,
-    GraphScorer,
-    MetricSpace,
-    RestrictedTreeScorer,
-    Scorer,
-    TreeScorer,
-    TreeSpace,
-)
+from labelgrove.ontology.geometry import FrechetResult, MetricSpace, Scorer, TreeSpace
 from labelgrove.ontology.geometry.frechet import point_scorer
 from labelgrove.ontology.geometry.scoring.compilation import Decision
-from labelgrove.ontology.geometry.scoring.dense.densescorer import Rows, RowsOnDemand
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, Rows, RowsOnDemand
+from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.geometry.ties import check_beta
 from labelgrove.ontology.keys import Keys, Texts
 
@@ -224,7 +218,7 @@ class State:
             raise InputError(
                 f"candidates: 'locus' is of beta 2, and this adapter has beta {self.beta:g}; list keys"
             )
-        from labelgrove.ontology.geometry.loci.locus import locus_index
+        from labelgrove.ontology.geometry.loci.exactlocus import locus_index
 
         if self.space is not None:
             return locus_index(self.space, self.bundle.observed).index

@@ -11,59 +11,8 @@ The public names of all rooms, loaded on first use:
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from labelgrove.ontology.lazynames import lazy_names
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Adapter": "labelgrove.adapter",
-    "Bundle": "labelgrove.adapter",
-    "CompleteSpace": "labelgrove.ontology.geometry",
-    "Cover": "labelgrove.ontology.geometry",
-    "EuclideanSpace": "labelgrove.ontology.geometry",
-    "FrechetClassifier": "labelgrove.adapter.sklearn",
-    "FrechetResult": "labelgrove.ontology.geometry",
-    "GraphSpace": "labelgrove.ontology.geometry",
-    "LabelGraph": "labelgrove.ontology",
-    "Locus": "labelgrove.ontology.geometry",
-    "MatrixSpace": "labelgrove.ontology.geometry",
-    "Selection": "labelgrove.ontology.geometry",
-    "Summary": "labelgrove.ontology.geometry",
-    "TreeSpace": "labelgrove.ontology.geometry",
-    "Workspace": "labelgrove.ontology.versions.workspace",
-    "evaluate": "labelgrove.adapter.evaluation",
-    "expand": "labelgrove.ontology.geometry",
-    "fit_temperature": "labelgrove.adapter.calibration",
-    "frechet_mean": "labelgrove.ontology.geometry",
-    "frechet_mean_set": "labelgrove.ontology.geometry",
-    "frechet_variance": "labelgrove.ontology.geometry",
-    "is_identifying_cover": "labelgrove.ontology.geometry",
-    "is_locus_cover": "labelgrove.ontology.geometry",
-    "locus": "labelgrove.ontology.geometry",
-    "metric_space": "labelgrove.ontology.geometry",
-    "minimum_locus_cover": "labelgrove.ontology.geometry",
-    "must_observe": "labelgrove.ontology.geometry",
-    "open_bundle": "labelgrove.adapter",
-    "phylogenetic_cover": "labelgrove.ontology.geometry",
-    "push": "labelgrove.ontology.geometry",
-    "read": "labelgrove.ontology",
-    "register": "labelgrove.ontology.versions.ingest",
-    "sample_observed": "labelgrove.ontology.geometry",
-    "select_classes": "labelgrove.ontology.geometry",
-    "select_next": "labelgrove.ontology.geometry",
-    "small_cover": "labelgrove.ontology.geometry",
-    "summarize": "labelgrove.ontology.geometry",
-}
-
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'labelgrove' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

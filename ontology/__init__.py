@@ -5,24 +5,6 @@ Names are handed out on first use, so that ``import ontology`` costs nothing and
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from labelgrove.ontology.lazynames import lazy_names
 
-if TYPE_CHECKING:
-    from labelgrove.ontology.labelgraph import LabelGraph
-    from labelgrove.ontology.readers import ReadResult, Report, read
-
-__all__ = ["LabelGraph", "ReadResult", "Report", "read"]
-
-_HOMES = {
-    "LabelGraph": "labelgrove.ontology.labelgraph",
-    "ReadResult": "labelgrove.ontology.readers",
-    "Report": "labelgrove.ontology.readers",
-    "read": "labelgrove.ontology.readers",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'labelgrove.ontology' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

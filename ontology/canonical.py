@@ -34,7 +34,7 @@ LENGTH_RULE = (
     "an edge length is positive and finite, within 1e-75..1e75, and all of them add up to at most 1e78: "
     "choose another unit"
 )
-"""What a message says of a `length_fault`."""
+"""What messages say of an edge length that breaks a rule."""
 
 _LONGEST_WAY = 1e78  # whose square leaves room for weights that sum to 1e150
 

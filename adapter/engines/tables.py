@@ -32,16 +32,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.outputs.gate import LIMITS
 from labelgrove.adapter.outputs.kinds import LARGEST_LOG, OutputKind
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import TreeSpace
 from labelgrove.ontology.geometry.paths.exactsums import narrowed
 from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
-from labelgrove.ontology.geometry.scoring.tree.hanging import Hanging
-from labelgrove.ontology.geometry.scoring.tree.treesearch import Observed
-from labelgrove.ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
+from labelgrove.ontology.geometry.scoring.restricted.hanging import Hanging
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, TOTALS
 
 __all__ = [
     "DenseTable",
@@ -60,7 +59,7 @@ __all__ = [
 _SAFETY = 10.0
 _DIGITS = 53
 _BLOCK_ENTRIES = 1 << 22
-_LIMITS = {64: LIMITS, 32: (1e-20, 1e20)}
+_LIMITS = {64: TOTALS, 32: (1e-20, 1e20)}
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.geometry import TIE_RELATIVE, MetricSpace, frechet_mean, frechet_variance
-from labelgrove.ontology.geometry.ties import tied
+from labelgrove.ontology.geometry import MetricSpace, frechet_mean, frechet_variance
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, tied
 
 __all__ = ["Baselines", "constant_label", "least_loss"]
 

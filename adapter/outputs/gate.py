@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from labelgrove.adapter.outputs.kinds import IF_LOGITS, IF_LOGITS_OR_LOGS, LARGEST_LOG, OutputKind
 from labelgrove.ontology.errors import InputError, WeightError, counted, first_few
-from labelgrove.ontology.geometry.ties import LARGEST_TOTAL, SMALLEST_TOTAL
+from labelgrove.ontology.geometry.ties import TOTALS
 
 __all__ = [
-    "LIMITS",
     "bad_cell",
     "ragged",
     "refuse_dtype",
@@ -27,9 +26,6 @@ __all__ = [
     "wrong_length",
     "wrong_width",
 ]
-
-LIMITS = (SMALLEST_TOTAL, LARGEST_TOTAL)
-"""Least and largest sum of a row of probabilities."""
 
 _ROWS_AT_ONCE = 4096
 _VALUES_AT_ONCE = 1 << 22
@@ -124,7 +120,7 @@ def refuse_faults(
     first: int = 0,
     columns: tuple[str, ...] = (),
     independent: bool = False,
-    limits: tuple[float, float] = LIMITS,
+    limits: tuple[float, float] = TOTALS,
 ) -> None:
     """Raise `WeightError` for the first cell or row of a block that breaks a rule.
 

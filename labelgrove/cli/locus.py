@@ -16,6 +16,7 @@ from labelgrove.cli.printing.text import CERTAIN, emit, json_option, share
 
 if TYPE_CHECKING:
     from labelgrove.ontology.geometry import Locus
+    from labelgrove.ontology.geometry.loci.locusmethods import LocusMethod
 
 __all__ = ["locus", "stored_locus"]
 
@@ -38,7 +39,7 @@ __all__ = ["locus", "stored_locus"]
 def locus(
     stored: StoredSpace,
     observed: str,
-    method: str,
+    method: LocusMethod,
     witness: str | None,
     out: Path | None,
     safe: bool,
@@ -81,15 +82,14 @@ def locus(
     emit(document, as_json, "\n".join(lines))
 
 
-def _locus(stored: StoredSpace, keys: tuple[str, ...], method: str) -> Locus:
+def _locus(stored: StoredSpace, keys: tuple[str, ...], method: LocusMethod) -> Locus:
     from labelgrove.ontology import geometry
 
     if method in ("exact", "pairs"):
         return stored_locus(stored, keys, method)
     # on a grid of weights: published for comparison, for small spaces, and not a job
-    compute = {"pair-grid": geometry.pairwise_grid_locus, "grid": geometry.grid_locus}[method]
     with Progress(f"locus of {len(keys):,} labels").shown():
-        return compute(stored.space, keys)
+        return geometry.locus(stored.space, keys, method=method)
 
 
 def stored_locus(stored: StoredSpace, keys: tuple[str, ...], method: str = "exact") -> Locus:

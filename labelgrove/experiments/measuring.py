@@ -14,7 +14,8 @@ from labelgrove.adapter.evaluation.baselines import least_loss
 from labelgrove.adapter.evaluation.measures.pairdistances import pair_distances
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.ontology.errors import GroveError, first_few
-from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, check_weights, make_scorer
+from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, make_scorer
+from labelgrove.ontology.geometry.ties import check_weights
 
 __all__ = [
     "ArgmaxIdentityError",

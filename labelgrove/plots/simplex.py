@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, counted
 from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, frechet_mean
-from labelgrove.ontology.geometry.regions import Region, exact_regions
+from labelgrove.ontology.geometry.simplexregions import Region, exact_regions
 from labelgrove.plots.backend import Axes, Figure, Line2D, Patch, Polygon, Text, to_rgb, withStroke
 from labelgrove.plots.figure import INK, PALETTE, QUIET, panels, shorten_to_fit, shortened
 
@@ -82,9 +82,9 @@ def prediction_regions(
 
     Notes
     -----
-    Boundaries are exact (`ontology.geometry.regions`). Where several labels tie all over a region, the lowest
-    in canonical order is written, with the number of the others; labels that tie with their neighbours on a
-    line or in a point alone are not answers, and the line or point is drawn black.
+    Boundaries are exact (`ontology.geometry.simplexregions`). Where several labels tie all over a region, the
+    lowest in canonical order is written, with the number of the others; labels that tie with their neighbours
+    on a line or in a point alone are not answers, and the line or point is drawn black.
     """
     figure, axes = panels(2, width=11.6, height=5.9, title=title)
     figure.supxlabel(_CAPTION, fontsize=9.5, color=INK)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from labelgrove.adapter.scorer import Adapter
-from labelgrove.ontology.geometry.regions import exact_regions
+from labelgrove.ontology.geometry.simplexregions import exact_regions
 from labelgrove.report.picturedata import Region, Regions
 
 __all__ = ["regions_of"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,39 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 from labelgrove.ontology.geometry.arguments import listed
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
 from labelgrove.ontology.geometry.scoring.dense.euclideanscorer import EuclideanScorer
+from labelgrove.ontology.geometry.scoring.frechetscorer import Scorer
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
 from labelgrove.ontology.geometry.scoring.tree.hullscorer import HullScorer
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
-from labelgrove.ontology.geometry.spaces.euclidean import EuclideanSpace
-from labelgrove.ontology.geometry.spaces.kinds import GraphSpace, MatrixSpace, MetricSpace, TreeSpace
-from labelgrove.ontology.geometry.spaces.observed import observed_points
+from labelgrove.ontology.geometry.spaces.euclideanspace import EuclideanSpace
+from labelgrove.ontology.geometry.spaces.graphspace import GraphSpace
+from labelgrove.ontology.geometry.spaces.matrixspace import MatrixSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import observed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.geometry.ties import FrechetResult, check_beta
 
-__all__ = ["Scorer", "frechet_mean", "frechet_mean_set", "frechet_variance", "make_scorer", "point_scorer"]
-
-
-class Scorer(Protocol):
-    """Fréchet means for one space and one list of observed labels, prepared once."""
-
-    @property
-    def n_observed(self) -> int:
-        """Number of columns of the weights."""
-        ...
-
-    def score(
-        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
-    ) -> FrechetResult:
-        """Return the best `top` labels of each sample, among `candidates` (allowed labels) where given."""
-        ...
-
-    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
-        """Return all labels tied with the best one, ascending; `weights` is one row."""
-        ...
-
-    def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
-        """Return the Fréchet variance of every label; shape (n_samples, n_labels)."""
-        ...
+__all__ = ["frechet_mean", "frechet_mean_set", "frechet_variance", "make_scorer", "point_scorer"]
 
 
 def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2) -> Scorer:
@@ -152,7 +132,7 @@ def frechet_mean(
     Examples
     --------
     >>> from labelgrove.ontology.labelgraph import LabelGraph
-    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.choosing import metric_space
     >>> space = metric_space(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")]))
     >>> result = frechet_mean(space, ["oak", "elm"], [[1.0, 1.0], [1.0, 0.0]])
     >>> space.keys.take(result.index), result.value
@@ -184,7 +164,7 @@ def frechet_mean_set(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
     >>> frechet_mean_set(CompleteSpace(["a", "b", "c"]), ["a", "b"], [1.0, 1.0])
     ('a', 'b')
     """
@@ -218,7 +198,7 @@ def frechet_variance(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
     >>> frechet_variance(CompleteSpace(["a", "b", "c"]), ["a", "b"], [3.0, 1.0])
     array([1., 3., 4.])
     """

@@ -13,9 +13,11 @@ from labelgrove.ontology.geometry.arguments import nonnegative_number, whole_num
 from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
 from labelgrove.ontology.geometry.scoring.dense.euclideanscorer import EuclideanScorer
-from labelgrove.ontology.geometry.spaces.euclidean import EuclideanSpace
-from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MetricSpace, TreeSpace
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.euclideanspace import EuclideanSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.geometry.ties import plain_sums, powers, tied
 
 __all__ = ["generator", "sample_observed", "uniform_centre"]

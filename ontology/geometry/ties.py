@@ -22,9 +22,8 @@ from labelgrove.ontology.errors import InputError, WeightError, first_few
 from labelgrove.ontology.geometry.arguments import given_array
 
 __all__ = [
-    "LARGEST_TOTAL",
-    "SMALLEST_TOTAL",
     "TIE_RELATIVE",
+    "TOTALS",
     "FrechetResult",
     "are_weights",
     "check_beta",
@@ -34,14 +33,15 @@ __all__ = [
     "powers",
     "refuse_bad_rows",
     "shaped_weights",
+    "sound_weights",
     "tied",
 ]
 
 TIE_RELATIVE = 1e-12
 """Labels within this relative distance of the minimum are tied; one constant for every dtype and library."""
 
-SMALLEST_TOTAL, LARGEST_TOTAL = 1e-150, 1e150
-"""Least and largest sum of the weights of a row: between them, sums times squared distances are numbers."""
+TOTALS = 1e-150, 1e150
+"""Least and largest sum of the weights of a sample: between them its Fréchet variances keep their bits."""
 
 _CACHED_ENTRIES = 1 << 15
 _LARGEST_POWER = 1e157  # leaves room for weights whose rows sum to at most 1e150
@@ -88,7 +88,12 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
     >>> check_weights([1, 3], 2)
     array([[1., 3.]])
     """
-    rows = shaped_weights(weights, n_observed).astype(np.float64, order="C")
+    return sound_weights(shaped_weights(weights, n_observed))
+
+
+def sound_weights(given: NDArray[Any]) -> NDArray[np.float64]:
+    """Return what `check_weights` does for weights of the right shape and kind."""
+    rows = given.astype(np.float64, order="C")
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum(axis=1)
     refuse_bad_rows(rows, total)
@@ -119,7 +124,7 @@ def are_weights(rows: NDArray[Any], total: NDArray[np.float64]) -> bool:
 
     A sum within the limits leaves only negative values to look for: NaN and infinity would show in it.
     """
-    fair = (total >= SMALLEST_TOTAL) & (total <= LARGEST_TOTAL)
+    fair = (total >= TOTALS[0]) & (total <= TOTALS[1])
     return bool(fair.all() and rows.min(initial=0) >= 0)
 
 
@@ -131,8 +136,8 @@ def _row_faults(rows: NDArray[np.float64]) -> tuple[tuple[str, NDArray[Any]], ..
         ("hold NaN or infinity", ~np.all(np.isfinite(rows), axis=1)),
         ("hold a negative value", np.any(rows < 0, axis=1)),
         ("are all zero", ~np.any(rows != 0, axis=1)),
-        ("sum to less than 1e-150; scale them", total < SMALLEST_TOTAL),
-        ("sum to more than 1e150; scale them", total > LARGEST_TOTAL),
+        ("sum to less than 1e-150; scale them", total < TOTALS[0]),
+        ("sum to more than 1e150; scale them", total > TOTALS[1]),
     )
 
 

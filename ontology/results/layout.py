@@ -17,7 +17,7 @@ from labelgrove.ontology.labelgraph import LabelGraph
 
 if TYPE_CHECKING:
     from labelgrove.ontology.geometry import MetricSpace
-    from labelgrove.ontology.geometry.spaces.metricspace import Labels
+    from labelgrove.ontology.geometry.spaces.choosing import Labels
     from labelgrove.ontology.store.artifacts import ArtifactStore
 
 __all__ = ["Packed", "ResultFile", "Status", "pack_space"]

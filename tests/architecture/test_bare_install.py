@@ -80,6 +80,7 @@ USES = {
     "is_identifying_cover": "lg.is_identifying_cover(space, keys)",
     "is_locus_cover": "lg.is_locus_cover(space, keys)",
     "locus": "lg.locus(space, keys)",
+    "locus_cover": "lg.locus_cover(space)",
     "metric_space": "lg.metric_space(tree, metric='tree', labels='leaves').distances()",
     "minimum_locus_cover": "lg.minimum_locus_cover(space)",
     "must_observe": "lg.must_observe(space)",
@@ -91,7 +92,6 @@ USES = {
     "sample_observed": "lg.sample_observed(space, 2, seed=0)",
     "select_classes": "lg.select_classes(space, ['oak'], 1)",
     "select_next": "lg.select_next(space, ['oak'])",
-    "small_cover": "lg.small_cover(space)",
     "summarize": "lg.summarize(tree, 2)",
 }
 """A use of each public name."""
@@ -111,7 +111,7 @@ ELSEWHERE = (
     "lg.minimum_locus_cover(leaves)",
     "lg.must_observe(square)",
     "lg.is_locus_cover(square, ['a', 'c'])",
-    "lg.small_cover(square)",
+    "lg.locus_cover(square, method='small')",
     "lg.phylogenetic_cover(square)",
     "lg.select_next(square, ['a'])",
     "lg.sample_observed(graph, 2, method='gibbs', seed=0)",

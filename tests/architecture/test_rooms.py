@@ -53,6 +53,7 @@ ADAPTER_MAY_IMPORT = (
     "labelgrove.ontology.store.disk_faults",
     "labelgrove.ontology.errors",
     "labelgrove.ontology.extras",
+    "labelgrove.ontology.lazynames",
     "labelgrove.ontology.geometry",
     "labelgrove.ontology.keys",
     "labelgrove.ontology.labelgraph",
@@ -69,6 +70,7 @@ GEOMETRY_MAY_IMPORT = (
     "labelgrove.ontology.geometry",
     "labelgrove.ontology.keys",
     "labelgrove.ontology.labelgraph",
+    "labelgrove.ontology.lazynames",
 )
 WORKERS_MAY_IMPORT_OF_ADAPTER = (
     "labelgrove.adapter.bundles.bundle",

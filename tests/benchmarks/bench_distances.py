@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry import GraphSpace, metric_space
-from labelgrove.ontology.geometry.spaces.bulk import eccentricities, pairwise_distances
+from labelgrove.ontology.geometry.spaces.bulkdistances import eccentricities, pairwise_distances
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.graphs import category_graph, describe, noun_graph
 from tests.benchmarks.measuring import one_thread, print_document, timed

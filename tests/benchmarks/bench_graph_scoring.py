@@ -17,7 +17,8 @@ import time
 
 import numpy as np
 
-from labelgrove.ontology.geometry import DenseScorer, metric_space
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
 from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities
 from tests.benchmarks.graphs import describe, noun_graph

@@ -19,7 +19,7 @@ import numpy as np
 from labelgrove.ontology.geometry import TreeSpace, metric_space
 from labelgrove.ontology.geometry.loci.general import general_locus, measured_rows
 from labelgrove.ontology.geometry.loci.proofs.exactgame import Settled, decide, exact_product
-from labelgrove.ontology.geometry.loci.restricted import nearest_at_hull
+from labelgrove.ontology.geometry.loci.restrictedtree import nearest_at_hull
 from tests.benchmarks.graphs import describe, noun_graph
 from tests.benchmarks.measuring import one_thread, print_document, timed
 from tests.hard_games import DISTANCES, GAMES

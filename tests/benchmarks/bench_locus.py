@@ -20,7 +20,7 @@ import numpy as np
 
 from labelgrove.ontology.geometry import MetricSpace, TreeSpace, metric_space
 from labelgrove.ontology.geometry.loci.general import GeneralLocus, general_locus
-from labelgrove.ontology.geometry.loci.restricted import nearest_at_hull, restricted_tree_locus
+from labelgrove.ontology.geometry.loci.restrictedtree import nearest_at_hull, restricted_tree_locus
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.graphs import describe, noun_graph
 from tests.benchmarks.measuring import one_thread, print_document

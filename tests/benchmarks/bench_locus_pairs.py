@@ -19,11 +19,10 @@ from functools import partial
 
 import numpy as np
 
-from labelgrove.ontology.geometry import TreeSpace, metric_space
-from labelgrove.ontology.geometry.loci.locus import locus_index
-from labelgrove.ontology.geometry.loci.pairs import hull_members, pairwise_locus
-from labelgrove.ontology.geometry.loci.published import pairwise_grid_locus
-from labelgrove.ontology.geometry.spaces.kinds import MatrixSpace
+from labelgrove.ontology.geometry import TreeSpace, locus, metric_space
+from labelgrove.ontology.geometry.loci.exactlocus import locus_index
+from labelgrove.ontology.geometry.loci.pairs import hull_members
+from labelgrove.ontology.geometry.spaces.matrixspace import MatrixSpace
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.graphs import LSHTC_LABELS, describe, noun_graph, taxonomy_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds
@@ -73,13 +72,13 @@ def pairs(graph: LabelGraph, n_observed: int) -> dict[str, object]:
     keys = list(measured.points)
     diameter = space.diameter()
 
-    exact = pairwise_locus(measured, keys)
+    exact = locus(measured, keys, method="pairs")
     check_pairs(distances, exact.index, list(exact.witnesses))
-    grid = pairwise_grid_locus(measured, keys, divisions=diameter)
+    grid = locus(measured, keys, divisions=diameter, method="pair-grid")
     assert set(grid.index.tolist()) <= set(exact.index.tolist())
 
     taken = seconds(lambda: hull_members(distances), 7)
-    slow = seconds(lambda: pairwise_grid_locus(measured, keys, divisions=diameter), 3)
+    slow = seconds(lambda: locus(measured, keys, divisions=diameter, method="pair-grid"), 3)
     taken += seconds(lambda: hull_members(distances), 7)
     return {
         "n_observed": n_observed,

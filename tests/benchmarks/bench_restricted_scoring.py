@@ -16,7 +16,8 @@ import time
 
 import numpy as np
 
-from labelgrove.ontology.geometry import DenseScorer, TreeSpace, metric_space
+from labelgrove.ontology.geometry import TreeSpace, metric_space
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities
 from tests.benchmarks.graphs import describe, noun_tree

@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from labelgrove.adapter import Adapter
-from labelgrove.ontology.geometry import DenseScorer, metric_space
+from labelgrove.ontology.geometry import metric_space
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities

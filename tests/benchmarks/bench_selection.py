@@ -20,11 +20,11 @@ import time
 import numpy as np
 
 from labelgrove.ontology.geometry import TreeSpace, metric_space
-from labelgrove.ontology.geometry.loci.locus import locus_index
+from labelgrove.ontology.geometry.loci.exactlocus import locus_index
 from labelgrove.ontology.geometry.selections.growing import Limits
-from labelgrove.ontology.geometry.selections.growing_measured import MeasuredLocus
+from labelgrove.ontology.geometry.selections.growingmeasured import MeasuredLocus
 from labelgrove.ontology.geometry.selections.selection import Selection, select_classes
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.spaces.points import allowed_points
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.bench_cover import some_leaves
 from tests.benchmarks.graphs import (

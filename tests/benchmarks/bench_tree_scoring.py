@@ -19,7 +19,9 @@ import statistics
 import numpy as np
 
 from labelgrove.adapter import Adapter, build_bundle
-from labelgrove.ontology.geometry import DenseScorer, TreeScorer, TreeSpace, metric_space
+from labelgrove.ontology.geometry import TreeSpace, metric_space
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from tests.benchmarks.graphs import category_graph, describe, noun_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds, timed
 

@@ -105,7 +105,7 @@ def test_where_no_csv_is_written_it_is_refused(command, call):
 
 
 def test_a_file_of_no_known_ending_is_refused_before_anything_is_computed(call, monkeypatch):
-    monkeypatch.setattr("labelgrove.ontology.geometry.minimum_locus_cover", None)
+    monkeypatch.setattr("labelgrove.ontology.geometry.locus_cover", None)
     assert "name a .csv or a .json file" in call("cover", "hostile", "--out", "found.txt", code=2).stderr
 
 

@@ -21,8 +21,9 @@ from labelgrove.adapter import Adapter, build_bundle, open_bundle
 from labelgrove.adapter.engines.arrays import ArrayAdapter
 from labelgrove.adapter.scorer import Adapter as ScoringAdapter
 from labelgrove.ontology.errors import WeightError
-from labelgrove.ontology.geometry import CompleteSpace, TreeScorer, TreeSpace
+from labelgrove.ontology.geometry import CompleteSpace, TreeSpace
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.hostile_trees import FAMILIES, hostile_tree

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.workers.kinds.describing import labels_table, named_labels, places, version_fields
@@ -55,19 +55,13 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 
 def _execute(work: Work) -> Product:
+    from labelgrove.ontology.geometry import locus_cover
+
     graph, space = read_space(work)
     method, identifying = work.parameters["method"], work.parameters["identifying"]
     work.check()
-    found = _finder(method, identifying)(space)
+    found = locus_cover(space, method=method, identifying=identifying)
     return Product(*pack_cover(graph, space, found, method=method, identifying=identifying))
-
-
-def _finder(method: str, identifying: bool) -> Callable[[MetricSpace], Cover]:
-    from labelgrove.ontology.geometry import minimum_locus_cover, phylogenetic_cover, small_cover
-
-    if method == "minimum":
-        return lambda space: minimum_locus_cover(space, identifying=identifying)
-    return phylogenetic_cover if method == "phylogenetic" else small_cover
 
 
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
@@ -165,7 +159,7 @@ COVER = JobKind(
     show=_show,
     describe=_describe,
 )
-"""Labels to observe so that every label can be reached: `ontology.geometry.minimum_locus_cover` as a job.
+"""Labels to observe so that every label can be reached: `ontology.geometry.locus_cover` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`, ``method`` (minimum, phylogenetic, small)
 and ``identifying``. The result is read by `read_cover`.

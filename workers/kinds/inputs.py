@@ -104,7 +104,7 @@ def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, floa
 
 def counted_points(space: MetricSpace, keys: list[str], name: str, count: int) -> NDArray[int64]:
     """Return the point indices of a list of keys that the job says holds `count`."""
-    from labelgrove.ontology.geometry.spaces.observed import observed_points
+    from labelgrove.ontology.geometry.spaces.points import observed_points
 
     points = observed_points(space, keys, name=name)
     if len(points) != count:

@@ -86,7 +86,7 @@ class Subject:
 
     def space_kind(self, parameters: Mapping[str, Any]) -> str:
         """Return which space ``metric`` means: complete, tree or graph."""
-        from labelgrove.ontology.geometry.spaces.metricspace import space_kind
+        from labelgrove.ontology.geometry.spaces.choosing import space_kind
 
         return space_kind(self.opened(), parameters["metric"])
 

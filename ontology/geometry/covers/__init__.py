@@ -1,5 +1,5 @@
-"""Which labels must be observed so that all are reached: `cover` holds the public functions.
+"""Which labels must be observed so that all are reached; `covermethods` picks the way to find a cover.
 
-`checks` has the definitions, `required` the labels that every cover contains, `search` small covers of any
-space, `phylogenetic` the source paper's Algorithm 1.
+`checks` has the definitions, `required` the labels that every cover contains, `minimum` the smallest covers
+known in closed form, `search` small covers of any space, `phylogenetic` the source paper's Algorithm 1.
 """

@@ -3,7 +3,7 @@
 A set of labels is a *locus cover* when its locus is all of Y, the allowed labels. It is *identifying* when
 every label is uniquely reachable: some weights make it the only best label. It is *nontrivial* when it leaves
 some allowed label out; observing all of them always covers. Covers are found by
-`ontology.geometry.covers.cover`.
+`ontology.geometry.covers.minimum`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.loci.locus import locus_index
-from labelgrove.ontology.geometry.spaces.kinds import MetricSpace
-from labelgrove.ontology.geometry.spaces.observed import observed_points
+from labelgrove.ontology.geometry.loci.exactlocus import locus_index
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import observed_points
 from labelgrove.ontology.geometry.status import Status
 
 __all__ = [
@@ -88,7 +88,7 @@ def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.choosing import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> grid = metric_space(LabelGraph.grid((3, 3)))
     >>> is_locus_cover(grid, ["0,0", "2,2"]), is_locus_cover(grid, ["0,0", "1,1"])
@@ -104,7 +104,7 @@ def is_identifying_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.choosing import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> grid = metric_space(LabelGraph.grid((3, 3)))
     >>> is_identifying_cover(grid, ["0,0", "2,2"]), is_identifying_cover(grid, ["0,0", "0,2", "2,0", "2,2"])
@@ -120,7 +120,7 @@ def is_nontrivial(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace
+    >>> from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
     >>> is_nontrivial(CompleteSpace(["a", "b", "c"]), ["a", "b", "c"])
     False
     """

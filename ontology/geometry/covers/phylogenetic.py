@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.covers.checks import Cover, covers
 from labelgrove.ontology.geometry.covers.required import must_observe
-from labelgrove.ontology.geometry.spaces.kinds import MetricSpace, TreeSpace
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 
 __all__ = ["entry_order", "phylogenetic_cover"]
 
@@ -51,11 +52,11 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
     Notes
     -----
     For the order of n labels O(n_points + n log n) on trees, and one look at every distance elsewhere; then
-    about log2(n) exact loci. Often a poor cover: see `small_cover`.
+    about log2(n) exact loci. Often a poor cover: see `minimum_locus_cover`.
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.choosing import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> pairs = [("a1", "a"), ("a2", "a1"), ("b1", "b"), ("b2", "b1"), ("a", "r"), ("b", "r"), ("c", "r")]
     >>> phylogenetic_cover(metric_space(LabelGraph.from_edges(pairs), labels="leaves"))

@@ -20,8 +20,11 @@ from numpy.typing import NDArray
 from labelgrove.ontology.geometry.loci.general import is_tolerant
 from labelgrove.ontology.geometry.loci.shortedges import hull_decides, least_difference
 from labelgrove.ontology.geometry.paths.wholenumbers import is_short
-from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.matrixspace import MatrixSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.geometry.status import Status
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
@@ -89,7 +92,7 @@ def must_observe(space: MetricSpace) -> MustObserve:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.choosing import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> star = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("ash", "tree")])
     >>> must_observe(metric_space(star, labels="leaves"))

@@ -1,4 +1,4 @@
-"""small_cover: a small locus cover of any space, from what every cover contains.
+"""search_cover: a small locus cover of any space, from what every cover contains.
 
 The search starts with the labels that no cover can do without (`ontology.geometry.covers.required`). On
 taxonomies whose leaves alone are labels these often cover by themselves; then they are the one smallest
@@ -20,23 +20,26 @@ from labelgrove.ontology.errors import SpaceError
 from labelgrove.ontology.geometry.covers.checks import Cover
 from labelgrove.ontology.geometry.covers.required import EXACT_LABELS, Reaching, required_rows
 from labelgrove.ontology.geometry.loci.general import is_tolerant
-from labelgrove.ontology.geometry.spaces.kinds import MatrixSpace, MetricSpace
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.spaces.matrixspace import MatrixSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
-__all__ = ["search_cover", "small_cover"]
+__all__ = ["search_cover"]
 
 _TRIALS = 200
 _RIVALS = 64
 
 
-def small_cover(space: MetricSpace) -> Cover:
+def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     """Return a small locus cover made of allowed labels, with a proved bound on how small one can be.
 
     Parameters
     ----------
     space : MetricSpace
         Of at most `ontology.geometry.covers.required.EXACT_LABELS` labels, each of them a point.
+    identifying : bool, default=False
+        Whether every label must be uniquely reachable.
 
     Returns
     -------
@@ -48,7 +51,8 @@ def small_cover(space: MetricSpace) -> Cover:
     Raises
     ------
     SpaceError
-        If there are more labels than that, or one is not a point of the space.
+        If there are more labels than that, one is not a point of the space, or labels are to be identified
+        that no weights tell apart.
 
     Notes
     -----
@@ -57,17 +61,12 @@ def small_cover(space: MetricSpace) -> Cover:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.choosing import metric_space
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> square = metric_space(LabelGraph.grid((2, 2)))
-    >>> small_cover(square)
+    >>> search_cover(square)
     Cover(keys=('0,0', '1,1'), status='exact', lower_bound=2)
     """
-    return search_cover(space)
-
-
-def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
-    """Return a small (identifying) locus cover; see `small_cover`."""
     points = allowed_points(space)
     n = len(points)
     if n > EXACT_LABELS:

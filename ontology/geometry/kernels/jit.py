@@ -11,16 +11,16 @@ from typing import Any, TypeVar, cast
 from numba import njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-__all__ = ["compiled"]
+__all__ = ["compiled", "compiled_sum"]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def _digest_of_sources() -> str:
-    """Return a digest of every file of this folder: what a kernel is made of stands nowhere else."""
-    hashed = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        hashed.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    """Return a digest of every file below this folder: what a kernel is made of stands nowhere else."""
+    folder, hashed = Path(__file__).parent, hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        hashed.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return hashed.hexdigest()[:12]
 
 
@@ -68,8 +68,20 @@ def compiled(kernel: Kernel) -> Kernel:
     which goes by that name, has no other state's code for it. Where no cache folder is writable, an image
     mounted read-only for instance, the kernel is compiled once for each process.
     """
+    return _compiled(kernel, fastmath=False)
+
+
+def compiled_sum(kernel: Kernel) -> Kernel:
+    """Compile `kernel` like `compiled`, but free to add up in any order, and so several numbers at a time.
+
+    What it returns may differ in the last bits from one processor to another: it may filter, never decide.
+    """
+    return _compiled(kernel, fastmath={"nsz", "reassoc"})
+
+
+def _compiled(kernel: Kernel, *, fastmath: bool | set[str]) -> Kernel:
     kernel.__qualname__ = f"{kernel.__qualname__}_{_SOURCES}"
-    dispatcher: Any = njit(nogil=True, error_model="numpy")(kernel)
+    dispatcher: Any = njit(nogil=True, error_model="numpy", fastmath=fastmath)(kernel)
     with suppress(RuntimeError):  # no folder to write to
         dispatcher._cache = _Cache(kernel)
     return cast(Kernel, dispatcher)

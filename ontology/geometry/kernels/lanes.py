@@ -1,8 +1,8 @@
 """Several numbers in one value: vector types for compiled loops, and what is done with them.
 
-Eight float64 or sixteen float32 are a value of an LLVM vector type, which LLVM lowers to what the processor
-has: one register of AVX-512, two of AVX2, four of SSE2 or NEON. Sums are added up in the order in which they
-are written, on all of them. Places in arrays are counted in entries and unchecked.
+Eight float64 are a value of an LLVM vector type, which LLVM lowers to what the processor has: one register of
+AVX-512, two of AVX2, four of SSE2 or NEON. Sums are added up in the order in which they are written, on all
+of them. Places in arrays are counted in entries and unchecked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from numba.extending import intrinsic, models, register_model
 
 __all__ = [
     "DOUBLES",
-    "SINGLES",
     "Emitter",
     "add",
     "any_negative",
@@ -52,7 +51,6 @@ class _LanesModel(models.PrimitiveModel):
 
 
 DOUBLES: Any = _Lanes(ir.DoubleType(), 8)
-SINGLES: Any = _Lanes(ir.FloatType(), 16)
 
 
 def places(numbers: list[int]) -> Any:
@@ -66,21 +64,18 @@ def address(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
     return builder.gep(proxy(context, builder, array).data, [at])
 
 
-def read(context: Any, builder: Any, kind: Any, array: Any, at: Any, lanes: Any) -> Any:
-    """Read entries of an array, from `at` on, one for each lane and in the format of the lanes."""
+def read(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+    """Read 8 entries of an array of numbers, from `at` on, as float64."""
     place = address(context, builder, kind, array, at)
-    stored = ir.VectorType(place.type.pointee, lanes.width)
+    stored = ir.VectorType(place.type.pointee, DOUBLES.width)
     found = builder.load(builder.bitcast(place, stored.as_pointer()), align=kind.dtype.bitwidth // 8)
     if isinstance(kind.dtype, types.Integer):
-        return builder.uitofp(found, lanes.vector)
-    return _as_lanes(builder, found, lanes)
+        return builder.uitofp(found, DOUBLES.vector)
+    return _as_doubles(builder, found)
 
 
-def _as_lanes(builder: Any, found: Any, lanes: Any) -> Any:
-    if found.type == lanes.vector:
-        return found
-    widens = lanes is DOUBLES
-    return builder.fpext(found, lanes.vector) if widens else builder.fptrunc(found, lanes.vector)
+def _as_doubles(builder: Any, found: Any) -> Any:
+    return found if found.type == DOUBLES.vector else builder.fpext(found, DOUBLES.vector)
 
 
 def _zeros(_: Any) -> Emitter:
@@ -96,7 +91,7 @@ def _load(_: Any, array: Any, at: Any) -> Emitter:
     """Return the 8 entries of a float array from `at` on."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return read(context, builder, signature.args[0], given[0], given[1], DOUBLES)
+        return read(context, builder, signature.args[0], given[0], given[1])
 
     return DOUBLES(array, types.int64), emit
 
@@ -113,7 +108,7 @@ def _gather(_: Any, array: Any, columns: Any, at: Any) -> Emitter:
             place = builder.zext(builder.load(builder.gep(column, [ir.Constant(word, lane)])), word)
             value = builder.load(builder.gep(data, [place]))
             found = builder.insert_element(found, value, ir.Constant(ir.IntType(32), lane))
-        return _as_lanes(builder, found, DOUBLES)
+        return _as_doubles(builder, found)
 
     return DOUBLES(array, columns, types.int64), emit
 

@@ -1,7 +1,7 @@
-"""What observed labels reach: `locus` picks among a hull, closed forms and the exact general algorithm.
+"""What observed labels reach; `locusmethods` picks the method.
 
-`hull` serves trees with all labels allowed, `restricted` trees with some, `pairs` the union over pairs of
-observed labels, `published` the source paper's weight grids, `general` everything: its candidates come from
-`marginprogram`, and every verdict rests on whole-number proofs from `certificates` and `exactgame`,
-for which `gameproposal`, `longfloats` and `linearsystem` find what is to be proved.
+The exact one (`exactlocus`) is a `hull` on trees with all labels allowed, `restrictedtree` on trees with
+some, and elsewhere `general`, whose verdicts rest on `proofs` in whole numbers. `pairs` is the union over
+pairs of observed labels, `weightgrids` are the source paper's algorithms. What is found is a `Locus`
+(`members`) with its `witnesses`.
 """

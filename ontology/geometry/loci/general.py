@@ -5,7 +5,7 @@ is decided on the distinct rows of the matrix, in three steps:
 
 1. A row that another is below on every column is out. A row that another is nowhere above is not a rival to
    anyone, and is itself best only where all weight is on columns on which the two are equal: its **face**
-   (`ontology.geometry.kernels.dominance`).
+   (`ontology.geometry.kernels.rows.rowdominance`).
 2. Random weights name winners.
 3. For what is left, a linear program finds the weights that put the row as far below its rivals as can be
    (`ontology.geometry.loci.proofs.marginprogram`).
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,14 +31,13 @@ from labelgrove.ontology.geometry.arguments import given_array, index_array, who
 from labelgrove.ontology.geometry.loci.proofs.certificates import Competition, rounded
 from labelgrove.ontology.geometry.loci.proofs.exactgame import decide, exact_product
 from labelgrove.ontology.geometry.loci.proofs.marginprogram import Margin, MarginProgram
+from labelgrove.ontology.geometry.loci.witnesses import SharedWitnesses, Weights
 from labelgrove.ontology.geometry.paths.wholenumbers import is_short
-from labelgrove.ontology.geometry.spaces.kinds import MetricSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 from labelgrove.ontology.geometry.status import Status
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
-__all__ = ["GeneralLocus", "SharedWitnesses", "general_locus", "is_tolerant", "measured_rows"]
-
-Weights = tuple[int, ...]
+__all__ = ["GeneralLocus", "general_locus", "is_tolerant", "measured_rows"]
 
 _LARGEST = 1e150  # the sums of squares of such numbers are finite
 _MOST_ENTRIES = 1 << 32
@@ -48,34 +47,6 @@ _SAMPLE_SCALE = 1 << 16
 _LIFT = 1.0 + 1e-11
 _NEARLY = 1.0 - 1e-9
 _UNPROVED = "the proof of an exactly solved program fails its check; please report the distances"
-
-
-class SharedWitnesses(Sequence[Weights]):
-    """Witnesses of labels of which many share one row of distances, and so one witness.
-
-    Parameters
-    ----------
-    distinct : sequence of tuple of int
-        The different witnesses.
-    which : ndarray of shape (n_members,), dtype=int64
-        The place of each member's witness among them.
-    """
-
-    def __init__(self, distinct: Sequence[Weights], which: NDArray[np.int64]) -> None:
-        self._distinct = distinct
-        self._which: list[int] = which.tolist()
-
-    def __len__(self) -> int:
-        return len(self._which)
-
-    @overload
-    def __getitem__(self, i: int) -> Weights: ...
-    @overload
-    def __getitem__(self, i: slice) -> tuple[Weights, ...]: ...
-    def __getitem__(self, i: int | slice) -> Weights | tuple[Weights, ...]:
-        if isinstance(i, slice):
-            return tuple(self._distinct[j] for j in self._which[i])
-        return self._distinct[self._which[i]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +213,12 @@ def _reduced(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return the rivals, the wanted rows that can only tie with one, and the faces on which these can."""
     try:
-        from labelgrove.ontology.geometry.kernels.dominance import RIVAL, TIED_ONLY, dominance, tying_faces
+        from labelgrove.ontology.geometry.kernels.rows.rowdominance import (
+            RIVAL,
+            TIED_ONLY,
+            dominance,
+            tying_faces,
+        )
     except ImportError:
         raise MissingExtraError.of("numba", "science", "the locus of a general space") from None
     state = dominance(rows, lifted)

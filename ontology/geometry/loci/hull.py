@@ -10,15 +10,15 @@ tie rule changes about it where edges are very short stands in `ontology.geometr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.ontology.geometry.loci.witnesses import Weights, Witnesses, spread
 from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
 
 __all__ = ["HullWitnesses", "hull"]
@@ -59,7 +59,7 @@ def hull(tree: RootedTree, observed: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.flatnonzero(next_observed < tree.end[top : last + 1]) + top
 
 
-class HullWitnesses(Sequence[tuple[int, ...]]):
+class HullWitnesses(Witnesses):
     """Weights that make each hull vertex the only best label, made when one is asked for.
 
     An observed label has weight 1 on itself. Any other vertex has weights on two observed labels on either
@@ -87,7 +87,7 @@ class HullWitnesses(Sequence[tuple[int, ...]]):
         tree: RootedTree,
         points: NDArray[np.int64],
         members: NDArray[np.int64],
-        known: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
+        known: Mapping[int, Weights] = MappingProxyType({}),
     ) -> None:
         self._tree, self._points, self._members, self._known = tree, points, members, known
 
@@ -110,26 +110,18 @@ class HullWitnesses(Sequence[tuple[int, ...]]):
     def __len__(self) -> int:
         return len(self._members)
 
-    @overload
-    def __getitem__(self, i: int) -> tuple[int, ...]: ...
-    @overload
-    def __getitem__(self, i: slice) -> tuple[tuple[int, ...], ...]: ...
-    def __getitem__(self, i: int | slice) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
-        if isinstance(i, slice):
-            return tuple(self[j] for j in range(*i.indices(len(self))))
+    def witness(self, i: int) -> Weights:
+        """Return the witness of member `i`."""
         member = int(self._members[i])
         if member in self._known:
             return self._known[member]
-        weights = [0] * len(self._points)
         vertex = self._tree.positions(member)
         below, other = self._two_sides(vertex)
+        columns = int(self._column[below]), int(self._column[other])
         if int(self._ascending[below]) == vertex:
-            weights[self._column[below]] = 1
-        else:
-            ratio = self._distance(vertex, other) / self._distance(vertex, below)
-            weights[self._column[below]] = ratio.numerator
-            weights[self._column[other]] = ratio.denominator
-        return tuple(weights)
+            return spread(len(self._points), [(columns[0], 1)])
+        ratio = self._distance(vertex, other) / self._distance(vertex, below)
+        return spread(len(self._points), zip(columns, ratio.as_integer_ratio(), strict=True))
 
     def _two_sides(self, vertex: int) -> tuple[int, int]:
         """Return two observed labels, by preorder: the first at or below `vertex`, and one across it."""

@@ -1,4 +1,4 @@
-"""pairwise_locus: what every two observed labels reach between them, exactly and without a grid of weights.
+"""What every two observed labels reach between them, exactly and without a grid of weights.
 
 A label is the point (d_a^2, d_b^2) of its squared distances to two observed labels; those that some weights
 over the two reach form the lower-left convex hull of all points. The union over pairs is part of the locus.
@@ -16,12 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import MissingExtraError, SpaceError
+from labelgrove.ontology.geometry.loci.exactlocus import locus_index
 from labelgrove.ontology.geometry.loci.general import is_tolerant
-from labelgrove.ontology.geometry.loci.locus import Locus, PairWitnesses, locus_index
+from labelgrove.ontology.geometry.loci.members import Locus
 from labelgrove.ontology.geometry.loci.shortedges import hull_decides
+from labelgrove.ontology.geometry.loci.witnesses import PairWitnesses
 from labelgrove.ontology.geometry.paths.wholenumbers import is_short, whole_numbers
-from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MetricSpace, TreeSpace
-from labelgrove.ontology.geometry.spaces.observed import observed_points
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import observed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.geometry.status import Status
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
@@ -32,33 +36,21 @@ __all__ = [
     "is_pairwise_decomposable",
     "joined_hulls",
     "locus_of_hulls",
-    "pairwise_locus",
+    "pairs_locus",
     "shares_of_pairs",
 ]
 
 
-def pairwise_locus(space: MetricSpace, observed: Iterable[str]) -> Locus:
-    """Return the union of the loci of every two observed labels.
+def pairs_locus(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
+    """Return the union of the loci of every two observed labels, given as distinct point indices.
 
-    Parameters
-    ----------
-    space : MetricSpace
-        Where the labels are.
-    observed : iterable of str
-        Keys of points, each once, at least one.
-
-    Returns
-    -------
-    found : Locus
-        ``"exact"`` where the union is the whole locus by a theorem: up to two observed labels, a tree with
-        every label allowed (and no edge below 4e-12 of its diameter, which the tie rule would blur), a
-        complete graph; ``"lower_bound"`` elsewhere. A witness has weight on at most
-        two observed labels; `unique_index` holds what two of them reach uniquely.
+    It is ``"exact"`` where the union is the whole locus by a theorem: up to two observed labels, a tree with
+    every label allowed (and no edge below 4e-12 of its diameter, which the tie rule would blur), a complete
+    graph; ``"lower_bound"`` elsewhere. A witness has weight on at most two observed labels; `unique_index`
+    holds what two of them reach uniquely.
 
     Raises
     ------
-    InputError, UnknownLabelError
-        As for `ontology.geometry.loci.locus.locus`.
     MissingExtraError
         If numba is not installed.
 
@@ -68,21 +60,9 @@ def pairwise_locus(space: MetricSpace, observed: Iterable[str]) -> Locus:
     integers, O(n_observed^2 * (n_labels + diameter)), one byte or two a distance. Others are decided in
     float64 with the relative tolerance of the tie rule, `ontology.geometry.ties.TIE_RELATIVE`, after one sort
     for each observed label.
-
-    Examples
-    --------
-    Four leaves on legs of length 2, 2, 2 and 1: the short one is best at equal weights on the long three, but
-    not for any two of them.
-
-    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
-    >>> from labelgrove.ontology.labelgraph import LabelGraph
-    >>> legs = [("a", "x"), ("b", "y"), ("c", "z"), ("x", "o"), ("y", "o"), ("z", "o"), ("short", "o")]
-    >>> spider = metric_space(LabelGraph.from_edges(legs), labels="leaves")
-    >>> found = pairwise_locus(spider, ["a", "b", "c"])
-    >>> sorted(found.members), found.status
-    (['a', 'b', 'c'], 'lower_bound')
     """
-    return _pairwise_index(space, observed_points(space, observed))
+    distances = space.distances(cols=points)
+    return locus_of_hulls(space, points, hull_members(distances, tolerant=is_tolerant(space)))
 
 
 def is_pairwise_decomposable(space: MetricSpace, observed: Iterable[str]) -> bool:
@@ -91,16 +71,16 @@ def is_pairwise_decomposable(space: MetricSpace, observed: Iterable[str]) -> boo
     Parameters
     ----------
     space, observed
-        As for `pairwise_locus`.
+        As for `ontology.geometry.locus`.
 
     Raises
     ------
     InputError, UnknownLabelError
-        As for `ontology.geometry.loci.locus.locus`.
+        As for `ontology.geometry.locus`.
 
     Notes
     -----
-    Known without a computation where `pairwise_locus` is exact by a theorem; elsewhere both are computed.
+    Known without a computation where the union is the whole locus by a theorem; elsewhere both are computed.
 
     Examples
     --------
@@ -111,7 +91,7 @@ def is_pairwise_decomposable(space: MetricSpace, observed: Iterable[str]) -> boo
     if _status(space, points) == "exact":
         return True
     # pairs never reach more than all together, so the two sets are equal where their sizes are
-    return len(_pairwise_index(space, points)) == len(locus_index(space, points))
+    return len(pairs_locus(space, points)) == len(locus_index(space, points))
 
 
 def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str, ...]:
@@ -142,7 +122,7 @@ def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str,
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds import GraphSpace
+    >>> from labelgrove.ontology.geometry.spaces.graphspace import GraphSpace
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> ring = GraphSpace(LabelGraph.from_edges(["ab", "bc", "cd", "da"], directed=False))
     >>> geodesic_interval(ring, "a", "c")
@@ -168,13 +148,8 @@ def _status(space: MetricSpace, points: NDArray[np.int64]) -> Status:
     return "exact" if whole_tree or isinstance(space, CompleteSpace) or len(points) < 3 else "lower_bound"
 
 
-def _pairwise_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
-    distances = space.distances(cols=points)
-    return locus_of_hulls(space, points, hull_members(distances, tolerant=is_tolerant(space)))
-
-
 def locus_of_hulls(space: MetricSpace, points: NDArray[np.int64], hulls: PairHulls) -> Locus:
-    """Return as a locus what every two observed labels reach; see `pairwise_locus`.
+    """Return as a locus what every two observed labels reach; see `pairs_locus`.
 
     Parameters
     ----------
@@ -229,7 +204,7 @@ def hull_members(
         As for `ontology.geometry.loci.general.general_locus`.
     """
     try:
-        from labelgrove.ontology.geometry.kernels import hulls
+        from labelgrove.ontology.geometry.kernels.rows import pairhulls
     except ImportError:
         raise MissingExtraError.of("numba", "science", "finding what pairs of labels reach") from None
     n_labels, n_observed = distances.shape
@@ -241,22 +216,24 @@ def hull_members(
         floats = np.zeros((n_labels, 2))
         squared = distances.astype(np.float64).T ** 2
         if rows.start == 0:
-            hulls.nearest_labels(squared.T, n_observed, member, unique, columns, floats)
+            pairhulls.nearest_labels(squared.T, n_observed, member, unique, columns, floats)
         for a in rows:
             order = np.argsort(squared[a], kind="stable")
             for b in range(a + 1, n_observed):
-                hulls.sorted_pair_hull(
+                pairhulls.sorted_pair_hull(
                     squared[a], squared[b], order, TIE_RELATIVE, (a, b), member, unique, columns, floats
                 )
         return PairHulls(member, unique, columns, floats)
     weights = np.zeros((n_labels, 2), dtype=np.int64)
-    n_padded = -(-n_observed // hulls.BLOCK) * hulls.BLOCK
+    n_padded = -(-n_observed // pairhulls.BLOCK) * pairhulls.BLOCK
     padded = np.full((n_labels, n_padded), np.iinfo(whole.dtype).max, dtype=whole.dtype)
     padded[:, :n_observed] = whole
     if rows.start == 0:
-        hulls.nearest_labels(padded, n_observed, member, unique, columns, weights)
+        pairhulls.nearest_labels(padded, n_observed, member, unique, columns, weights)
     n_buckets = int(whole.max()) + 1
-    hulls.pair_hulls(padded, n_observed, rows.start, rows.stop, n_buckets, member, unique, columns, weights)
+    pairhulls.pair_hulls(
+        padded, n_observed, rows.start, rows.stop, n_buckets, member, unique, columns, weights
+    )
     return PairHulls(member, unique, columns, weights)
 
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.loci.general import general_locus, measured_rows
 from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
-from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["Blurred", "blurred", "hull_decides", "least_difference"]
@@ -138,7 +138,7 @@ def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int
 def _hanging_near(tree: RootedTree, inside: NDArray[np.int64], limit: float) -> NDArray[np.int64]:
     """Return the positions outside the hull that hang no higher than `limit`."""
     try:
-        from labelgrove.ontology.geometry.kernels.hanging import hanging_heights
+        from labelgrove.ontology.geometry.kernels.trees.hangingheights import hanging_heights
     except ImportError:
         raise MissingExtraError.of("numba", "science", "the locus on a tree with very short edges") from None
     _, height = hanging_heights(tree.parent, tree.length, inside)

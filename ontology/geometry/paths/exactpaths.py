@@ -56,7 +56,7 @@ class ExactPaths:
         Each is the exact sum of the lengths on its way, rounded to the nearest float.
         """
         try:
-            from labelgrove.ontology.geometry.kernels.pathsums import sums_from
+            from labelgrove.ontology.geometry.kernels.graphs.pathsums import sums_from
         except ImportError:
             return np.array([self._from(source)[targets] for source in sources.tolist()])
         exponent, digits = self._digits
@@ -73,7 +73,7 @@ class ExactPaths:
     @cached_property
     def _digits(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Exponents of digits, highest first, and the digits of the lengths; shape (n_edges, n_digits)."""
-        from labelgrove.ontology.geometry.kernels.pathsums import DIGIT_BITS
+        from labelgrove.ontology.geometry.kernels.graphs.pathsums import DIGIT_BITS
 
         bits = (max(self._whole) * self._n_points).bit_length()
         exponent = np.arange(-(-bits // DIGIT_BITS))[::-1] * DIGIT_BITS

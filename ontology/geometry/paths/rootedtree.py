@@ -272,7 +272,7 @@ class RootedTree:
         if self.dtype == np.float64 or view.size < _BLOCK_ENTRIES or len(targets) * 4 < len(self):
             return False
         try:
-            from labelgrove.ontology.geometry.kernels.treerows import fill_rows
+            from labelgrove.ontology.geometry.kernels.trees.treerows import fill_rows
         except ImportError:
             return False
         tree = self.parent, self.end, self._depths[0], self.length.astype(self.dtype)

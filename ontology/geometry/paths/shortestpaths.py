@@ -175,7 +175,7 @@ class ShortestPaths:
         if not (self._length == 1.0).all():
             return None
         try:
-            from labelgrove.ontology.geometry.kernels import breadthfirst
+            from labelgrove.ontology.geometry.kernels.graphs import breadthfirst
         except ImportError:
             return None
         return breadthfirst
@@ -186,7 +186,7 @@ class ShortestPaths:
 
     @cached_property
     def _adjacency(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        from labelgrove.ontology.geometry.kernels.adjacency import adjacency
+        from labelgrove.ontology.geometry.kernels.graphs.adjacency import adjacency
 
         return adjacency(self.n_points, self._ends, self._others)
 

@@ -1,8 +1,7 @@
 """The scorers that find Fréchet means; `ontology.geometry.frechet.make_scorer` picks the one that fits.
 
-On trees: `treescorer` over a `skeleton` of the observed labels, and `restrictedscorer` where only some labels
-may be an answer, by `treesearch` (numpy) or `compiledsearch` (numba) over the labels in `hanging`, and
-`hullscorer` for exponents other than 2. On any matrix of distances: `densescorer`, and `graphscorer`, which
-merges equal rows (`rowclasses`) and rules out groups of them (`rowtree`). On vectors: `euclideanscorer`.
-All decide by `ontology.geometry.ties` and put their finalists in order by `ranking`.
+All are a `Scorer` (`frechetscorer`), decide by `ontology.geometry.ties` and put their finalists in order by
+`ranking`. `tree` and `restricted` search what `observedtree` has prepared: trees whose labels may all be an
+answer, and trees of which only some may. `dense` looks at every row of distances, `rows` merges equal ones
+and rules out groups of them.
 """

@@ -6,17 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from labelgrove.ontology.errors import InputError, WeightError
-from labelgrove.ontology.geometry.arguments import index_array, whole_number
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE, FrechetResult
 
 __all__ = [
     "Finalists",
     "Ranked",
-    "check_choice",
-    "check_one_row",
     "gathered",
     "in_halves",
     "ranked",
@@ -31,23 +27,6 @@ Finalists = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 Ranked = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 """Best rows of each sample and their values, both (n_samples, top), and the number tied with the first."""
-
-
-def check_choice(top: int, candidates: ArrayLike | None, n_labels: int) -> NDArray[np.int64] | None:
-    """Return the candidates ascending, each once (None: all labels), or raise `InputError`."""
-    rows = None
-    if candidates is not None:
-        rows = np.unique(index_array("candidates", candidates, n_labels))
-        if not len(rows):
-            raise InputError(f"candidates: empty; give at least one index, each within 0..{n_labels - 1}")
-    whole_number("top", top, 1, n_labels if rows is None else len(rows))
-    return rows
-
-
-def check_one_row(n_rows: int) -> None:
-    """Raise `WeightError` unless the weights are one row: a mean set has no common length for several."""
-    if n_rows != 1:
-        raise WeightError(f"weights: {n_rows} rows given; a mean set is of one row")
 
 
 def gathered(n_samples: int, top: int, batches: Iterable[tuple[slice, Ranked]]) -> FrechetResult:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry.arguments import nonnegative_number, refuse_other_than
 from labelgrove.ontology.geometry.sampling import generator
-from labelgrove.ontology.geometry.spaces.kinds import MetricSpace
-from labelgrove.ontology.geometry.spaces.observed import allowed_points, observed_points
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points, observed_points
 
 __all__ = ["Method", "SelectionRequest", "checked_request"]
 

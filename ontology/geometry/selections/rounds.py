@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.loci.shortedges import hull_decides
 from labelgrove.ontology.geometry.selections.growing import Found, GrowingLocus, Limits, drawn
-from labelgrove.ontology.geometry.selections.growing_hull import GrowingHull
-from labelgrove.ontology.geometry.selections.growing_measured import DistinctLocus, MeasuredLocus
+from labelgrove.ontology.geometry.selections.growinghull import GrowingHull
+from labelgrove.ontology.geometry.selections.growingmeasured import DistinctLocus, MeasuredLocus
 from labelgrove.ontology.geometry.selections.request import SelectionRequest
-from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, MetricSpace, TreeSpace
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 
 __all__ = ["SelectionRun", "Standing"]
 
@@ -66,7 +68,7 @@ class SelectionRun:
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
+    >>> from labelgrove.ontology.geometry.spaces.choosing import metric_space
     >>> from labelgrove.ontology.geometry.selections.request import checked_request
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> grid = metric_space(LabelGraph.grid((3, 4)))

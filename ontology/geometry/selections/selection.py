@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from labelgrove.ontology.errors import InputError, first_few
 from labelgrove.ontology.geometry.selections.request import Method, checked_request
 from labelgrove.ontology.geometry.selections.rounds import SelectionRun
-from labelgrove.ontology.geometry.spaces.kinds import MetricSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 from labelgrove.ontology.geometry.status import Status
 
 __all__ = ["Method", "Selection", "select_classes", "select_next", "selection_of"]
@@ -91,7 +91,7 @@ def select_next(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+    >>> from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
     >>> from labelgrove.ontology.keys import Keys
     >>> tree = TreeSpace.from_arrays(Keys.from_strings("0123"), [-1, 0, 0, 2], [0.0, 5.0, 1.0, 1.0])
     >>> select_next(tree, ["0"])
@@ -185,7 +185,7 @@ def select_classes(
 
     Examples
     --------
-    >>> from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+    >>> from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
     >>> from labelgrove.ontology.keys import Keys
     >>> tree = TreeSpace.from_arrays(Keys.from_strings("rabcd"), [-1, 0, 1, 2, 0])
     >>> found = select_classes(tree, ["r"])

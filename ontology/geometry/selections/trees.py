@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.loci.hull import hull
 from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
-from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 
 __all__ = ["best_purchase", "greedy_order", "hung_from"]
 
@@ -124,7 +124,7 @@ def hung_from(tree: RootedTree, top: int) -> NDArray[np.int64]:
 
 def _kernels() -> Any:
     try:
-        from labelgrove.ontology.geometry.kernels import longpaths
+        from labelgrove.ontology.geometry.kernels.trees import longpaths
     except ImportError:
         raise MissingExtraError.of("numba", "science", "selecting classes on a tree") from None
     return longpaths

@@ -1,144 +1,176 @@
-"""metric_space: from a label graph to the metric space that fits it."""
+"""Metric spaces over labels: who is a point, who may be an answer, and how far apart they are.
+
+The *points* of a space are all its labels; any of them may be observed. The *allowed* labels are the ones an
+answer may name: all points, or a subset such as the leaves. Rows of a distance matrix are allowed labels,
+columns are points, both in canonical order.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Literal
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.errors import InputError, SpaceError
-from labelgrove.ontology.geometry.arguments import listed, refuse_other_than
-from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
-from labelgrove.ontology.geometry.spaces.kinds import (
-    CompleteSpace,
-    GraphSpace,
-    MetricSpace,
-    TreeSpace,
-    refuse_parts,
-)
-from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.geometry.arguments import given_array, index_array, listed, refuse_other_than
+from labelgrove.ontology.geometry.paths.rootedtree import kept
+from labelgrove.ontology.keys import Keys
 
-__all__ = ["metric_space", "space_kind"]
+__all__ = ["MetricSpace"]
 
-Labels = Literal["all", "leaves"] | Iterable[str]
+_BLOCK_COLUMNS = 512
 
 
-def metric_space(
-    graph: LabelGraph,
-    metric: Literal["auto", "tree", "graph"] = "auto",
-    labels: Labels = "all",
-) -> MetricSpace:
-    """Build the metric space of a label graph.
+class MetricSpace(ABC):
+    """A finite metric space over labels.
 
     Parameters
     ----------
-    graph : LabelGraph
-        Connected, edges taken both ways.
-    metric : {"auto", "tree", "graph"}, default="auto"
-        ``"auto"``: a complete graph gives `CompleteSpace`, a tree `TreeSpace`, anything else `GraphSpace`.
-        ``"tree"``: paths on the tree itself, or, on a hierarchy whose labels have several parents, on the
-        tree of primary parents. ``"graph"``: shortest paths over all edges.
-    labels : {"all", "leaves"} or iterable of str, default="all"
-        The labels an answer may name; any label of the graph may be observed.
+    points : Keys
+        All labels in canonical order.
+    allowed : array_like of int or bool, optional
+        Indices of the labels that may be an answer, each once, or one boolean for each point; all by default.
 
-    Returns
-    -------
-    space : TreeSpace, GraphSpace or CompleteSpace
-
-    Raises
-    ------
-    SpaceError
-        If the graph falls into parts, has no tree to offer, or no label is allowed.
-    UnknownLabelError
-        If `labels` names a label that the graph does not hold.
-
-    Examples
-    --------
-    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
-    >>> metric_space(graph, labels="leaves")
-    TreeSpace(n_labels=2, n_points=4)
+    Attributes
+    ----------
+    kind : str
+        ``"tree"``, ``"graph"``, ``"complete"``, ``"matrix"`` or ``"euclidean"``.
+    points : Keys
+        All labels in canonical order.
+    is_allowed : ndarray of shape (n_points,), dtype=bool, or None
+        Which points are allowed labels; None where all are. What was given as booleans is kept as it is.
+    n_labels : int
+        Number of allowed labels.
     """
-    refuse_other_than(LabelGraph, "graph", graph, "of LabelGraph.from_edges, or read(path).graph")
-    if not isinstance(metric, str) or metric not in ("auto", "tree", "graph"):
-        raise InputError(f"metric: {metric!r} given; choose 'auto', 'tree' or 'graph'")
-    allowed = _allowed(graph, labels)
-    kind = space_kind(graph, metric)
-    if kind == "complete":
-        return CompleteSpace(graph.keys, allowed)
-    if kind == "graph":
-        return GraphSpace(graph, allowed)
-    parent, length, is_hierarchy = _parents(graph)
-    return TreeSpace(graph.keys, RootedTree(parent, length), allowed, is_hierarchy=is_hierarchy)
 
+    kind: ClassVar[str]
 
-def space_kind(
-    graph: LabelGraph, metric: Literal["auto", "tree", "graph"]
-) -> Literal["complete", "tree", "graph"]:
-    """Return which kind of space `metric_space` builds, without building it.
+    def __init__(self, points: Keys, allowed: ArrayLike | None = None) -> None:
+        self.points = points
+        self.is_allowed: NDArray[np.bool_] | None = None
+        self.n_labels = len(points)
+        if allowed is not None:
+            marked = _marked(points, allowed)
+            self.n_labels = int(np.count_nonzero(marked))
+            if not self.n_labels:
+                raise SpaceError("labels: none is allowed; a space needs one to answer with")
+            if self.n_labels < len(points):
+                self.is_allowed = marked
 
-    >>> space_kind(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]), "auto")
-    'tree'
-    """
-    if metric != "auto":
-        return metric
-    if graph.layout == "complete":
-        return "complete"
-    return "tree" if graph.is_tree else "graph"
+    @property
+    def allowed(self) -> NDArray[np.int64] | None:
+        """Ascending indices of the allowed labels, made when they are asked for; None where all are."""
+        return None if self.is_allowed is None else np.flatnonzero(self.is_allowed)
 
+    @cached_property
+    def keys(self) -> Keys:
+        """The allowed labels in canonical order."""
+        allowed = self.allowed
+        return self.points if allowed is None else self.points.subset(allowed)
 
-def _allowed(graph: LabelGraph, labels: Labels) -> NDArray[np.int64] | None:
-    if isinstance(labels, str):
-        if labels == "all":
-            return None
-        if labels == "leaves":
-            return np.flatnonzero(graph.leaf_mask)
-        raise InputError(f"labels: {labels!r} given; choose 'all', 'leaves' or a list of keys")
-    return graph.keys.indices(listed("labels", labels), lambda: graph.names)
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return len(self.points)
 
+    def index(self, keys: Iterable[str]) -> NDArray[np.int64]:
+        """Return the indices of `keys` among the allowed labels; unknown ones raise `UnknownLabelError`."""
+        return self.keys.indices(listed("keys", keys))
 
-def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
-    """Return parents and lengths of the tree of ``metric="tree"``, and whether parents are the graph's."""
-    if graph.directed:
-        parent = graph.primary_parent.astype(np.int64)
-        n_roots = int(np.count_nonzero(parent < 0))
-        if n_roots == 1:
-            length = np.ones(len(parent))
-            below = parent >= 0
-            length[below] = graph.edge_weight[graph.primary_edge[below]]
-            return parent, length, True
-        if not graph.is_tree:
-            raise SpaceError(
-                f"metric='tree': the tree of primary parents needs one root, this hierarchy has {n_roots}; "
-                "ingest it with the policy roots=virtual or roots=largest, or, where it is connected, "
-                "use metric='graph'"
+    def point_index(self, keys: Iterable[str]) -> NDArray[np.int64]:
+        """Return the indices of `keys` among all points; unknown ones raise `UnknownLabelError`."""
+        return self.points.indices(listed("keys", keys))
+
+    def distances(
+        self,
+        rows: ArrayLike | None = None,
+        cols: ArrayLike | None = None,
+        *,
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return the distances from allowed labels to points.
+
+        Parameters
+        ----------
+        rows : array_like of int, optional
+            Indices among the allowed labels; all by default.
+        cols : array_like of int, optional
+            Indices among the points; all by default.
+        out : ndarray of shape (n_rows, n_cols), dtype `distance_dtype`, optional
+            Where to write them, a memory map for instance; a new array by default.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_rows, n_cols)
+            In edge-length units. dtype `distance_dtype`: the smallest of uint8, uint16, float32 and float64
+            that holds every distance of the space exactly; float64 where lengths are not whole numbers.
+        """
+        row = np.arange(self.n_labels) if rows is None else index_array("rows", rows, self.n_labels)
+        col = np.arange(self.n_points) if cols is None else index_array("cols", cols, self.n_points)
+        allowed = self.allowed
+        row = row if allowed is None else allowed[row]
+        if out is None:
+            return self._distances(row, col)
+        refuse_other_than(np.ndarray, "out", out, "leave it out for a new one")
+        if not out.flags.writeable:
+            raise InputError("out: a read-only array given; give one that can be written")
+        if out.shape != (len(row), len(col)) or out.dtype != self.distance_dtype:
+            raise InputError(
+                f"out: {out.dtype} of shape {out.shape} given for {len(row)} rows and {len(col)} columns of "
+                f"{self.distance_dtype}; give an array of that shape and dtype"
             )
-    refuse_parts(graph)
-    if not graph.is_tree:
-        raise SpaceError(
-            f"metric='tree': an undirected graph with {graph.n_labels} labels and {graph.n_edges} edges "
-            "holds a cycle; use metric='graph'"
-        )
-    return *_hang_from_first(graph), False
+        self._fill(row, col, out)
+        return out
+
+    @property
+    @abstractmethod
+    def distance_dtype(self) -> np.dtype[Any]:
+        """The dtype of `distances`."""
+
+    @property
+    def is_short(self) -> bool | None:
+        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding.
+
+        Their ties are real ones, while others tie by the tie rule wherever loci are decided. None: not known
+        for all of them, and then each matrix of distances says for itself.
+        """
+        return None
+
+    @abstractmethod
+    def diameter(self) -> float:
+        """Return the largest distance between two allowed labels, exactly."""
+
+    @abstractmethod
+    def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the distances between two lists of points."""
+
+    def _fill(self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any]) -> None:
+        """Write the distances between two lists of points, one block of columns at a time."""
+        for first in range(0, len(cols), _BLOCK_COLUMNS):
+            block = slice(first, first + _BLOCK_COLUMNS)
+            out[:, block] = self._distances(rows, cols[block])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_labels={self.n_labels}, n_points={self.n_points})"
 
 
-def _hang_from_first(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Root a tree without a single root (undirected, or of several parents) at the first label."""
-    n = graph.n_labels
-    ends = np.concatenate([graph.edge_child, graph.edge_parent])
-    others = np.concatenate([graph.edge_parent, graph.edge_child]).astype(np.int64)
-    by = np.argsort(ends, kind="stable")
-    begin = np.searchsorted(ends[by], np.arange(n + 1)).tolist()
-    neighbours = others[by].tolist()
-    lengths = np.concatenate([graph.edge_weight, graph.edge_weight])[by].tolist()
-    parent, length = [-1] * n, [1.0] * n
-    stack = [0]
-    while stack:
-        v = stack.pop()
-        for i in range(begin[v], begin[v + 1]):
-            u = neighbours[i]
-            if u != parent[v]:
-                parent[u], length[u] = v, lengths[i]
-                stack.append(u)
-    return np.array(parent), np.array(length)
+def _marked(points: Keys, allowed: ArrayLike) -> NDArray[np.bool_]:
+    """Return whether each point is allowed."""
+    given = given_array("allowed", allowed)
+    if given.dtype == np.bool_:
+        if given.shape != (len(points),):
+            raise InputError(
+                f"allowed: booleans of shape {given.shape} for {len(points)} points; give one for each point"
+            )
+        return kept(given, np.bool_)
+    index = index_array("allowed", given, len(points))
+    count = np.bincount(index, minlength=len(points))
+    if len(index) and count.max() > 1:
+        raise InputError(f"labels: {points[int(count.argmax())]!r} stands twice; name each label once")
+    marked = count > 0
+    marked.flags.writeable = False
+    return marked

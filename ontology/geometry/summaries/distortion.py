@@ -176,7 +176,7 @@ def _over_any_labels(
 ) -> NDArray[np.float64]:
     """Return what the two longest of the paths from each start to the members of its supernode prove."""
     try:
-        from labelgrove.ontology.geometry.kernels.reach import two_farthest
+        from labelgrove.ontology.geometry.kernels.graphs.reach import two_farthest
     except ImportError:
         raise MissingExtraError.of("numba", "science", _PURPOSE) from None
     ends = np.stack([graph.edge_child, graph.edge_parent])

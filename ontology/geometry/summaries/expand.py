@@ -1,4 +1,4 @@
-"""From labels to supernodes and back: push labels or votes, expand a supernode, choose a label within it."""
+"""From labels to supernodes and back: push labels or votes, expand a supernode."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
-from labelgrove.ontology.geometry.arguments import given_array, index_array, listed, refuse_other_than
-from labelgrove.ontology.geometry.frechet import make_scorer
-from labelgrove.ontology.geometry.spaces.kinds import MetricSpace
+from labelgrove.ontology.errors import InputError, UnknownLabelError
+from labelgrove.ontology.geometry.arguments import index_array, listed, refuse_other_than
 from labelgrove.ontology.geometry.summaries.summary import Summary
-from labelgrove.ontology.geometry.ties import FrechetResult, shaped_weights
 
-__all__ = ["expand", "predict_within", "push", "push_index"]
+__all__ = ["expand", "push", "push_index"]
 
 
 def push(summary: Summary, labels: Iterable[str] | Iterable[Iterable[str]]) -> NDArray[np.int64]:
@@ -140,87 +137,3 @@ def expand(summary: Summary, supernode: int | str) -> tuple[str, ...]:
             )
         return summary.source.keys.take(summary.members(number))
     return summary.source.keys.take(summary.members(supernode))
-
-
-def predict_within(
-    summary: Summary,
-    supernodes: ArrayLike,
-    space: MetricSpace,
-    observed: Sequence[str],
-    weights: ArrayLike,
-    *,
-    beta: float = 2,
-) -> FrechetResult:
-    """Choose a label within the supernode that each sample was answered with: the second stage.
-
-    Parameters
-    ----------
-    summary : Summary
-    supernodes : array_like of int, shape (n_samples,)
-        Supernode predicted for each sample.
-    space : MetricSpace
-        A space over the labels of the source.
-    observed : sequence of str, length n_observed
-        Keys of observed labels, anywhere in the space.
-    weights : array_like of shape (n_samples, n_observed)
-        As for `ontology.geometry.frechet_mean`.
-    beta : float, default=2
-        Exponent of the distances.
-
-    Returns
-    -------
-    result : FrechetResult
-        The Fréchet mean among the allowed labels of each sample's supernode; ``index`` into ``space.keys``.
-
-    Raises
-    ------
-    SpaceError
-        If `space` is not over the labels of the source, or allows no label of a predicted supernode.
-    WeightError, InputError
-        For weights, supernodes or observed labels that break a rule.
-
-    Notes
-    -----
-    One call of the scorer for each distinct supernode.
-
-    Examples
-    --------
-    >>> from labelgrove.ontology.geometry.spaces.metricspace import metric_space
-    >>> from labelgrove.ontology.geometry.summaries.summary import summarize
-    >>> from labelgrove.ontology.labelgraph import LabelGraph
-    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
-    >>> summary, space = summarize(graph, 2, method="subtree"), metric_space(graph)
-    >>> found = predict_within(summary, [1], space, ["oak", "plant"], [[1.0, 9.0]])
-    >>> space.keys.take(found.index)
-    ('tree',)
-    """
-    refuse_other_than(Summary, "summary", summary, "call summarize")
-    refuse_other_than(MetricSpace, "space", space, "build one with metric_space(summary.source)")
-    if space.points != summary.source.keys:
-        raise SpaceError(
-            f"space: its {space.n_points} points are not the {len(summary.assignment)} labels that were "
-            "summarized; build it from summary.source"
-        )
-    scorer = make_scorer(space, observed, beta=beta)
-    rows = shaped_weights(weights, scorer.n_observed)
-    predicted = given_array("supernodes", supernodes)
-    if predicted.shape != (len(rows),) or predicted.dtype.kind not in "iu":
-        raise InputError(
-            f"supernodes: shape {predicted.shape}, dtype {predicted.dtype}; give one number for each of the "
-            f"{len(rows)} rows of weights"
-        )
-    allowed = np.arange(space.n_points) if space.allowed is None else space.allowed
-    index = np.empty(len(rows), dtype=np.int64)
-    value = np.empty(len(rows))
-    n_tied = np.empty(len(rows), dtype=np.int64)
-    for supernode in np.unique(predicted).tolist():
-        among = np.flatnonzero(np.isin(allowed, summary.members(supernode)))
-        if not len(among):
-            raise SpaceError(
-                f"supernode {supernode} ({summary.keys[supernode]!r}) holds no label that the space allows; "
-                "summarize the labels that may be answers, or allow all"
-            )
-        samples = np.flatnonzero(predicted == supernode)
-        found = scorer.score(rows[samples], candidates=among)
-        index[samples], value[samples], n_tied[samples] = found.index, found.value, found.n_tied
-    return FrechetResult(index, value, n_tied)

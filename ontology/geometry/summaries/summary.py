@@ -297,7 +297,7 @@ def merged(
 
 def _kernels() -> Any:
     try:
-        from labelgrove.ontology.geometry.kernels import unionfind
+        from labelgrove.ontology.geometry.kernels.graphs import unionfind
     except ImportError:
         raise MissingExtraError.of("numba", "science", "summarizing a graph") from None
     return unionfind
@@ -321,7 +321,7 @@ def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None,
             f"never joins; ask for {graph.n_components} or more, or summarize one part"
         )
     kernels = _kernels()
-    from labelgrove.ontology.geometry.kernels.adjacency import adjacency
+    from labelgrove.ontology.geometry.kernels.graphs.adjacency import adjacency
 
     begin, neighbours = adjacency(graph.n_labels, graph.edge_child, graph.edge_parent)
     limits = _limits(graph, target, cap) if method == "capped" else (graph.n_labels,)

@@ -8,10 +8,10 @@ from tests.benchmarks.pages.section import Run, Section, graph_line, table
 
 ABOUT = """\
 `python -m tests.benchmarks.bench_cover`: 1,000 leaves drawn with a seed from WordNet's tree and everything
-above them, leaves alone allowed, as a tree like ImageNet's. The paper's Algorithm 1 beside `small_cover`;
-both covers are checked by the exact locus before their times count. *Every cover contains* is
-`must_observe`, a lower bound on every cover's size where it is exact. No figure is wanted here but the
-comparison."""
+above them, leaves alone allowed, as a tree like ImageNet's. The paper's Algorithm 1 beside
+`locus_cover(space, method="small")`; both covers are checked by the exact locus before their times count.
+*Every cover contains* is `must_observe`, a lower bound on every cover's size where it is exact. No figure is
+wanted here but the comparison."""
 
 
 def section(runs: list[Run]) -> Section:

@@ -19,38 +19,35 @@ from labelgrove.ontology import geometry
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
 from labelgrove.ontology.geometry import (
     CompleteSpace,
-    DenseScorer,
-    EuclideanScorer,
     EuclideanSpace,
     FrechetResult,
-    GraphScorer,
     GraphSpace,
     MatrixSpace,
     MetricSpace,
-    RestrictedTreeScorer,
     Summary,
-    TreeScorer,
     TreeSpace,
-    compare_spaces,
     distance_blocks,
     expand,
     frechet_mean,
-    general_locus,
     geodesic_interval,
-    grid_locus,
     locus,
+    locus_cover,
     make_scorer,
     metric_space,
     pairwise_distances,
-    pairwise_grid_locus,
     phylogenetic_cover,
-    predict_within,
     push,
     sample_observed,
-    spanning_tree,
     summarize,
 )
 from labelgrove.ontology.geometry.loci import general
+from labelgrove.ontology.geometry.loci.general import general_locus
+from labelgrove.ontology.geometry.sampling import uniform_centre
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
+from labelgrove.ontology.geometry.scoring.dense.euclideanscorer import EuclideanScorer
+from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
+from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.randomgraphs import barabasi_albert, erdos_renyi, random_tree, watts_strogatz
@@ -75,10 +72,7 @@ SPACES = {
 }
 OF_OBSERVED = (
     "locus",
-    "pairwise_locus",
     "is_pairwise_decomposable",
-    "pairwise_grid_locus",
-    "grid_locus",
     "is_locus_cover",
     "is_identifying_cover",
     "is_nontrivial",
@@ -91,9 +85,6 @@ OF_SPACE = (
     "must_observe",
     "pairwise_distances",
     "phylogenetic_cover",
-    "small_cover",
-    "spanning_tree",
-    "uniform_centre",
 )
 NO_WHOLE = (True, 2.0, float("nan"), "2", None, 1j, [2], np.array([2]))
 NO_NUMBER = (True, -1, -0.5, float("nan"), float("inf"), 10**400, "2", 1j, [2], np.array([2.0]))
@@ -186,8 +177,6 @@ def test_a_graph_is_no_space() -> None:
     refused(lambda: locus(HIERARCHY, ["a"]), InputError, "space: LabelGraph", "metric_space(graph)")  # type: ignore[arg-type]
     refused(lambda: geodesic_interval(HIERARCHY, "a", "b"), InputError, "space: LabelGraph")  # type: ignore[arg-type]
     refused(lambda: sample_observed(HIERARCHY, 1, seed=0), InputError, "space: LabelGraph")  # type: ignore[arg-type]
-    spaces: Any = {"flat": HIERARCHY}
-    refused(lambda: compare_spaces(spaces, ["a"], [[1]], ["a"]), InputError, "spaces['flat']: LabelGraph")
 
 
 @pytest.mark.parametrize("given", [None, 3, "tree", [[0, 1], [1, 0]], TREE], ids=repr)
@@ -415,23 +404,36 @@ def test_scorers_take_sound_distances(scorer: Any, distances: Any, words: str) -
 # ---- loci ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("grid", [pairwise_grid_locus, grid_locus])
+@pytest.mark.parametrize("method", ["pair-grid", "grid"])
 @pytest.mark.parametrize("bad", [*NO_NUMBER], ids=repr)
-def test_grids_take_finite_numbers(grid: Any, bad: Any) -> None:
-    refused(lambda: grid(TREE, ["a", "b"], divisions=bad), InputError, "divisions: ")
-    refused(lambda: grid(TREE, ["a", "b"], largest_cost=bad), InputError, "largest_cost: ")
+def test_grids_take_finite_numbers(method: Any, bad: Any) -> None:
+    refused(lambda: locus(TREE, ["a", "b"], method=method, divisions=bad), InputError, "divisions: ")
+    refused(lambda: locus(TREE, ["a", "b"], method=method, largest_cost=bad), InputError, "largest_cost: ")
+
+
+def test_methods_are_named_and_take_what_is_theirs() -> None:
+    wrong: Any = "small"
+    refused(lambda: locus(TREE, ["a"], method=wrong), InputError, "method: 'small'", "'pair-grid'")
+    refused(lambda: locus(TREE, ["a"], method=["exact"]), InputError, "method: ['exact']")  # type: ignore[arg-type]
+    refused(lambda: locus(TREE, ["a"], method="pairs", divisions=3), InputError, "divisions: ", "'pairs'")
+    refused(lambda: locus_cover(TREE, method="exact"), InputError, "method: 'exact'", "'minimum'")  # type: ignore[arg-type]
+    for method in ("phylogenetic", "small"):
+        refused(
+            lambda m=method: locus_cover(TREE, method=m, identifying=True), InputError, f"with {method!r}"
+        )
 
 
 def test_no_division_and_too_many_are_refused() -> None:
-    refused(lambda: grid_locus(TREE, ["a", "b"], divisions=0), InputError, "divisions: 0")
-    refused(lambda: grid_locus(TREE, ["a", "b"], divisions=1e300), InputError, "largest_cost", "10^")
+    refused(lambda: locus(TREE, ["a", "b"], divisions=0, method="grid"), InputError, "divisions: 0")
+    refused(
+        lambda: locus(TREE, ["a", "b"], divisions=1e300, method="grid"), InputError, "largest_cost", "10^"
+    )
 
 
 @pytest.mark.parametrize("bad", [*NO_WHOLE, -1], ids=repr)
 def test_seeds_are_whole_numbers(bad: Any) -> None:
     refused(lambda: general_locus(LINE, seed=bad), InputError, "seed: ")
     refused(lambda: sample_observed(TREE, 2, seed=bad), InputError, "seed: ")
-    refused(lambda: spanning_tree(TREE, seed=bad), InputError, "seed: ")
     refused(lambda: summarize(HIERARCHY, 3, seed=bad), InputError, "seed: ")
     for draw in (random_tree, watts_strogatz, erdos_renyi, barabasi_albert):
         refused(lambda draw=draw: draw(8, seed=bad), InputError, "seed: ")  # type: ignore[operator]
@@ -496,36 +498,6 @@ def test_theta_that_overflows_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize("bad", [*NO_WHOLE, 0, -1], ids=repr)
-def test_pairs_to_measure_are_a_whole_number(bad: Any) -> None:
-    refused(lambda: spanning_tree(TREE, max_pairs=bad), InputError, "max_pairs: ")
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        ({"truth": None}, InputError, "truth: None"),
-        ({"truth": 3}, InputError, "truth: 3"),
-        ({"truth": ["zz"]}, UnknownLabelError, "truth, in the space 'tree'"),
-        ({"truth": []}, InputError, "truth: 0 keys for 1 rows"),
-        ({"spaces": [TREE]}, InputError, "spaces: ["),
-        ({"spaces": {}}, InputError, "spaces: empty"),
-        ({"observed": None}, InputError, "observed: None"),
-        ({"observed": {"a"}}, InputError, "observed: a set"),
-        ({"weights": [[1], [1, 2]]}, WeightError, "weights: rows of different lengths"),
-    ],
-    ids=repr,
-)
-def test_comparisons_name_what_is_wrong(change: dict[str, Any], error: type[Exception], words: str) -> None:
-    arguments: dict[str, Any] = {
-        "spaces": {"tree": TREE},
-        "observed": ["a", "b"],
-        "weights": [[1, 1]],
-        "truth": ["a"],
-    }
-    refused(lambda: compare_spaces(**(arguments | change)), error, words)
-
-
 # ---- summaries -------------------------------------------------------------------------------------------
 
 
@@ -561,7 +533,6 @@ def test_supernodes_are_numbered(summary: Summary, bad: Any) -> None:
     refused(lambda: summary.members(bad), InputError, "supernode: ")
     if not isinstance(bad, list | np.ndarray):
         refused(lambda: summary.distortion([bad]), InputError, "supernodes: ")
-        refused(lambda: predict_within(summary, [bad], TREE, ["a", "b"], [[1, 1]]), InputError, "supernode")
 
 
 def test_what_is_pushed_is_listed(summary: Summary) -> None:
@@ -570,7 +541,6 @@ def test_what_is_pushed_is_listed(summary: Summary) -> None:
     refused(lambda: push(summary, ["a", "zz"]), UnknownLabelError, "labels: 1 of 2", "'zz'")
     refused(lambda: push(None, ["a"]), InputError, "summary: None")  # type: ignore[arg-type]
     refused(lambda: expand(3, 0), InputError, "summary: 3")  # type: ignore[arg-type]
-    refused(lambda: predict_within(summary, [0], None, ["a"], [[1]]), InputError, "space: None")  # type: ignore[arg-type]
 
 
 # ---- random graphs ---------------------------------------------------------------------------------------
@@ -691,15 +661,14 @@ def singles() -> dict[str, MetricSpace]:
 def test_one_allowed_label_answers_everything(kind: str) -> None:
     space = singles()[kind]
     key = space.keys[0]
-    assert locus(space, [key]).members == geometry.pairwise_locus(space, [key]).members == (key,)
+    assert locus(space, [key]).members == locus(space, [key], method="pairs").members == (key,)
     assert locus(space, list(space.points)[:3]).unique == (key,)
-    for cover in ("minimum_locus_cover", "phylogenetic_cover", "small_cover", "must_observe"):
+    for cover in ("locus_cover", "minimum_locus_cover", "phylogenetic_cover", "must_observe"):
         assert getattr(geometry, cover)(space).keys == (key,)
-    assert geometry.uniform_centre(space) == geometry.select_next(space, []) == key
+    assert uniform_centre(space) == geometry.select_next(space, []) == key
     assert sample_observed(space, 1, method="gibbs", seed=0) == (key,)
     assert frechet_mean(space, [key], np.ones((300, 1))).index.max() == 0
     assert geometry.eccentricities(space).tolist() == [0]
-    refused(lambda: compare_spaces({"one": space}, [key], [[1]], [key]), SpaceError, "'one' has diameter 0")
     refused(lambda: geodesic_interval(space, key, key), InputError, "first, second: ", "stands twice")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,24 +12,22 @@ from locus_cases import exact_space, undirected
 from labelgrove.ontology.errors import SpaceError
 from labelgrove.ontology.geometry import (
     CompleteSpace,
+    Cover,
     MatrixSpace,
     MetricSpace,
     TreeSpace,
     frechet_mean,
-    metric_space,
-)
-from labelgrove.ontology.geometry.covers.cover import (
-    Cover,
     is_identifying_cover,
     is_locus_cover,
+    locus_cover,
+    metric_space,
     minimum_locus_cover,
     must_observe,
     phylogenetic_cover,
-    small_cover,
 )
 from labelgrove.ontology.geometry.covers.phylogenetic import entry_order
 from labelgrove.ontology.geometry.covers.required import EXACT_LABELS, far_hanging, required_rows
-from labelgrove.ontology.geometry.loci.locus import locus_index
+from labelgrove.ontology.geometry.loci.exactlocus import locus_index
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 from tests.oracles_locus import ExactSpace
@@ -109,12 +108,12 @@ def test_algorithm_1_stops_there_off_trees_too(seed: int) -> None:
 
 def test_a_single_leaf_is_its_own_cover() -> None:
     space = metric_space(LabelGraph.from_edges([("stem", "root"), ("leaf", "stem")]), labels="leaves")
-    assert phylogenetic_cover(space) == small_cover(space) == Cover(("leaf",), "exact", 1)
+    assert phylogenetic_cover(space) == locus_cover(space, method="small") == Cover(("leaf",), "exact", 1)
 
 
 def test_the_search_beats_algorithm_1() -> None:
     space = metric_space(random_tree(np.random.default_rng(3), 120), labels="leaves")
-    algorithm, small = phylogenetic_cover(space), small_cover(space)
+    algorithm, small = phylogenetic_cover(space), locus_cover(space, method="small")
     assert len(must_observe(space)) <= small.lower_bound <= len(small) < len(algorithm)
     assert is_locus_cover(space, algorithm.keys)
     assert is_locus_cover(space, small.keys)
@@ -165,7 +164,7 @@ def test_large_spaces_get_a_lower_bound() -> None:
     ring = metric_space(undirected([(i, (i + 1) % n) for i in range(n)], n))
     assert (must_observe(ring).keys, must_observe(ring).status) == ((), "lower_bound")
     with pytest.raises(SpaceError, match=f"takes at most {EXACT_LABELS}"):
-        small_cover(star)
+        locus_cover(star, method="small")
 
 
 def test_closed_forms_know_no_size() -> None:
@@ -257,7 +256,9 @@ def test_labels_at_distance_zero_cover_each_other_and_cannot_be_told_apart() -> 
         minimum_locus_cover(space, identifying=True)
 
 
-@pytest.mark.parametrize("search", [minimum_locus_cover, small_cover, phylogenetic_cover, must_observe])
+@pytest.mark.parametrize(
+    "search", [minimum_locus_cover, partial(locus_cover, method="small"), phylogenetic_cover, must_observe]
+)
 def test_labels_that_cannot_be_observed_are_refused(search) -> None:
     space = MatrixSpace(np.array([[0, 1], [1, 1]], dtype=np.uint8), ["a", "b"], ["a", "x"])
     with pytest.raises(SpaceError, match="'b' among them"):

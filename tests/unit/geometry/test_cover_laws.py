@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from locus_cases import FAMILIES, SpaceCase, exact_space, space_case, undirected
 
 from labelgrove.ontology.errors import InputError, UnknownLabelError
-from labelgrove.ontology.geometry import MetricSpace, TreeSpace, metric_space
-from labelgrove.ontology.geometry.covers.cover import (
+from labelgrove.ontology.geometry import (
+    MetricSpace,
+    TreeSpace,
     is_identifying_cover,
     is_locus_cover,
     is_nontrivial,
+    locus_cover,
+    metric_space,
     minimum_locus_cover,
     must_observe,
     phylogenetic_cover,
-    small_cover,
 )
 from labelgrove.ontology.geometry.selections.selection import select_classes
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -69,7 +73,7 @@ def test_minimum_covers_equal_exhaustive_search(family: str, identifying: bool) 
 def test_heuristics_give_covers_and_honest_bounds(family: str) -> None:
     for case in cover_cases(family):
         covers = case.exact.covers()
-        heuristics = [small_cover]
+        heuristics = [partial(locus_cover, method="small")]
         if isinstance(case.space, TreeSpace):
             heuristics.append(phylogenetic_cover)
         for found in (heuristic(case.space) for heuristic in heuristics):

@@ -21,11 +21,11 @@ from labelgrove.ontology.geometry import (
     is_identifying_cover,
     is_locus_cover,
     is_nontrivial,
+    locus_cover,
     metric_space,
     minimum_locus_cover,
     must_observe,
     phylogenetic_cover,
-    small_cover,
 )
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
@@ -118,7 +118,7 @@ def test_covers_are_what_all_sets_of_labels_say(family):
             least = min(map(len, sound))
             found = [minimum_locus_cover(space, identifying=identifying)]
             if not identifying:
-                found += [small_cover(space), phylogenetic_cover(space)]
+                found += [locus_cover(space, method="small"), phylogenetic_cover(space)]
                 needed = must_observe(space)
                 assert (set(needed.keys), needed.status) == (set.intersection(*sound), "exact"), case.name
             for cover in found:

@@ -16,10 +16,14 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, SpaceError
 from labelgrove.ontology.geometry import CompleteSpace, GraphSpace, MatrixSpace, TreeSpace, metric_space
-from labelgrove.ontology.geometry.kernels import breadthfirst
-from labelgrove.ontology.geometry.kernels.adjacency import adjacency
+from labelgrove.ontology.geometry.kernels.graphs import breadthfirst
+from labelgrove.ontology.geometry.kernels.graphs.adjacency import adjacency
 from labelgrove.ontology.geometry.paths import rootedtree
-from labelgrove.ontology.geometry.spaces.bulk import distance_blocks, eccentricities, pairwise_distances
+from labelgrove.ontology.geometry.spaces.bulkdistances import (
+    distance_blocks,
+    eccentricities,
+    pairwise_distances,
+)
 from labelgrove.ontology.labelgraph import LabelGraph
 
 
@@ -114,7 +118,7 @@ def test_out_at_any_address(shift: int, width: int) -> None:
 
 
 def test_rows_are_written_after_every_sweep_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    breadthfirst = pytest.importorskip("labelgrove.ontology.geometry.kernels.breadthfirst")
+    breadthfirst = pytest.importorskip("labelgrove.ontology.geometry.kernels.graphs.breadthfirst")
     rng = np.random.default_rng(2)
     graph = graph_of(900, random_edges(900, 90, rng))
     sources = rng.integers(0, 900, 1300)
@@ -321,7 +325,7 @@ def test_numba_or_not_the_numbers_are_the_same() -> None:
     import hashlib
     import numpy as np
     from labelgrove.ontology.geometry import GraphSpace, metric_space
-    from labelgrove.ontology.geometry.spaces.bulk import eccentricities, pairwise_distances
+    from labelgrove.ontology.geometry.spaces.bulkdistances import eccentricities, pairwise_distances
     from labelgrove.ontology.labelgraph import LabelGraph
 
     rng = np.random.default_rng(0)

@@ -10,12 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
-from labelgrove.ontology.geometry import DenseScorer, FrechetResult
+from labelgrove.ontology.geometry import FrechetResult
 from labelgrove.ontology.geometry.scoring.dense import euclideanscorer
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.dense.euclideanscorer import EuclideanScorer
-from labelgrove.ontology.geometry.spaces import euclidean
-from labelgrove.ontology.geometry.spaces.euclidean import EuclideanSpace
-from labelgrove.ontology.geometry.spaces.observed import observed_points
+from labelgrove.ontology.geometry.spaces import euclideanspace
+from labelgrove.ontology.geometry.spaces.euclideanspace import EuclideanSpace
+from labelgrove.ontology.geometry.spaces.points import observed_points
 from tests import oracles
 
 SEED = 3
@@ -141,9 +142,9 @@ def test_blocks_and_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
         space.distances(),
         space.diameter(),
     )
-    for module in (euclidean, euclideanscorer):
+    for module in (euclideanspace, euclideanscorer):
         monkeypatch.setattr(module, "_BLOCK_ENTRIES", 100)
-    monkeypatch.setattr(euclidean, "_CACHED_ENTRIES", 40)
+    monkeypatch.setattr(euclideanspace, "_CACHED_ENTRIES", 40)
     monkeypatch.setattr(euclideanscorer, "_MOST_PAIRS", 50)
     assert_same(EuclideanScorer(space, observed).score(weights), whole)
     np.testing.assert_array_equal(space.distances(), distances)

@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 from labelgrove.ontology.errors import InputError, UnknownLabelError, WeightError
 from labelgrove.ontology.geometry import (
     CompleteSpace,
-    DenseScorer,
+    EuclideanSpace,
     MatrixSpace,
-    TreeScorer,
     frechet_mean,
     frechet_mean_set,
     frechet_variance,
     make_scorer,
     metric_space,
 )
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
 
@@ -78,6 +79,19 @@ def test_top_and_candidates_equal_the_exact_ranking(case: Case, beta: int, data:
 
 
 # ---- laws ------------------------------------------------------------------------------------------------
+
+
+def test_on_a_line_it_is_the_rounded_mean_and_on_a_complete_graph_the_argmax() -> None:
+    keys, observed = list("abcdefghi"), np.array([0, 3, 8, 5])
+    weights = np.random.default_rng(SEED).random((200, 4)) ** 4
+    weights /= weights.sum(axis=1, keepdims=True)
+    line = metric_space(LabelGraph.from_edges(list(zip(keys[1:], keys, strict=False))))
+    axis = EuclideanSpace(np.arange(9.0)[:, None], keys)
+    for space in (line, axis):
+        found = frechet_mean(space, [keys[o] for o in observed], weights)
+        assert space.keys.take(found.index) == tuple(keys[i] for i in np.rint(weights @ observed).astype(int))
+    flat = frechet_mean(CompleteSpace(keys), [keys[o] for o in observed], weights)
+    assert flat.index.tolist() == observed[weights.argmax(axis=1)].tolist()
 
 
 @given(cases())

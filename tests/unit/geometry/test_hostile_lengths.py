@@ -14,14 +14,13 @@ from labelgrove.ontology.geometry import (
     is_identifying_cover,
     is_locus_cover,
     locus,
+    locus_cover,
     make_scorer,
     metric_space,
     minimum_locus_cover,
     must_observe,
     pairwise_distances,
-    pairwise_locus,
     select_classes,
-    small_cover,
 )
 from labelgrove.ontology.geometry.covers import required
 from labelgrove.ontology.geometry.paths.exactpaths import ExactPaths
@@ -124,7 +123,7 @@ def test_paths_are_the_same_without_numba(monkeypatch):
         paths = ExactPaths(len(every), *edges)
         found = paths.distances(every, every)
         with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, "labelgrove.ontology.geometry.kernels.pathsums", None)
+            patch.setitem(sys.modules, "labelgrove.ontology.geometry.kernels.graphs.pathsums", None)
             np.testing.assert_array_equal(paths.distances(every, every), found)
 
 
@@ -132,7 +131,7 @@ def test_paths_are_the_same_without_numba(monkeypatch):
 def test_a_way_whose_sum_rounds_to_the_same_is_found_to_be_shorter(without_numba, monkeypatch):
     """a-c is longer than a-b-c by less than rounding shows, and c-d measures the difference."""
     if without_numba:
-        monkeypatch.setitem(sys.modules, "labelgrove.ontology.geometry.kernels.pathsums", None)
+        monkeypatch.setitem(sys.modules, "labelgrove.ontology.geometry.kernels.graphs.pathsums", None)
     pairs = [("a", "c"), ("a", "b"), ("b", "c"), ("c", "d")]
     weights = [1 + 2.0**-52, 1, 2.0**-54, 2.0**-53]
     space = GraphSpace(LabelGraph.from_edges(pairs, weights=weights, directed=False))
@@ -182,7 +181,7 @@ def test_loci_are_what_the_tie_rule_makes_of_the_exact_sums(family, number):
         assert tuple(found.unique_index.tolist()) == unique
         assert found.status == "exact"
         assert_witnesses(case, found)
-        pairs = pairwise_locus(space, case.keys)
+        pairs = locus(space, case.keys, method="pairs")
         assert set(pairs.index.tolist()) <= set(members)
         assert pairs.status == "lower_bound" or tuple(pairs.index.tolist()) == members
         assert is_locus_cover(space, case.keys) == (len(members) == space.n_labels)
@@ -251,7 +250,8 @@ def test_covers_are_smallest_or_say_what_is_known(family, number):
                 needed = must_observe(space)
                 assert needed.status == "exact"
                 assert set(case.graph.keys.indices(needed.keys).tolist()) == set.intersection(*covers)
-                assert set(case.graph.keys.indices(small_cover(space).keys).tolist()) in covers
+                small = locus_cover(space, method="small")
+                assert set(case.graph.keys.indices(small.keys).tolist()) in covers
 
 
 def test_large_trees_with_edges_that_tie_have_covers_with_a_bound(monkeypatch):
@@ -260,7 +260,7 @@ def test_large_trees_with_edges_that_tie_have_covers_with_a_bound(monkeypatch):
     space = metric_space(star, "tree")
     assert minimum_locus_cover(space).keys == ("a", "b", "c")
     monkeypatch.setattr(required, "EXACT_LABELS", 3)
-    monkeypatch.setattr("labelgrove.ontology.geometry.covers.cover.EXACT_LABELS", 3)
+    monkeypatch.setattr("labelgrove.ontology.geometry.covers.minimum.EXACT_LABELS", 3)
     found = minimum_locus_cover(space)
     assert (found.keys, found.lower_bound, found.status) == (("a", "b", "c", "d"), 3, "lower_bound")
     assert must_observe(space).keys == ("a", "b", "c")

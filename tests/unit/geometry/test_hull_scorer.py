@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelgrove.ontology.geometry import DenseScorer, TreeSpace, make_scorer
+from labelgrove.ontology.geometry import TreeSpace, make_scorer
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.tree.hullscorer import HullScorer
 from labelgrove.ontology.keys import Keys
 

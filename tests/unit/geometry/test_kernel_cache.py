@@ -13,12 +13,17 @@ import labelgrove
 
 FILES = (
     "__init__.py",
+    "__init__.pyi",
     "ontology/__init__.py",
+    "ontology/__init__.pyi",
     "ontology/errors.py",
     "ontology/extras.py",
     "ontology/geometry/__init__.py",
+    "ontology/geometry/__init__.pyi",
     "ontology/geometry/kernels/__init__.py",
     "ontology/geometry/kernels/jit.py",
+    "ontology/geometry/kernels/rows/__init__.py",
+    "ontology/lazynames.py",
 )
 INNER = """
 from labelgrove.ontology.geometry.kernels.jit import compiled
@@ -28,7 +33,7 @@ def inner(x: int) -> int:
     return x + 1
 """
 OUTER = """
-from labelgrove.ontology.geometry.kernels.inner import inner
+from labelgrove.ontology.geometry.kernels.rows.inner import inner
 from labelgrove.ontology.geometry.kernels.jit import compiled
 
 @compiled
@@ -121,10 +126,10 @@ def test_a_kernel_is_compiled_again_when_one_that_it_inlines_has_changed(tmp_pat
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(here / name, folder / name)
     kernels = folder / "ontology" / "geometry" / "kernels"
-    (kernels / "inner.py").write_text(INNER)
+    (kernels / "rows" / "inner.py").write_text(INNER)
     (kernels / "outer.py").write_text(OUTER)
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-c", PROGRAM, str(kernels / "inner.py")]
+    command = [sys.executable, "-c", PROGRAM, str(kernels / "rows" / "inner.py")]
     done = subprocess.run(
         command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
     )

@@ -5,23 +5,23 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 from locus_cases import FAMILIES, SpaceCase, space_case, spider_graph, unit_graph
 
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
-from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, TreeSpace, metric_space
-from labelgrove.ontology.geometry.loci.locus import Locus, locus, locus_index
+from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, TreeSpace, locus, metric_space
+from labelgrove.ontology.geometry.loci.exactlocus import locus_index
+from labelgrove.ontology.geometry.loci.members import Locus
 from labelgrove.ontology.geometry.loci.pairs import (
     geodesic_interval,
     hull_members,
     is_pairwise_decomposable,
     joined_hulls,
-    pairwise_locus,
     shares_of_pairs,
 )
-from labelgrove.ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
 from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 from labelgrove.ontology.keys import Keys
@@ -131,7 +131,8 @@ def test_a_large_hull_makes_no_keys_and_walks_one_path_for_a_witness() -> None:
 
 
 def test_a_slice_of_witnesses_is_those_witnesses() -> None:
-    for found in (locus(path(1, 1, 1), ["t000", "t003"]), pairwise_locus(path(1, 1, 1), ["t000", "t003"])):
+    for method in ("exact", "pairs"):
+        found = locus(path(1, 1, 1), ["t000", "t003"], method=method)
         assert found.witnesses[1:3] == (found.witnesses[1], found.witnesses[2]) == ((2, 1), (1, 2))
 
 
@@ -148,7 +149,7 @@ def test_complete_graphs_equal_the_oracle(allowed: list[int]) -> None:
             assert tuple(found.index.tolist()) == wanted.members
             assert tuple(found.unique_index.tolist()) == wanted.unique
             assert_witnesses(found, rows)
-            assert pairwise_locus(space, found.observed).index.tolist() == found.index.tolist()
+            assert locus(space, found.observed, method="pairs").index.tolist() == found.index.tolist()
 
 
 def assert_witnesses(found: Locus, rows: list[list[int]]) -> None:
@@ -168,7 +169,7 @@ def assert_witnesses(found: Locus, rows: list[list[int]]) -> None:
 def test_pairs_equal_the_oracle(family: str) -> None:
     for number in range(200, 215):
         case = space_case(family, number)
-        found = pairwise_locus(case.space, case.keys)
+        found = locus(case.space, case.keys, method="pairs")
         assert tuple(found.index.tolist()) == pair_union(case.rows)
         assert set(found.unique_index.tolist()) == unique_in_pairs(case)
         assert_witnesses(found, case.rows)
@@ -252,7 +253,7 @@ def test_the_pairs_of_a_tree_make_its_hull() -> None:
     for space, points in random_trees():
         if space.distance_dtype != np.float64:
             keys = space.points.take(points)
-            assert pairwise_locus(space, keys).index.tolist() == locus(space, keys).index.tolist()
+            assert locus(space, keys, method="pairs").index.tolist() == locus(space, keys).index.tolist()
             assert is_pairwise_decomposable(space, keys)
 
 
@@ -263,7 +264,7 @@ def test_unit_graphs_pair_by_geodesics() -> None:
         whole = MatrixSpace(np.array(case.exact.distances, dtype=np.uint8), case.space.points)
         for first, second in itertools.combinations(whole.points, 2):
             on_the_way = geodesic_interval(whole, first, second)
-            assert on_the_way == pairwise_locus(whole, [first, second]).members
+            assert on_the_way == locus(whole, [first, second], method="pairs").members
             assert {first, second} <= set(on_the_way)
 
 
@@ -280,7 +281,7 @@ def test_geodesics_with_labels_left_out() -> None:
 def test_distances_that_are_rounded_state_a_tolerance() -> None:
     for factor, tolerance in ((0.25, 0.0), (0.1, TIE_RELATIVE)):
         space = MatrixSpace(factor * np.array([[0, 5], [3, 4], [5, 0], [4, 4]]), list("axfy"), ["a", "f"])
-        for found in (pairwise_locus(space, ["a", "f"]), locus(space, ["a", "f"])):
+        for found in (locus(space, ["a", "f"], method="pairs"), locus(space, ["a", "f"])):
             assert (found.members, found.unique) == (("a", "x", "f"), ("a", "f"))
             assert (found.tolerance, found.status) == (tolerance, "exact")
 
@@ -289,7 +290,7 @@ def test_what_pairs_miss() -> None:
     spider = spider_graph([2, 2, 2, 1])
     ends = ["v02", "v04", "v06"]
     leaves = metric_space(spider, labels=[*ends, "v07"])
-    assert pairwise_locus(leaves, ends).members == tuple(ends)
+    assert locus(leaves, ends, method="pairs").members == tuple(ends)
     assert set(locus(leaves, ends).members) == {*ends, "v07"}
     assert not is_pairwise_decomposable(leaves, ends)
     assert is_pairwise_decomposable(metric_space(spider), ends)
@@ -298,7 +299,7 @@ def test_what_pairs_miss() -> None:
     space = metric_space(cube)
     corners = [cube.keys[i] for i in (0, 8, 20, 24)]  # of the eight, four at distance 4 from each other
     centre = cube.keys[13]
-    assert centre not in pairwise_locus(space, corners).members
+    assert centre not in locus(space, corners, method="pairs").members
     assert centre in locus(space, corners).unique
     assert not is_pairwise_decomposable(space, corners)
     assert is_pairwise_decomposable(space, corners[:2])
@@ -313,10 +314,10 @@ def test_the_grids_do_what_is_printed_and_never_add(family: str) -> None:
         case = space_case(family, number, most_labels=7)
         members = set(locus_of_rows(case.rows).members)
         for steps in (1, 3, 4):
-            pairs = pairwise_grid_locus(case.space, case.keys, divisions=steps)
+            pairs = locus(case.space, case.keys, divisions=steps, method="pair-grid")
             if len(case.keys) > 1:
                 assert tuple(pairs.index.tolist()) == pair_grid_union(case.rows, steps)
-            found = grid_locus(case.space, case.keys, divisions=steps)
+            found = locus(case.space, case.keys, divisions=steps, method="grid")
             assert tuple(found.index.tolist()) == weight_grid_union(case.rows, steps, with_zero=False)
             for result in (pairs, found):
                 assert set(result.index.tolist()) <= members
@@ -328,14 +329,14 @@ def test_weights_that_are_all_zero_reach_everything_and_are_left_out() -> None:
     space = path(1, 1, 1)
     rows = squared([[d] for d in range(4)])
     assert weight_grid_union(rows, 3, with_zero=True) == (0, 1, 2, 3)
-    assert grid_locus(space, ["t000"]).members == locus(space, ["t000"]).members == ("t000",)
+    assert locus(space, ["t000"], method="grid").members == locus(space, ["t000"]).members == ("t000",)
 
 
 def test_pair_grids_are_exact_on_trees_of_whole_lengths() -> None:
     for space, points in random_trees():
         if space.distance_dtype != np.float64:
             keys = space.points.take(points[:6])
-            found = pairwise_grid_locus(space, keys)
+            found = locus(space, keys, method="pair-grid")
             assert found.status == "exact"
             assert found.index.tolist() == locus(space, keys).index.tolist()
 
@@ -343,31 +344,31 @@ def test_pair_grids_are_exact_on_trees_of_whole_lengths() -> None:
 def test_pair_grids_step_over_labels() -> None:
     short = path(*[1e-5] * 6)  # the diameter is below 1: the grid is 0 and 1
     ends = ["t000", "t006"]
-    assert pairwise_grid_locus(short, ends).members == ("t000", "t006")
-    assert pairwise_grid_locus(short, ends).status == "lower_bound"
+    assert locus(short, ends, method="pair-grid").members == ("t000", "t006")
+    assert locus(short, ends, method="pair-grid").status == "lower_bound"
     assert len(locus(short, ends)) == 7
 
     # two leaves at distance 5, a third at 3 and 4 from them: all tie at (1/2, 1/2), which is not k/5
     taxonomy = LabelGraph.from_edges(["ab", "bc", "cd", "de", "ef", "cx"], directed=False)
     leaves = metric_space(taxonomy, labels=["a", "f", "x"])
-    found = pairwise_locus(leaves, ["a", "f"])
+    found = locus(leaves, ["a", "f"], method="pairs")
     assert (set(found.members), found.witness("x")) == ({"a", "f", "x"}, (1, 1))
-    assert set(pairwise_grid_locus(leaves, ["a", "f"]).members) == {"a", "f"}
-    assert set(pairwise_grid_locus(leaves, ["a", "f"], divisions=2).members) == {"a", "f", "x"}
+    assert set(locus(leaves, ["a", "f"], method="pair-grid").members) == {"a", "f"}
+    assert set(locus(leaves, ["a", "f"], divisions=2, method="pair-grid").members) == {"a", "f", "x"}
 
 
 def test_a_grid_that_would_not_end_is_refused_with_its_cost() -> None:
     space = tree([-1, *range(40)])
     with pytest.raises(InputError, match=r"estimated 10\^\d+\.\d multiply-adds.*largest_cost = 1e\+10"):
-        grid_locus(space, space.keys)
+        locus(space, space.keys, method="grid")
     with pytest.raises(InputError, match="estimated"):
-        pairwise_grid_locus(path(1e70), ["t000", "t001"])
-    assert len(grid_locus(space, ["t000", "t040"], largest_cost=41 * 41 * 2 * 41)) == 41
+        locus(path(1e70), ["t000", "t001"], method="pair-grid")
+    assert len(locus(space, ["t000", "t040"], largest_cost=41 * 41 * 2 * 41, method="grid")) == 41
     with pytest.raises(InputError, match="largest_cost"):
-        grid_locus(space, ["t000", "t040"], largest_cost=41 * 41 * 2 * 41 - 1)
+        locus(space, ["t000", "t040"], largest_cost=41 * 41 * 2 * 41 - 1, method="grid")
     for divisions in (0, -1, np.inf, np.nan):
         with pytest.raises(InputError, match="divisions"):
-            grid_locus(space, ["t000"], divisions=divisions)
+            locus(space, ["t000"], divisions=divisions, method="grid")
 
 
 # ---- laws and errors -------------------------------------------------------------------------------------
@@ -378,12 +379,16 @@ def test_more_observed_labels_never_reach_less() -> None:
         found = [locus_index(space, points[:k]).index for k in range(1, len(points) + 1)]
         assert all(set(a.tolist()) <= set(b.tolist()) for a, b in itertools.pairwise(found))
         keys = space.points.take(points)
-        pairs = [pairwise_locus(space, keys[:k]).index for k in range(1, min(len(keys), 4) + 1)]
+        pairs = [locus(space, keys[:k], method="pairs").index for k in range(1, min(len(keys), 4) + 1)]
         assert all(set(a.tolist()) <= set(b.tolist()) for a, b in itertools.pairwise(pairs))
 
 
 @pytest.mark.parametrize(
-    "find", [locus, pairwise_locus, pairwise_grid_locus, grid_locus, is_pairwise_decomposable]
+    "find",
+    [
+        *(partial(locus, method=method) for method in ("exact", "pairs", "pair-grid", "grid")),
+        is_pairwise_decomposable,
+    ],
 )
 def test_observed_labels_are_checked(find: object) -> None:
     space = path(1, 1)

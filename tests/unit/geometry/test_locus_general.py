@@ -19,7 +19,7 @@ from labelgrove.ontology.geometry.loci.general import GeneralLocus, general_locu
 from labelgrove.ontology.geometry.loci.proofs.certificates import Competition
 from labelgrove.ontology.geometry.loci.proofs.exactgame import exact_product, settle, solve_game
 from labelgrove.ontology.geometry.loci.proofs.marginprogram import MarginProgram
-from labelgrove.ontology.geometry.loci.restricted import nearest_at_hull, restricted_tree_locus
+from labelgrove.ontology.geometry.loci.restrictedtree import nearest_at_hull, restricted_tree_locus
 from labelgrove.ontology.geometry.paths.wholenumbers import is_short, whole_numbers
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph

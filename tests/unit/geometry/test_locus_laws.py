@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from locus_cases import FAMILIES, SpaceCase, decimal_case, space_case
 
-from labelgrove.ontology.geometry import MatrixSpace, metric_space
-from labelgrove.ontology.geometry.loci.locus import locus
-from labelgrove.ontology.geometry.loci.pairs import is_pairwise_decomposable, pairwise_locus
+from labelgrove.ontology.geometry import MatrixSpace, locus, metric_space
+from labelgrove.ontology.geometry.loci.pairs import is_pairwise_decomposable
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.oracles_locus import (
     ExactSpace,
@@ -107,7 +106,7 @@ def test_pairwise_locus_equals_the_union_of_exact_pair_loci(family: str) -> None
     for number in range(PER_FAMILY // 4):
         case = space_case(family, number)
         rows, all_together = case.rows, locus_of_rows(case.rows).members
-        found = pairwise_locus(case.space, case.keys)
+        found = locus(case.space, case.keys, method="pairs")
         assert tuple(found.index.tolist()) == pair_union(rows), (family, number)
         assert found.status == "lower_bound" or found.index.tolist() == list(all_together)
         assert is_pairwise_decomposable(case.space, case.keys) == (pair_union(rows) == all_together)

@@ -16,16 +16,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, WeightError
-from labelgrove.ontology.geometry import (
-    DenseScorer,
-    FrechetResult,
-    TreeSpace,
-    make_scorer,
-)
-from labelgrove.ontology.geometry.scoring.dense.densescorer import RowsOnDemand
-from labelgrove.ontology.geometry.scoring.restricted import compiledsearch, restrictedscorer
+from labelgrove.ontology.geometry import FrechetResult, TreeSpace, make_scorer
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
+from labelgrove.ontology.geometry.scoring.restricted import compiledsearch, numpysearch, restrictedscorer
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
-from labelgrove.ontology.geometry.scoring.tree import treescorer, treesearch
+from labelgrove.ontology.geometry.scoring.tree import treescorer
 from labelgrove.ontology.geometry.scoring.tree.hullscorer import HullScorer
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.keys import Keys
@@ -302,10 +297,10 @@ def test_a_decision_leaves_floods_of_finalists_to_the_scores() -> None:
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(restrictedscorer, "_BATCH_ENTRIES", 100)
-    monkeypatch.setattr(treesearch, "MOST_PAIRS", 60)
+    monkeypatch.setattr(numpysearch, "MOST_PAIRS", 60)
     monkeypatch.setattr(compiledsearch, "MOST_PAIRS", 60)
     monkeypatch.setattr(compiledsearch, "_SPARE_PAIRS", 1)
-    monkeypatch.setattr(treesearch, "_BLOCK_ENTRIES", 50)
+    monkeypatch.setattr(numpysearch, "_BLOCK_ENTRIES", 50)
     return
 
 
@@ -388,7 +383,7 @@ sys.modules["numba"] = None
 import numpy as np
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
-from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.keys import Keys
 space = TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0], allowed=[1, 2, 3])
 print(RestrictedTreeScorer(space, [1, 2]).score(np.ones((20_000, 2))).n_tied.sum())

@@ -9,17 +9,11 @@ import numpy as np
 import pytest
 
 from labelgrove.ontology.errors import InputError, SpaceError
-from labelgrove.ontology.geometry import (
-    CompleteSpace,
-    DenseScorer,
-    MatrixSpace,
-    MetricSpace,
-    TreeSpace,
-    metric_space,
-)
+from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace, metric_space
 from labelgrove.ontology.geometry.sampling import sample_observed, uniform_centre
-from labelgrove.ontology.geometry.spaces.euclidean import EuclideanSpace
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
+from labelgrove.ontology.geometry.spaces.euclideanspace import EuclideanSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles

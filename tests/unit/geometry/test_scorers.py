@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry import DenseScorer, FrechetResult, TreeScorer, TreeSpace
+from labelgrove.ontology.geometry import FrechetResult, TreeSpace
 from labelgrove.ontology.geometry.scoring.dense import densescorer
-from labelgrove.ontology.geometry.scoring.dense.densescorer import RowsOnDemand
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
 from labelgrove.ontology.geometry.scoring.tree import treescorer
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.geometry.ties import plain_sums, powers, tied
 from labelgrove.ontology.keys import Keys
 from tests.oracles import float_plain_sum

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
 from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace, metric_space
-from labelgrove.ontology.geometry.loci.locus import locus_index
-from labelgrove.ontology.geometry.selections.attachment import AttachmentBounds
+from labelgrove.ontology.geometry.loci.exactlocus import locus_index
+from labelgrove.ontology.geometry.selections.attachmentbounds import AttachmentBounds
 from labelgrove.ontology.geometry.selections.growing import Limits
-from labelgrove.ontology.geometry.selections.growing_measured import MOST_DRAWN, MOST_MEASURED, MeasuredLocus
+from labelgrove.ontology.geometry.selections.growingmeasured import MOST_DRAWN, MOST_MEASURED, MeasuredLocus
 from labelgrove.ontology.geometry.selections.purchases import most_purchases, purchase_bound
 from labelgrove.ontology.geometry.selections.selection import Selection, select_classes, select_next
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.spaces.points import allowed_points
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.unit.geometry.geometry_cases import random_case

@@ -10,11 +10,11 @@ import pytest
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, metric_space
-from labelgrove.ontology.geometry.selections.growing_measured import MOST_DRAWN
+from labelgrove.ontology.geometry.selections.growingmeasured import MOST_DRAWN
 from labelgrove.ontology.geometry.selections.request import checked_request
 from labelgrove.ontology.geometry.selections.rounds import SelectionRun
 from labelgrove.ontology.geometry.selections.selection import Selection, select_classes, selection_of
-from labelgrove.ontology.geometry.spaces.observed import allowed_points
+from labelgrove.ontology.geometry.spaces.points import allowed_points
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.randomgraphs import random_tree, watts_strogatz
 

@@ -10,7 +10,7 @@ import pytest
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import metric_space
-from labelgrove.ontology.geometry.kernels import unionfind
+from labelgrove.ontology.geometry.kernels.graphs import unionfind
 from labelgrove.ontology.geometry.summaries.distortion import supernode_diameters
 from labelgrove.ontology.geometry.summaries.expand import expand
 from labelgrove.ontology.geometry.summaries.summary import DegenerateSummaryWarning, summarize

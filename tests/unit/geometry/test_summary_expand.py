@@ -1,4 +1,4 @@
-"""From labels to supernodes and back: inverse to each other, majorities counted afresh, the second stage."""
+"""From labels to supernodes and back: inverse to each other and majorities counted afresh."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
-from labelgrove.ontology.geometry import frechet_mean, metric_space
-from labelgrove.ontology.geometry.summaries.expand import expand, predict_within, push, push_index
+from labelgrove.ontology.errors import InputError, UnknownLabelError
+from labelgrove.ontology.geometry.summaries.expand import expand, push, push_index
 from labelgrove.ontology.geometry.summaries.summary import summarize
 from labelgrove.ontology.labelgraph import LabelGraph
 
@@ -19,10 +18,6 @@ def hierarchy(n: int, seed: int) -> LabelGraph:
     pairs = {(c, int(rng.integers(c))) for c in range(1, n)}
     pairs |= {(c, int(rng.integers(c))) for c in range(2, n) if rng.random() < 0.3}
     return LabelGraph.from_edges([(f"{c:03d}", f"{p:03d}") for c, p in sorted(pairs)])
-
-
-def star(n: int) -> LabelGraph:
-    return LabelGraph.from_edges([(f"leaf{i:03d}", "hub") for i in range(n)])
 
 
 def test_pushing_and_expanding_are_inverse():
@@ -78,34 +73,3 @@ def test_what_cannot_be_pushed_or_expanded_is_named():
     with pytest.raises(InputError, match="not its key"):
         expand(summary, inner)
     assert push(summary, []).tolist() == []
-
-
-def test_the_second_stage_is_the_mean_among_the_members():
-    graph = hierarchy(70, 7)
-    summary = summarize(graph, 8)
-    rng = np.random.default_rng(1)
-    for space in (metric_space(graph, "graph"), metric_space(graph, "tree")):
-        observed = space.points.take([3, 20, 44])
-        weights = rng.random((30, 3))
-        predicted = rng.integers(0, summary.n_supernodes, 30)
-        found = predict_within(summary, predicted, space, observed, weights)
-        for i, s in enumerate(predicted.tolist()):
-            alone = frechet_mean(space, observed, weights[i], candidates=expand(summary, s))
-            assert (found.index[i], found.value[i], found.n_tied[i]) == (
-                alone.index,
-                alone.value,
-                alone.n_tied,
-            )
-            assert summary.assignment[found.index[i]] == s
-
-
-def test_a_second_stage_needs_an_allowed_label_and_the_same_labels():
-    graph = hierarchy(40, 8)
-    summary = summarize(graph, 40)
-    leaves = metric_space(graph, "tree", "leaves")
-    with pytest.raises(SpaceError, match="holds no label that the space allows"):
-        predict_within(summary, [0], leaves, [graph.keys[0]], [[1.0]])
-    with pytest.raises(SpaceError, match="not the 40 labels"):
-        predict_within(summary, [0], metric_space(star(5)), ["hub"], [[1.0]])
-    with pytest.raises(InputError, match="supernodes: shape"):
-        predict_within(summary, [0, 1], metric_space(graph, "tree"), [graph.keys[0]], [[1.0]])

@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,15 +27,17 @@ from locus_cases import (
 )
 
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.geometry import MatrixSpace, TreeSpace, frechet_mean, metric_space
-from labelgrove.ontology.geometry.covers.cover import (
+from labelgrove.ontology.geometry import (
+    MatrixSpace,
+    TreeSpace,
+    frechet_mean,
     is_identifying_cover,
     is_locus_cover,
+    locus,
+    metric_space,
     minimum_locus_cover,
 )
-from labelgrove.ontology.geometry.loci.locus import locus
-from labelgrove.ontology.geometry.loci.pairs import is_pairwise_decomposable, pairwise_locus
-from labelgrove.ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
+from labelgrove.ontology.geometry.loci.pairs import is_pairwise_decomposable
 from labelgrove.ontology.geometry.selections.selection import select_classes, select_next
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -89,7 +92,10 @@ def test_an_observed_label_outside_y_reaches_all_that_tie_for_nearest() -> None:
 
 def test_an_empty_set_of_observed_labels_has_no_locus() -> None:
     space = metric_space(SPIDER)
-    for question in (locus, pairwise_locus, pairwise_grid_locus, grid_locus, is_locus_cover):
+    for question in (
+        *(partial(locus, method=method) for method in ("exact", "pairs", "pair-grid", "grid")),
+        is_locus_cover,
+    ):
         with pytest.raises(InputError, match="observed: empty"):
             question(space, [])
     assert select_classes(space, [], 2).sizes.tolist() == [1, 5]  # both ends of a longest path
@@ -226,7 +232,7 @@ def test_leaf_only_loci_are_not_pairwise_decomposable() -> None:
     assert short not in pair_union(rows)
     found = locus(space, FAR_ENDS)
     assert set(found.members) == set(found.unique) == {*FAR_ENDS, SHORT_END}
-    assert set(pairwise_locus(space, FAR_ENDS).members) == set(FAR_ENDS)
+    assert set(locus(space, FAR_ENDS, method="pairs").members) == set(FAR_ENDS)
     assert not is_pairwise_decomposable(space, FAR_ENDS)
 
 

@@ -23,17 +23,18 @@ from locus_cases import (
 
 from labelgrove.adapter.evaluation import evaluate
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.geometry import CompleteSpace, frechet_mean, metric_space
-from labelgrove.ontology.geometry.covers.cover import (
+from labelgrove.ontology.geometry import (
+    CompleteSpace,
+    frechet_mean,
     is_identifying_cover,
     is_locus_cover,
     is_nontrivial,
+    locus,
+    metric_space,
     minimum_locus_cover,
     phylogenetic_cover,
 )
-from labelgrove.ontology.geometry.loci.locus import locus
-from labelgrove.ontology.geometry.loci.pairs import is_pairwise_decomposable, pairwise_locus
-from labelgrove.ontology.geometry.loci.published import grid_locus, pairwise_grid_locus
+from labelgrove.ontology.geometry.loci.pairs import is_pairwise_decomposable
 from labelgrove.ontology.geometry.summaries.summary import DegenerateSummaryWarning, summarize
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.oracles_locus import (
@@ -108,7 +109,7 @@ def test_algorithm_2_is_exact_on_trees_with_whole_lengths(lengths: tuple[int, ..
         for chosen in subsets(range(n), least=2, most=3):
             assert pair_grid_union(exact.rows(chosen), diameter) == exact.locus(chosen).members
             keys = [f"v{v:02d}" for v in chosen]
-            found = pairwise_grid_locus(space, keys)
+            found = locus(space, keys, method="pair-grid")
             assert (found.members, found.status) == (locus(space, keys).members, "exact")
 
 
@@ -116,7 +117,7 @@ def test_algorithm_2_misses_labels_on_leaf_only_trees() -> None:
     """A path of five edges with a leaf beside it that ties at (1/2, 1/2): fifths step over it."""
     edges = [(0, 1, 1), (1, 2, 1), (2, 3, 1), (2, 4, 1), (3, 5, 1), (5, 6, 1)]
     space, _ = leaf_space(edges)
-    found = pairwise_grid_locus(space, ["v00", "v06"])
+    found = locus(space, ["v00", "v06"], method="pair-grid")
     assert (set(found.members), found.status) == ({"v00", "v06"}, "lower_bound")
     exact_locus = locus(space, ["v00", "v06"])
     assert set(exact_locus.members) == {"v00", "v04", "v06"}
@@ -138,7 +139,7 @@ def test_algorithm_2_never_adds_a_label() -> None:
 def test_algorithm_2_steps_over_labels_where_lengths_are_fractions() -> None:
     """Edges of a quarter on a path of length 1: the weights 0/1 and 1/1 reach its two ends alone."""
     line = metric_space(undirected([(0, 1), (1, 2), (2, 3), (3, 4)], 5, [0.25] * 4))
-    found = pairwise_grid_locus(line, ["v00", "v04"])
+    found = locus(line, ["v00", "v04"], method="pair-grid")
     assert (found.members, found.status) == (("v00", "v04"), "lower_bound")
     assert len(locus(line, ["v00", "v04"])) == 5
 
@@ -149,7 +150,7 @@ def test_algorithm_3_as_printed_returns_every_label() -> None:
     assert len(weight_grid_union(rows, 4, with_zero=True)) == 8
     assert weight_grid_union(rows, 4, with_zero=False) == locus_of_rows(rows).members
     space = metric_space(SPIDER)
-    assert len(grid_locus(space, space.points.take([1, 2]))) == len(locus_of_rows(rows).members)
+    assert len(locus(space, space.points.take([1, 2]), method="grid")) == len(locus_of_rows(rows).members)
 
 
 def test_algorithm_3_without_zero_still_steps_over_labels() -> None:
@@ -157,7 +158,7 @@ def test_algorithm_3_without_zero_still_steps_over_labels() -> None:
     graph = undirected([(0, 1), (0, 2), (0, 3), (1, 3)], 4, [2, 1, 3, 2])
     space = metric_space(graph)
     assert space.diameter() == 4
-    assert set(grid_locus(space, ["v03", "v02"]).members) == {"v00", "v02", "v03"}
+    assert set(locus(space, ["v03", "v02"], method="grid").members) == {"v00", "v02", "v03"}
     found = locus(space, ["v03", "v02"])
     assert set(found.members) == set(found.unique) == set(space.keys)
 
@@ -165,7 +166,7 @@ def test_algorithm_3_without_zero_still_steps_over_labels() -> None:
 def test_algorithm_3_refuses_a_grid_that_would_not_end() -> None:
     space = metric_space(LabelGraph.grid((9, 9)))
     with pytest.raises(InputError, match="estimated"):
-        grid_locus(space, space.keys.take(range(12)))
+        locus(space, space.keys.take(range(12)), method="grid")
 
 
 def test_a_general_locus_is_one_linear_program_for_each_label() -> None:
@@ -246,7 +247,7 @@ def test_loci_of_solid_grids_are_not() -> None:
     assert set(range(27)) - set(pair_union(rows)) == {middle}
     keys = space.points.take(four)
     assert "1,1,1" in locus(space, keys).unique
-    assert "1,1,1" not in pairwise_locus(space, keys).members
+    assert "1,1,1" not in locus(space, keys, method="pairs").members
     assert not is_pairwise_decomposable(space, keys)
 
 

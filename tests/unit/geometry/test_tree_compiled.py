@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import MissingExtraError, WeightError
-from labelgrove.ontology.geometry import FrechetResult, TreeScorer, TreeSpace
+from labelgrove.ontology.geometry import FrechetResult, TreeSpace
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.keys import Keys
 
 N_ROWS = 37  # no multiple of the rows that are searched together
@@ -263,7 +264,8 @@ def test_a_scorer_turns_to_compiled_loops_once_they_are_worth_it() -> None:
     program = """
 import sys
 import numpy as np
-from labelgrove.ontology.geometry import TreeScorer, TreeSpace
+from labelgrove.ontology.geometry import TreeSpace
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.keys import Keys
 scorer = TreeScorer(TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0]), [1, 2])
 assert scorer.score([3.0, 1.0]).index.tolist() == [0]
@@ -279,7 +281,8 @@ def test_rows_of_very_many_columns_are_worth_it_sooner() -> None:
     program = """
 import sys
 import numpy as np
-from labelgrove.ontology.geometry import TreeScorer, TreeSpace
+from labelgrove.ontology.geometry import TreeSpace
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.keys import Keys
 n = 1 << 17  # one vertex more than a full binary tree has
 keys = Keys.from_strings(sorted(str(i) for i in range(n)))
@@ -301,7 +304,8 @@ import sys
 sys.modules["numba"] = None
 import numpy as np
 from labelgrove.ontology.errors import MissingExtraError
-from labelgrove.ontology.geometry import TreeScorer, TreeSpace
+from labelgrove.ontology.geometry import TreeSpace
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.keys import Keys
 space = TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0])
 scorer = TreeScorer(space, [1, 2])
@@ -319,7 +323,8 @@ except MissingExtraError as error:
 def test_a_cache_folder_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
     program = """
 import numpy as np
-from labelgrove.ontology.geometry import TreeScorer, TreeSpace
+from labelgrove.ontology.geometry import TreeSpace
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.keys import Keys
 scorer = TreeScorer(TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0]), [1, 2], compiled=True)
 print(*scorer.decision()(np.array([[3.0, 1.0], [1.0, 0.0]])))

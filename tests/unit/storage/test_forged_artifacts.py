@@ -20,14 +20,7 @@ import pytest
 
 from labelgrove.adapter import Adapter, Bundle, build_bundle
 from labelgrove.ontology.errors import ArtifactError, GroveError
-from labelgrove.ontology.geometry import (
-    locus,
-    metric_space,
-    minimum_locus_cover,
-    pairwise_locus,
-    select_classes,
-    summarize,
-)
+from labelgrove.ontology.geometry import locus, metric_space, minimum_locus_cover, select_classes, summarize
 from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.results.documents import pack_document, read_document
@@ -195,7 +188,7 @@ FORGERIES: dict[str, Callable[[], Forgery]] = {
     "locus": lambda: of_locus(GRAPH, locus(metric_space(GRAPH, "graph", SOME), ["oak", "moss", "tree"])),
     "locus of a tree": lambda: of_locus(GRAPH, locus(metric_space(GRAPH, "tree"), ["oak", "moss"])),
     "locus of pairs": lambda: of_locus(
-        DECIMALS, pairwise_locus(metric_space(DECIMALS), ["n0", "n3", "n6"]), method="pairs"
+        DECIMALS, locus(metric_space(DECIMALS), ["n0", "n3", "n6"], method="pairs"), method="pairs"
     ),
     "cover": lambda: of_cover(metric_space(GRAPH, "tree", "leaves")),
     "selection": lambda: of_result(

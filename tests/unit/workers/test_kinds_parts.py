@@ -7,7 +7,7 @@ import pytest
 
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import ConflictError
-from labelgrove.ontology.geometry import locus, metric_space, pairwise_locus
+from labelgrove.ontology.geometry import locus, metric_space
 from labelgrove.ontology.randomgraphs import watts_strogatz
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
@@ -84,7 +84,7 @@ def test_a_locus_by_pairs_is_the_same_in_any_number_of_parts(workspace, ontology
     assert len({job.result_sha256 for job in jobs}) == 1
     graph = workspace.label_graph(ontology)
     found = read_locus(workspace.artifacts, jobs[-1].result_sha256, graph)
-    truth = pairwise_locus(metric_space(graph, labels=labels), observed)
+    truth = locus(metric_space(graph, labels=labels), observed, method="pairs")
     assert (found.members, found.unique, found.status) == (truth.members, truth.unique, truth.status)
     assert list(found.witnesses) == list(truth.witnesses)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -89,7 +90,7 @@ def test_locus_of_pairs(workspace):
     found = read_locus(
         *done(workspace, "locus", "weighted", {"method": "pairs"}, observed=["n0", "n3", "n6"])
     )
-    truth = geometry.pairwise_locus(geometry.metric_space(WEIGHTED), ["n0", "n3", "n6"])
+    truth = geometry.locus(geometry.metric_space(WEIGHTED), ["n0", "n3", "n6"], method="pairs")
     assert found.members == truth.members
     assert list(found.witnesses) == list(truth.witnesses)
     assert found.status == truth.status == "lower_bound"
@@ -123,7 +124,7 @@ def test_distances_of_leaves_and_in_single_precision(workspace):
     [
         ("tree", {}, geometry.minimum_locus_cover),
         ("tree", {"labels": "leaves", "method": "phylogenetic"}, geometry.phylogenetic_cover),
-        ("tree", {"labels": "leaves", "method": "small"}, geometry.small_cover),
+        ("tree", {"labels": "leaves", "method": "small"}, partial(geometry.locus_cover, method="small")),
         ("grid", {"identifying": True}, lambda space: geometry.minimum_locus_cover(space, identifying=True)),
     ],
 )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from labelgrove.ontology.errors import ArtifactError, InputError
-from labelgrove.ontology.geometry.loci.locus import Locus, PairWitnesses, hull_locus, locus_index
-from labelgrove.ontology.geometry.spaces.kinds import CompleteSpace, TreeSpace
+from labelgrove.ontology.geometry.loci.exactlocus import hull_locus, locus_index
+from labelgrove.ontology.geometry.loci.members import Locus
+from labelgrove.ontology.geometry.loci.witnesses import Weights, Witnesses, spread
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.results.layout import Packed, ResultFile, pack_space
@@ -27,7 +30,7 @@ _LARGEST = np.iinfo(np.int64).max
 _HEXADECIMAL = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 
 
-class StoredWitnesses(Sequence[tuple[int, ...]]):
+class StoredWitnesses(Witnesses):
     """Witnesses as a file holds them; equal ones stand there once, and zeros not at all.
 
     Parameters
@@ -58,22 +61,18 @@ class StoredWitnesses(Sequence[tuple[int, ...]]):
     def __len__(self) -> int:
         return len(self._of)
 
-    @overload
-    def __getitem__(self, i: int) -> tuple[int, ...]: ...
-    @overload
-    def __getitem__(self, i: slice) -> tuple[tuple[int, ...], ...]: ...
-    def __getitem__(self, i: int | slice) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
-        if isinstance(i, slice):
-            return tuple(self[j] for j in range(*i.indices(len(self))))
+    def witness(self, i: int) -> Weights:
+        """Return the witness of member `i`."""
+        return spread(self._n_observed, self.entries(i))
+
+    def entries(self, i: int) -> Iterator[tuple[int, int]]:
+        """Return the columns that carry weight in witness `i`, ascending, each with its weight."""
         entries = slice(*self._begin[self._of[i] :][:2].tolist())
         if isinstance(self._weights, Texts):
             given = [int(text, 16) for text in self._weights[entries]]
         else:
             given = self._weights[entries].tolist()
-        weights = [0] * self._n_observed
-        for column, weight in zip(self._columns[entries].tolist(), given, strict=True):
-            weights[column] = weight
-        return tuple(weights)
+        return zip(self._columns[entries].tolist(), given, strict=True)
 
 
 def pack_witnesses(witnesses: Sequence[tuple[int, ...]]) -> dict[str, NDArray[Any]]:
@@ -107,8 +106,8 @@ def pack_witnesses(witnesses: Sequence[tuple[int, ...]]) -> dict[str, NDArray[An
 
 def _entries(witnesses: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, int], ...]]:
     """Yield of each witness the columns that carry weight, and how much; zeros would take K times as long."""
-    if isinstance(witnesses, PairWitnesses):
-        yield from map(witnesses.entries, range(len(witnesses)))
+    if isinstance(witnesses, Witnesses):
+        yield from (tuple(witnesses.entries(i)) for i in range(len(witnesses)))
     else:
         for weights in witnesses:
             yield tuple((column, weight) for column, weight in enumerate(weights) if weight)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.geometry import GeneralLocus, GraphSpace, Locus, MetricSpace, general_locus, locus
-from labelgrove.ontology.geometry.loci.general import is_tolerant
+from labelgrove.ontology.geometry import GraphSpace, Locus, MetricSpace, locus
+from labelgrove.ontology.geometry.loci.general import GeneralLocus, general_locus, is_tolerant
 from labelgrove.ontology.geometry.loci.pairs import (
     PairHulls,
     hull_members,

@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.errors import SpaceError
+from labelgrove.ontology.geometry.scoring.frechetscorer import Scorer
 from labelgrove.ontology.geometry.scoring.ranking import (
     Finalists,
-    check_choice,
-    check_one_row,
     gathered,
     in_halves,
     ranked,
 )
-from labelgrove.ontology.geometry.spaces.kinds import MetricSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 from labelgrove.ontology.geometry.ties import (
     TIE_RELATIVE,
     FrechetResult,
@@ -32,6 +31,7 @@ from labelgrove.ontology.geometry.ties import (
     largest_power,
     plain_sums,
     powers,
+    sound_weights,
     tied,
 )
 
@@ -79,7 +79,7 @@ class RowsOnDemand:
         return self._space.distances(index, self._points)
 
 
-class DenseScorer:
+class DenseScorer(Scorer):
     """Scores every allowed label from its distances to the observed ones.
 
     Parameters
@@ -89,6 +89,10 @@ class DenseScorer:
         columns of the weights.
     beta : float, default=2
         Exponent of the distances, positive.
+
+    Notes
+    -----
+    O(n_samples * n_observed * n_labels) time, at the speed of a float32 matrix product.
 
     Examples
     --------
@@ -102,43 +106,17 @@ class DenseScorer:
         self.n_labels, self.n_observed = distances.shape
         self._distances = distances
 
-    def score(
-        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
+    def score_rows(
+        self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the best labels of each sample.
-
-        Parameters
-        ----------
-        weights : array_like of shape (n_samples, n_observed) or (n_observed,)
-            Non-negative; rows need not sum to one.
-        top : int, default=1
-            Number of labels to return, best first: each is the winner by the tie rule among those that the
-            ones before it leave.
-        candidates : ndarray of int64, optional
-            Indices of the labels that take part; all by default.
-
-        Raises
-        ------
-        WeightError
-            For weights that break a rule (see `check_weights`).
-        InputError
-            If `top` is not between 1 and the number of candidates, a candidate is not a label, or a power of
-            a distance is beyond 1e157.
-
-        Notes
-        -----
-        O(n_samples * n_observed * n_labels) time, at the speed of a float32 matrix product.
-        """
-        checked = check_weights(weights, self.n_observed)
-        rows = check_choice(top, candidates, self.n_labels)
-        batches = self.decided(checked, rows, top)
+        """Return what `score` does for arguments of the right shape."""
+        checked = sound_weights(given)
+        batches = self.decided(checked, candidates, top)
         return gathered(len(checked), top, ((of, ranked(*finalists, top)) for of, finalists in batches))
 
-    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
-        """Return all labels tied with the best one, ascending; `weights` is one row."""
-        checked = check_weights(weights, self.n_observed)
-        check_one_row(len(checked))
-        ((_, (_, row, total)),) = self.decided(checked, None, 1)
+    def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
+        """Return what `tied` does for one row of the right shape."""
+        ((_, (_, row, total)),) = self.decided(sound_weights(given), None, 1)
         return row[tied(total)]
 
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
-from labelgrove.ontology.geometry.spaces.euclidean import EuclideanSpace
+from labelgrove.ontology.geometry.spaces.euclideanspace import EuclideanSpace
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["EuclideanScorer"]

@@ -1,4 +1,4 @@
-"""The search of `ontology.geometry.scoring.tree.treesearch`, compiled; importing this module loads numba."""
+"""The search of `numpysearch`, compiled; importing this module loads numba."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.kernels import scoring
-from labelgrove.ontology.geometry.kernels.plainsums import sums_of_groups
-from labelgrove.ontology.geometry.scoring.rows.compiledrows import sums_of_positions
-from labelgrove.ontology.geometry.scoring.tree.hanging import Hanging
-from labelgrove.ontology.geometry.scoring.tree.treesearch import MOST_PAIRS, Observed, Pairs, search_margin
-from labelgrove.ontology.geometry.ties import LARGEST_TOTAL, SMALLEST_TOTAL, FrechetResult, refuse_bad_rows
+from labelgrove.ontology.geometry.kernels.rows.plainsums import sums_of_groups
+from labelgrove.ontology.geometry.kernels.trees import finalists
+from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
+from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
+from labelgrove.ontology.geometry.scoring.restricted.hanging import Hanging
+from labelgrove.ontology.geometry.scoring.restricted.numpysearch import MOST_PAIRS, Pairs, search_margin
+from labelgrove.ontology.geometry.ties import TOTALS, FrechetResult, refuse_bad_rows
 
 __all__ = ["CompiledBatch", "SearchDecision"]
 
@@ -37,7 +38,7 @@ class _Prepared:
         Of each observed label in preorder.
     """
 
-    tables: scoring.Tables
+    tables: finalists.Tables
     depth: NDArray[np.float64]
     meet: NDArray[np.float64]
     low: NDArray[np.int32]
@@ -80,7 +81,7 @@ class CompiledBatch:
         self._rows = np.ascontiguousarray(given, dtype=dtype)
 
     def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
-        """Return what `find_finalists` of `treesearch` does.
+        """Return what `find_finalists` of `numpysearch` does.
 
         Raises
         ------
@@ -177,15 +178,15 @@ class SearchDecision:
 
 
 def _searched(
-    rows: NDArray[Any], observed: Observed, tables: scoring.Tables, top: int
+    rows: NDArray[Any], observed: Observed, tables: finalists.Tables, top: int
 ) -> tuple[Pairs | None, NDArray[np.float64]]:
     """Return the finalists of rows, None where they are too many to hold, and the total of each row."""
     margin = search_margin(observed.hull, len(observed.at))
     most, total = len(rows) + _SPARE_PAIRS, np.empty(len(rows))
     while True:
         sample, group = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-        found = scoring.find_finalists(
-            rows, tables, margin, margin * observed.skeleton.reach**2, top, total, sample, group
+        found = finalists.find_finalists(
+            rows, tables, margin, margin * observed.skeleton.reach**2, top, TOTALS, total, sample, group
         )
         if found >= 0:
             return (sample[:found], group[:found]), total
@@ -196,33 +197,33 @@ def _searched(
 
 def _fair(total: NDArray[np.float64]) -> bool:
     """Whether every row that has these totals was searched."""
-    return bool(total.min() >= SMALLEST_TOTAL and total.max() <= LARGEST_TOTAL)
+    return bool(total.min() >= TOTALS[0] and total.max() <= TOTALS[1])
 
 
-def _tables(observed: Observed, hanging: Hanging) -> scoring.Tables:
+def _tables(observed: Observed, hanging: Hanging) -> finalists.Tables:
     skeleton, hull = observed.skeleton, observed.hull
     n_observed = len(observed.at)
-    length = n_observed // scoring.STRANDS + 1
-    place = np.arange(length * scoring.STRANDS)  # of each label in preorder, and of those it is padded with
-    place = place % length * scoring.STRANDS + place // length
+    length = n_observed // finalists.STRANDS + 1
+    place = np.arange(length * finalists.STRANDS)  # of each label in preorder, and of those it is padded with
+    place = place % length * finalists.STRANDS + place // length
     order = np.zeros(len(place), dtype=np.uint32)
     order[place[:n_observed]] = observed.by_preorder
     label_depth = np.zeros(len(place))
     label_depth[place[:n_observed]] = skeleton.label_depth
     child, edge_to = skeleton.child, hull.child
-    return scoring.Tables(
+    return finalists.Tables(
         order=order,
         label_depth=label_depth,
         end=int(place[n_observed]),
         node=_records(
-            scoring.NODE,
+            finalists.NODE,
             depth=skeleton.depth,
             begin=skeleton.begin[:-1],
             end=skeleton.begin[1:],
             chain_last=skeleton.chain_last,
         ),
         limb=_records(
-            scoring.LIMB,
+            finalists.LIMB,
             length=skeleton.length[child],
             low=place[skeleton.low[child]],
             high=place[skeleton.high[child]],
@@ -232,7 +233,7 @@ def _tables(observed: Observed, hanging: Hanging) -> scoring.Tables:
         ),
         chain_depth=hull.depth,
         vertex=_records(
-            scoring.VERTEX,
+            finalists.VERTEX,
             depth=hull.depth,
             length=hull.depth - hull.depth[hull.parent],
             nearest=hanging.nearest,
@@ -246,7 +247,7 @@ def _tables(observed: Observed, hanging: Hanging) -> scoring.Tables:
             group_end=hanging.begin[1:],
         ),
         edge=_records(
-            scoring.EDGE,
+            finalists.EDGE,
             length=hull.depth[edge_to] - hull.depth[hull.parent[edge_to]],
             below=hanging.below[edge_to],
             low=place[hull.low[edge_to]],

@@ -1,8 +1,8 @@
 """RestrictedTreeScorer: exact Fréchet means (beta = 2) on a tree whose answers are any subset of its labels.
 
-`ontology.geometry.scoring.tree.treesearch` explains the search. It returns finalists; they are decided here
-by the plain sum (see `ontology.geometry.ties`), so that answers equal those of every other scorer to the last
-bit.
+`ontology.geometry.scoring.restricted.numpysearch` explains the search. It returns finalists; they are decided
+here by the plain sum (see `ontology.geometry.ties`), so that answers equal those of every other scorer to the
+last bit.
 
 Columns without weight add nothing to a sum, and labels that differ in their distances to them alone tie: of a
 hundred thousand observed labels, tens of thousands may. Samples that together have weight in few columns are
@@ -16,26 +16,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than
-from labelgrove.ontology.geometry.scoring.compilation import Compilation, Decision
-from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
+from labelgrove.ontology.geometry.scoring.compilation import Decision
+from labelgrove.ontology.geometry.scoring.observedtree.treebase import OnTree
 from labelgrove.ontology.geometry.scoring.ranking import (
     Finalists,
     Ranked,
-    check_choice,
-    check_one_row,
     gathered,
     in_halves,
     ranked_groups,
     spans,
 )
-from labelgrove.ontology.geometry.scoring.tree.hanging import Hanging
-from labelgrove.ontology.geometry.scoring.tree.treesearch import Batch, NumpyBatch, Observed
-from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
-from labelgrove.ontology.geometry.ties import FrechetResult, shaped_weights, tied
+from labelgrove.ontology.geometry.scoring.restricted.hanging import Hanging
+from labelgrove.ontology.geometry.scoring.restricted.numpysearch import Batch, NumpyBatch
+from labelgrove.ontology.geometry.ties import FrechetResult, tied
 
 __all__ = ["RestrictedTreeScorer"]
 
@@ -49,19 +44,10 @@ _Found = tuple[Hanging, Finalists]
 """Finalists, and what their groups are groups of."""
 
 
-class RestrictedTreeScorer:
+class RestrictedTreeScorer(OnTree):
     """Scores the allowed labels of a tree in O(n_observed) for each sample, plus a short search.
 
-    Parameters
-    ----------
-    space : TreeSpace
-        A tree; any of its labels may be allowed.
-    observed : array_like of shape (n_observed,), dtype=int
-        Point indices of the observed labels, in the order of the columns of the weights. One that stands
-        twice counts twice.
-    compiled : bool, optional
-        Whether to search with numba. By default with numba where it is installed, once the process has
-        loaded it or this scorer was asked for enough to make up for loading it. Answers are the same.
+    Parameters are those of `OnTree`.
 
     Notes
     -----
@@ -73,6 +59,7 @@ class RestrictedTreeScorer:
 
     Examples
     --------
+    >>> from labelgrove.ontology.geometry import TreeSpace
     >>> from labelgrove.ontology.keys import Keys
     >>> star = TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0], allowed=[1, 2, 3])
     >>> result = RestrictedTreeScorer(star, [1, 2]).score([[1, 1], [2, 1]], top=2)
@@ -80,81 +67,27 @@ class RestrictedTreeScorer:
     ([[0, 1], [0, 1]], [2, 1])
     """
 
-    def __init__(self, space: TreeSpace, observed: ArrayLike, *, compiled: bool | None = None) -> None:
-        refuse_other_than(TreeSpace, "space", space, "make_scorer picks the scorer for any other")
-        self._space = space
-        self._points = index_array("observed", observed, space.n_points)
-        if not len(self._points):
-            raise InputError("observed: empty; name at least one observed label")
-        self._observed = Observed.of(space.tree, space.tree.positions(self._points))
-        self._compiled = compiled
-        self._compilation = Compilation(
-            "labelgrove.ontology.geometry.scoring.restricted.compiledsearch", compiled, self.n_observed
-        )
+    compiled_module = "labelgrove.ontology.geometry.scoring.restricted.compiledsearch"
 
-    @property
-    def n_observed(self) -> int:
-        """Number of columns of the weights."""
-        return len(self._points)
-
-    def score(
-        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
+    def score_rows(
+        self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the best labels of each sample.
+        """Return what `score` does for arguments of the right shape.
 
-        Parameters
-        ----------
-        weights : array_like of shape (n_samples, n_observed) or (n_observed,)
-            Non-negative; rows need not sum to one.
-        top : int, default=1
-            Number of labels to return, best first: each is the winner by the tie rule among those that the
-            ones before it leave.
-        candidates : ndarray of int64, optional
-            Indices of the allowed labels that take part; all by default. A call with candidates pays for
-            hanging them on the tree, O(n_points).
-
-        Raises
-        ------
-        WeightError
-            For weights that break a rule (see `check_weights`).
-        InputError
-            If `top` is not between 1 and the number of candidates, or a candidate is not a label.
+        Candidates are hung on the tree in each call, O(n_points).
         """
-        given = shaped_weights(weights, self.n_observed)
-        chosen = check_choice(top, candidates, self._space.n_labels)
-        batches = self._decided(given, chosen, top)
+        batches = self._decided(given, candidates, top)
         return gathered(len(given), top, ((of, _ranked(*found, top)) for of, found in batches))
 
-    def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
-        """Return what takes the decisions of `score` on rows as they are; None where nothing is compiled yet.
-
-        Parameters
-        ----------
-        order : ndarray of shape (n_observed,), dtype=int64, optional
-            Column of those rows for each observed label; the same as for `score` by default.
-
-        Returns
-        -------
-        decision : callable, or None
-            See `ontology.geometry.scoring.restricted.compiledsearch.SearchDecision`.
-        """
-        module = self._compilation.module(0)
-        if module is None:
-            return None
-        decision: Decision = module.SearchDecision(self._observed, self._hanging, order, self.score)
-        return decision
-
-    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
-        """Return all labels tied with the best one, ascending; `weights` is one row."""
-        given = shaped_weights(weights, self.n_observed)
-        check_one_row(len(given))
+    def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
+        """Return what `tied` does for one row of the right shape."""
         ((_, (hanging, (_, group, total))),) = self._decided(given, None, 1)
         among = group[tied(total)]
         return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])]).astype(np.int64)
 
-    def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
-        """Return the Fréchet variance of every allowed label, from distance rows made on the fly."""
-        return DenseScorer(RowsOnDemand(self._space, self._points)).variance(weights)
+    def _decision(self, module: Any, order: NDArray[np.int64] | None) -> Decision:
+        decision: Decision = module.SearchDecision(self._observed, self._hanging, order, self.score)
+        return decision
 
     @cached_property
     def _hanging(self) -> Hanging:

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.kernels.plainsums import plain_sums
-from labelgrove.ontology.geometry.kernels.rowsearch import find_rows
+from labelgrove.ontology.geometry.kernels.rows.plainsums import plain_sums
+from labelgrove.ontology.geometry.kernels.rows.rowsearch import find_rows
 from labelgrove.ontology.geometry.scoring.rows.rowtree import MOST_PAIRS, Pairs, RowTree
-from labelgrove.ontology.geometry.scoring.tree.treesearch import Observed
 from labelgrove.ontology.geometry.ties import powers
 
-__all__ = ["find", "sums_of_positions", "totals"]
+__all__ = ["find", "totals"]
 
 _BLOCK_ENTRIES = 1 << 20
 _SPARE_PAIRS = 1 << 16
@@ -69,22 +68,3 @@ def totals(
         plain_sums(weights, powers(tree.rows[distinct], 2), sample[part], which, sums)
         total[part] = sums
     return total
-
-
-def sums_of_positions(
-    observed: Observed,
-    weights: NDArray[Any],
-    sample: NDArray[np.int64],
-    position: NDArray[np.integer],
-    by: NDArray[np.int64],
-    out: NDArray[np.float64],
-) -> None:
-    """Write the plain sum of each (sample, position) pair on a tree; `by` brings equal positions together."""
-    step = max(1, _BLOCK_ENTRIES // len(observed.at))
-    for start in range(0, len(by), step):
-        part = by[start : start + step]
-        distinct, which = np.unique(position[part], return_inverse=True)
-        sums = np.empty(len(part))
-        powered = powers(observed.tree.distances(distinct.astype(np.int64), observed.at), 2)
-        plain_sums(weights, powered, sample[part], which, sums)
-        out[part] = sums

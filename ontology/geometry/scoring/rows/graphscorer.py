@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.geometry.scoring.compilation import Compilation
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
+from labelgrove.ontology.geometry.scoring.frechetscorer import Scorer
 from labelgrove.ontology.geometry.scoring.ranking import (
     Finalists,
-    check_choice,
-    check_one_row,
     gathered,
     in_halves,
     ranked_groups,
@@ -27,7 +26,7 @@ from labelgrove.ontology.geometry.scoring.ranking import (
 )
 from labelgrove.ontology.geometry.scoring.rows.rowclasses import Classes
 from labelgrove.ontology.geometry.scoring.rows.rowtree import RowTree
-from labelgrove.ontology.geometry.ties import FrechetResult, refuse_bad_rows, shaped_weights, tied
+from labelgrove.ontology.geometry.ties import FrechetResult, refuse_bad_rows, tied
 
 __all__ = ["GraphScorer"]
 
@@ -35,7 +34,7 @@ _BATCH = 1024
 _WORTH_REDUCING = 256
 
 
-class GraphScorer:
+class GraphScorer(Scorer):
     """Scores the allowed labels of any space from their distances to the observed ones, equal rows once.
 
     Parameters
@@ -63,54 +62,30 @@ class GraphScorer:
     def __init__(self, distances: NDArray[Any], *, compiled: bool | None = None) -> None:
         self._distances = distances
         self._dense = DenseScorer(distances)
+        self.n_observed, self.n_labels = self._dense.n_observed, self._dense.n_labels
         self._compilation = Compilation(
             "labelgrove.ontology.geometry.scoring.rows.compiledrows", compiled, self.n_observed
         )
         self._n_rows = 0
 
-    @property
-    def n_observed(self) -> int:
-        """Number of columns of the weights."""
-        return self._dense.n_observed
-
-    def score(
-        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
+    def score_rows(
+        self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the best labels of each sample.
-
-        Parameters
-        ----------
-        weights : array_like of shape (n_samples, n_observed) or (n_observed,)
-            Non-negative; rows need not sum to one.
-        top : int, default=1
-            Number of labels to return, best first: each is the winner by the tie rule among those that the
-            ones before it leave.
-        candidates : ndarray of int64, optional
-            Indices of the labels that take part; all by default.
-
-        Raises
-        ------
-        WeightError, InputError
-            As for `DenseScorer.score`.
-        """
-        given = shaped_weights(weights, self.n_observed)
+        """Return what `score` does for arguments of the right shape."""
         self._n_rows += len(given)
         if candidates is not None or self._n_rows < _WORTH_REDUCING:
-            return self._dense.score(given, top, candidates)
-        check_choice(top, None, len(self._distances))
+            return self._dense.score_rows(given, top, candidates)
         first, label = self._classes.first, self._classes.label
         batches = self._decided(given, top)
         return gathered(
             len(given), top, ((of, ranked_groups(first, label, finalists, top)) for of, finalists in batches)
         )
 
-    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
-        """Return all labels tied with the best one, ascending; `weights` is one row."""
-        given = shaped_weights(weights, self.n_observed)
-        check_one_row(len(given))
+    def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
+        """Return what `tied` does for one row of the right shape."""
         self._n_rows += 1
         if self._n_rows < _WORTH_REDUCING:
-            return self._dense.tied(given)
+            return self._dense.tied_row(given)
         ((_, (_, row, total)),) = self._decided(given, 1)
         among, first = row[tied(total)], self._classes.first
         return np.sort(self._classes.label[spans(first[among], first[among + 1] - first[among])])

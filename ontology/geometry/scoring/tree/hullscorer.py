@@ -11,6 +11,7 @@ where more than one label is asked for.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than
 from labelgrove.ontology.geometry.loci.hull import hull
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
-from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE, FrechetResult
 
 __all__ = ["HullScorer"]
@@ -58,22 +59,22 @@ class HullScorer(DenseScorer):
         super().__init__(RowsOnDemand(space, points), beta=beta)
         self._space, self._points = space, points
 
-    def score(
-        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
+    def score_rows(
+        self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the best labels of each sample; arguments and errors as for `DenseScorer.score`."""
+        """Return what `score` does for arguments of the right shape."""
         if top != 1 or candidates is not None or self._inside is None:
-            return super().score(weights, top, candidates)
+            return super().score_rows(given, top, candidates)
         labels, scorer = self._inside
-        found = scorer.score(weights)
+        found = scorer.score_rows(given, top, None)
         return FrechetResult(labels[found.index], found.value, found.n_tied)
 
-    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
-        """Return all labels tied with the best one, ascending; `weights` is one row."""
+    def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
+        """Return what `tied` does for one row of the right shape."""
         if self._inside is None:
-            return super().tied(weights)
+            return super().tied_row(given)
         labels, scorer = self._inside
-        return labels[scorer.tied(weights)]
+        return labels[scorer.tied_row(given)]
 
     @cached_property
     def _inside(self) -> tuple[NDArray[np.int64], DenseScorer] | None:

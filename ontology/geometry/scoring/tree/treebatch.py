@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.scoring.tree.skeleton import RunningMoments
-from labelgrove.ontology.geometry.scoring.tree.treesearch import Observed
+from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
+from labelgrove.ontology.geometry.scoring.observedtree.skeleton import RunningMoments
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE, plain_sums, powers, refuse_bad_rows
 
 __all__ = ["Lowest", "NumpyTreeBatch", "TreeBatch", "tie_slack"]

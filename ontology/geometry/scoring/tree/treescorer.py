@@ -25,20 +25,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than
-from labelgrove.ontology.geometry.scoring.compilation import Compilation, Decision
-from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
-from labelgrove.ontology.geometry.scoring.ranking import check_choice, check_one_row
+from labelgrove.ontology.geometry.scoring.compilation import Decision
+from labelgrove.ontology.geometry.scoring.observedtree.treebase import OnTree
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from labelgrove.ontology.geometry.scoring.tree.treebatch import Lowest, NumpyTreeBatch, TreeBatch, tie_slack
-from labelgrove.ontology.geometry.scoring.tree.treesearch import Observed
-from labelgrove.ontology.geometry.spaces.kinds import TreeSpace
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.geometry.ties import (
     TIE_RELATIVE,
     FrechetResult,
     plain_sums,
     powers,
-    shaped_weights,
     tied,
 )
 
@@ -47,19 +43,11 @@ __all__ = ["TreeScorer"]
 _BATCH_ENTRIES = 1 << 20
 
 
-class TreeScorer:
+class TreeScorer(OnTree):
     """Scores every label of a tree in O(n_observed) for each sample.
 
-    Parameters
-    ----------
-    space : TreeSpace
-        A tree with every label allowed.
-    observed : array_like of shape (n_observed,), dtype=int
-        Point indices of the observed labels, in the order of the columns of the weights. One that stands
-        twice counts twice.
-    compiled : bool, optional
-        Whether to search with numba. By default with numba where it is installed, once the process has
-        loaded it or this scorer was asked often enough to make up for loading it. Answers are the same.
+    Parameters are those of `OnTree`; every label of the tree is allowed. More than one label for a sample
+    and candidates are answered by a `RestrictedTreeScorer`.
 
     Notes
     -----
@@ -73,49 +61,21 @@ class TreeScorer:
     array([2, 1, 3])
     """
 
+    compiled_module = "labelgrove.ontology.geometry.scoring.tree.compiledtree"
+
     def __init__(self, space: TreeSpace, observed: ArrayLike, *, compiled: bool | None = None) -> None:
-        refuse_other_than(TreeSpace, "space", space, "make_scorer picks the scorer for any other")
+        super().__init__(space, observed, compiled=compiled)
         if space.allowed is not None:
             raise InputError("space: some labels are not allowed; make_scorer picks the scorer for that")
-        self._space = space
-        self._points = index_array("observed", observed, space.n_points)
-        if not len(self._points):
-            raise InputError("observed: empty; name at least one observed label")
-        self._observed = Observed.of(space.tree, space.tree.positions(self._points))
         self._label = space.tree.points(self._observed.skeleton.chain)
         self._search: Any = None
-        self._compilation = Compilation(
-            "labelgrove.ontology.geometry.scoring.tree.treecompiled", compiled, self.n_observed
-        )
 
-    @property
-    def n_observed(self) -> int:
-        """Number of columns of the weights."""
-        return len(self._points)
-
-    def score(
-        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
+    def score_rows(
+        self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the best labels of each sample.
-
-        Parameters
-        ----------
-        weights : array_like of shape (n_samples, n_observed) or (n_observed,)
-            Non-negative; rows need not sum to one.
-        top : int, default=1
-            Number of labels, best first; more than one is answered by a `RestrictedTreeScorer`.
-        candidates : ndarray of int64, optional
-            Labels that take part; a restriction is answered by a `RestrictedTreeScorer`.
-
-        Raises
-        ------
-        WeightError, InputError
-            As for `DenseScorer.score`.
-        """
-        check_choice(top, None, self._space.n_labels)
+        """Return what `score` does for arguments of the right shape."""
         if top != 1 or candidates is not None:
-            return self._restricted.score(weights, top, candidates)
-        given = shaped_weights(weights, self.n_observed)
+            return self._restricted.score_rows(given, top, candidates)
         result = FrechetResult(
             np.empty(len(given), dtype=np.int64),
             np.empty(len(given)),
@@ -127,30 +87,8 @@ class TreeScorer:
             self._score_batch(given, of, result)
         return result
 
-    def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
-        """Return what takes the decisions of `score` on rows as they are; None where nothing is compiled yet.
-
-        Parameters
-        ----------
-        order : ndarray of shape (n_observed,), dtype=int64, optional
-            Column of those rows for each observed label; the same as for `score` by default.
-
-        Returns
-        -------
-        decision : callable, or None
-            See `ontology.geometry.scoring.tree.treecompiled.TreeDecision`.
-        """
-        module = self._compilation.module(0)
-        if module is None:
-            return None
-        search = module.CompiledTree(self._observed, self._nearest, order)
-        decision: Decision = module.TreeDecision(search, self._label, order, self.score)
-        return decision
-
-    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
-        """Return all labels tied with the best one, ascending; `weights` is one row."""
-        given = shaped_weights(weights, self.n_observed)
-        check_one_row(len(given))
+    def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
+        """Return what `tied` does for one row of the right shape."""
         batch, (place, rival, crowded) = self._searched(given, 0)
         if crowded[0]:
             found, total = self._neighbourhood(given[0], int(place[0]))
@@ -159,9 +97,10 @@ class TreeScorer:
         total = batch.sums(found, np.zeros(len(found), dtype=np.int64))
         return np.sort(self._label[found[tied(total)]])
 
-    def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
-        """Return the Fréchet variance of every label, from distance rows made on the fly."""
-        return DenseScorer(RowsOnDemand(self._space, self._points)).variance(weights)
+    def _decision(self, module: Any, order: NDArray[np.int64] | None) -> Decision:
+        search = module.CompiledTree(self._observed, self._nearest, order)
+        decision: Decision = module.TreeDecision(search, self._label, order, self.score)
+        return decision
 
     @cached_property
     def _restricted(self) -> RestrictedTreeScorer:

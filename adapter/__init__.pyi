@@ -1,0 +1,13 @@
+from labelgrove.adapter.answers.candidates import Subtree as Subtree
+from labelgrove.adapter.bundles.bundle import Bundle as Bundle
+from labelgrove.adapter.bundles.bundle import build_bundle as build_bundle
+from labelgrove.adapter.columns.binding import bind as bind
+from labelgrove.adapter.columns.binding import find_labels as find_labels
+from labelgrove.adapter.columns.binding import make_binding as make_binding
+from labelgrove.adapter.columns.bindingfile import Binding as Binding
+from labelgrove.adapter.evaluation import Evaluation as Evaluation
+from labelgrove.adapter.evaluation import evaluate as evaluate
+from labelgrove.adapter.loading.source import open_bundle as open_bundle
+from labelgrove.adapter.outputs.rows import SparseOutputs as SparseOutputs
+from labelgrove.adapter.scorer import Adapter as Adapter
+from labelgrove.adapter.scorer import Ranking as Ranking

@@ -1,0 +1,9 @@
+from labelgrove.plots.backend import Figure as Figure
+from labelgrove.plots.families import paper_families as paper_families
+from labelgrove.plots.figure import save as save
+from labelgrove.plots.grid import grid_errors as grid_errors
+from labelgrove.plots.histogram import error_histogram as error_histogram
+from labelgrove.plots.locus import locus_hierarchy as locus_hierarchy
+from labelgrove.plots.selection import selection_curves as selection_curves
+from labelgrove.plots.simplex import prediction_regions as prediction_regions
+from labelgrove.plots.simplex import region_panels as region_panels

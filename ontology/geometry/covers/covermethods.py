@@ -1,0 +1,54 @@
+"""locus_cover: labels that reach every label, by the method of that name."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.covers.checks import Cover
+from labelgrove.ontology.geometry.covers.minimum import minimum_locus_cover
+from labelgrove.ontology.geometry.covers.phylogenetic import phylogenetic_cover
+from labelgrove.ontology.geometry.covers.search import search_cover
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+
+__all__ = ["CoverMethod", "locus_cover"]
+
+CoverMethod = Literal["minimum", "phylogenetic", "small"]
+"""How a cover is found; see `locus_cover`."""
+
+
+def locus_cover(space: MetricSpace, *, method: CoverMethod = "minimum", identifying: bool = False) -> Cover:
+    """Return a locus cover made of allowed labels.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Each of its labels must be a point.
+    method : {"minimum", "phylogenetic", "small"}, default="minimum"
+        ``"minimum"``: as few labels as known, see `minimum_locus_cover`. ``"phylogenetic"``: the source
+        paper's Algorithm 1, see `phylogenetic_cover`. ``"small"``: the search alone, without the closed forms
+        of ``"minimum"``, see `ontology.geometry.covers.search.search_cover`.
+    identifying : bool, default=False
+        Whether every label must be uniquely reachable; by the method ``"minimum"`` alone.
+
+    Raises
+    ------
+    InputError
+        For another method, or one that does not identify.
+    SpaceError
+        If a label is not a point, or the space is too large for the method.
+
+    Examples
+    --------
+    >>> from labelgrove.ontology.geometry import metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
+    >>> locus_cover(metric_space(LabelGraph.grid((4, 5))))
+    Cover(keys=('0,0', '3,4'), status='exact', lower_bound=2)
+    """
+    if method not in get_args(CoverMethod):
+        raise InputError(f"method: {method!r} given; choose 'minimum', 'phylogenetic' or 'small'")
+    if method == "minimum":
+        return minimum_locus_cover(space, identifying=identifying)
+    if identifying:
+        raise InputError(f"identifying: goes with the method 'minimum', not with {method!r}")
+    return phylogenetic_cover(space) if method == "phylogenetic" else search_cover(space)

@@ -1,0 +1,199 @@
+"""minimum_locus_cover: the smallest locus covers that are known in closed form, elsewhere the search.
+
+What a cover is and who says so stands in `ontology.geometry.covers.checks`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.covers.checks import (
+    Cover,
+    covers,
+)
+from labelgrove.ontology.geometry.covers.required import (
+    EXACT_LABELS,
+    degree_one,
+    far_hanging,
+)
+from labelgrove.ontology.geometry.covers.search import search_cover
+from labelgrove.ontology.geometry.loci.general import is_tolerant
+from labelgrove.ontology.geometry.loci.shortedges import hull_decides
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
+
+__all__ = ["minimum_locus_cover"]
+
+_MOST_AXES = 16
+
+
+def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
+    """Return a smallest locus cover made of allowed labels, or a small one and how much smaller one could be.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Each of its labels must be a point.
+    identifying : bool, default=False
+        Whether every label must be uniquely reachable.
+
+    Returns
+    -------
+    cover : Cover
+        In canonical order. Exact:
+
+        * on a tree with every label allowed, none of whose edges is so short that the tie rule blurs it
+          (below 4e-12 of the diameter, to identify 1e-6): the vertices of degree one. A root with a single
+          child is one of them; a label without children is one in any case;
+        * on a complete graph: all labels;
+        * wherever all labels stand on shortest paths between two of them, as on grids of any dimension
+          between opposite corners: these two. Identifying: on a path its ends, on a grid of two dimensions
+          the four corners. On a grid of k > 2 dimensions all corners identify, and k + 1 of them do already:
+          one, and the opposites of those k that lie next to it along the sides; whether fewer would is not
+          known, and small grids are searched;
+        * wherever the search (`ontology.geometry.covers.search.search_cover`) is exact.
+
+        Elsewhere what the search finds.
+
+    Raises
+    ------
+    SpaceError
+        If a label is not a point, if labels are to be identified that no weights tell apart (in one place,
+        for instance), or if no closed form applies and the space is too large for the search.
+
+    Examples
+    --------
+    >>> from labelgrove.ontology.geometry.spaces.choosing import metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
+    >>> minimum_locus_cover(metric_space(LabelGraph.grid((4, 5, 6))))
+    Cover(keys=('0,0,0', '3,4,5'), status='exact', lower_bound=2)
+    >>> minimum_locus_cover(metric_space(LabelGraph.grid((4, 5))), identifying=True)
+    Cover(keys=('0,0', '0,4', '3,0', '3,4'), status='exact', lower_bound=4)
+    """
+    points = allowed_points(space)
+    if len(points) == 1 or isinstance(space, CompleteSpace):
+        return Cover.of(space, points, len(points))
+    if isinstance(space, TreeSpace) and space.allowed is None:
+        ends = degree_one(space)
+        if hull_decides(space) and (not identifying or covers(space, ends, identifying=True)):
+            return Cover.of(space, ends, len(ends))
+        if len(points) > EXACT_LABELS and not identifying:
+            return Cover.of(space, ends, max(2, len(far_hanging(space))))
+        return search_cover(space, identifying=identifying)
+    closed = _opposite_ends(space, points, identifying)
+    if closed is not None and is_tolerant(space) is not False:
+        # sums that rounding makes equal prove nothing
+        chosen = space.point_index(closed.keys)
+        closed = closed if covers(space, chosen, identifying=identifying) else None
+    if closed is None or (closed.gap and len(points) <= EXACT_LABELS):
+        found = search_cover(space, identifying=identifying)
+        if closed is None:
+            return found
+        smaller = found if len(found) < len(closed) else closed
+        least = max(found.lower_bound, closed.lower_bound)
+        return Cover.of(space, space.point_index(smaller.keys), least)
+    return closed
+
+
+def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: bool) -> Cover | None:
+    """Return a cover by pairs of labels between which all others stand; None where none is found.
+
+    Let every label y be between a and b: d(a, y) + d(y, b) = d(a, b). Under the weights d(y, b) on a and
+    d(a, y) on b exactly the labels as far from a as y are best. So one such pair covers, and several identify
+    every label when no two labels are at the same distances from all of them: add up their weights for y.
+    """
+    pair = _opposite(space, points, int(_from_label(space, points, 0).argmax()))
+    if pair is None:
+        return None
+    pairs = [pair]
+    if identifying:
+        for corner in _corners(space, points, pair.measured):
+            pair = _opposite(space, points, corner)
+            if pair is None:
+                return None
+            pairs.append(pair)
+        if len(pairs) > 3 and _is_box(space, points, pairs):
+            ends = np.sort([pairs[0].end, *(pair.other for pair in pairs[1:])])
+            return Cover.of(space, points[ends], 2)
+        if _tell_apart(pairs[:-1], len(points)):  # most often the last side adds nothing
+            pairs = pairs[:-1]
+        elif not _tell_apart(pairs, len(points)):
+            return None
+    ends = np.unique([(pair.end, pair.other) for pair in pairs])
+    least = sum(_is_dominated(space, points, int(end)) for end in ends) if identifying else 0
+    return Cover.of(space, points[ends], max(2, least))
+
+
+def _tell_apart(pairs: list[_Pair], n_labels: int) -> bool:
+    """Return whether no two labels are at the same distances from all pairs."""
+    return bool(pairs) and len(np.unique([pair.measured for pair in pairs], axis=1).T) == n_labels
+
+
+def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -> bool:
+    """Return whether labels stand in a box of k > 2 sides, whose corners the pairs are, measured along it.
+
+    The first pair are a corner and its opposite; the others begin at what lies next to that corner along a
+    side, and end at its opposite. Let x be the distances of a label from the first corner along the sides.
+    The distance from a corner c is affine in x, with a slope of 1 along each side, up or down. For the first
+    corner all slopes are 1, for the opposite of the j-th next one the j-th is 1 and all others are -1. So
+    ``k - 2`` times the slopes of the first and once those of each other add up to nothing, and they span all
+    directions. With weights of these numbers over the distances from a label y, the gradient of F is 0 at y,
+    and F, a sum of squares of affine functions that span, is strictly convex: y is the only best one.
+    """
+    first, others = pairs[0].measured, pairs[1:]
+    sides = np.array([first[pair.end] for pair in others])
+    x = (first[:, None] + sides - np.column_stack([pair.measured for pair in others])) / 2
+    if len(np.unique(x, axis=0)) < len(x) or (x.sum(axis=1) != first).any():
+        return False
+    from_opposites = space.distances(cols=points[[pair.other for pair in others]])
+    return bool((from_opposites == (sides - x).sum(axis=1)[:, None] - sides + 2 * x).all())
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two labels between which all others stand, and the distances from the first."""
+
+    end: int
+    other: int
+    measured: NDArray[np.float64]
+
+
+def _opposite(space: MetricSpace, points: NDArray[np.int64], end: int) -> _Pair | None:
+    measured = _from_label(space, points, end)
+    other = int(measured.argmax())
+    whole = measured[other]
+    if not whole or (measured + _from_label(space, points, other) != whole).any():
+        return None
+    return _Pair(end, other, measured)
+
+
+def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np.float64]) -> list[int]:
+    """Return what on a grid are the far ends of all sides at the corner measured from.
+
+    The next labels lead along the sides: a side is what is nearer to one of them and to none of the others.
+    """
+    step = measured[measured > 0].min()
+    near = np.flatnonzero(measured == step)
+    if len(near) > _MOST_AXES:
+        return []
+    nearer = space.distances(cols=points[near]) < measured[:, None]
+    sides = [np.flatnonzero(nearer[:, i] & (nearer.sum(axis=1) == 1)) for i in range(len(near))]
+    return [int(side[measured[side].argmax()]) for side in sides if len(side)]
+
+
+def _is_dominated(space: MetricSpace, points: NDArray[np.int64], label: int) -> bool:
+    """Whether some label close by is no farther from every other one: then only `label` identifies itself."""
+    measured = _from_label(space, points, label)
+    close = np.flatnonzero((measured > 0) & (measured <= 2 * measured[measured > 0].min()))[: 4 * _MOST_AXES]
+    no_farther = space.distances(cols=points[close]) <= measured[:, None]
+    no_farther[label] = True
+    return bool(no_farther.all(axis=0).any())
+
+
+def _from_label(space: MetricSpace, points: NDArray[np.int64], row: int) -> NDArray[np.float64]:
+    return space.distances(cols=points[[row]])[:, 0].astype(np.float64)

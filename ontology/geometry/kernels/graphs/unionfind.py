@@ -1,0 +1,251 @@
+"""Merging the labels of a graph into supernodes: union-find, with the neighbours of a set as a chained list.
+
+A set is named by one of its members, its root. Its unscanned neighbourhood is a chain of member labels whose
+rows of the adjacency have not been read; chains are joined in O(1), and a label leaves its chain when its row
+is read, so that every adjacency entry is read at most once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.kernels.jit import compiled
+
+__all__ = ["contract_subtrees", "draw", "merge_neighbourhoods", "number_sets", "pack_branches"]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND_MULTIPLIER = np.uint64(0x94D049BB133111EB)
+_FIRST_SHIFT, _SECOND_SHIFT, _THIRD_SHIFT = np.uint64(30), np.uint64(27), np.uint64(31)
+
+
+@compiled
+def draw(state: NDArray[np.uint64], n: int) -> int:
+    """Return a number from 0 to n - 1, each equally likely, and step the generator's `state`, shape (1,)."""
+    # SplitMix64 (Steele, Lea, Flood 2014): the same numbers under every version of numpy and numba.
+    bound = np.uint64(n)
+    rejected = (np.uint64(0) - bound) % bound  # 2^64 mod n: below it, some remainders would come once more
+    while True:
+        state[0] += _GOLDEN
+        mixed = state[0]
+        mixed = (mixed ^ (mixed >> _FIRST_SHIFT)) * _FIRST_MULTIPLIER
+        mixed = (mixed ^ (mixed >> _SECOND_SHIFT)) * _SECOND_MULTIPLIER
+        mixed = mixed ^ (mixed >> _THIRD_SHIFT)
+        if mixed >= rejected:
+            return int(mixed % bound)
+
+
+@compiled
+def _root(above: NDArray[np.int32], v: int) -> int:
+    while above[v] != v:
+        above[v] = above[above[v]]
+        v = above[v]
+    return v
+
+
+@compiled
+def _leave(drawable: NDArray[np.int32], place: NDArray[np.int32], n_drawable: int, r: int) -> int:
+    """Take `r` out of the first `n_drawable` entries of `drawable`; return how many are left."""
+    if place[r] < 0:
+        return n_drawable
+    last = drawable[n_drawable - 1]
+    drawable[place[r]] = last
+    place[last] = place[r]
+    place[r] = -1
+    return n_drawable - 1
+
+
+@compiled
+def merge_neighbourhoods(
+    begin: NDArray[np.int64],
+    neighbours: NDArray[np.int32],
+    target: int,
+    cap: int,
+    whole: bool,
+    seed: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], int, NDArray[np.int32], int]:
+    """Draw a set, merge its neighbours into it, and so on until at most `target` sets are left.
+
+    Parameters
+    ----------
+    begin, neighbours
+        As `ontology.geometry.kernels.graphs.adjacency` gives them.
+    target : int
+        Number of sets at which it ends.
+    cap : int
+        A neighbour is passed over where the union would hold more labels; n for no cap.
+    whole : bool
+        Whether a neighbourhood once begun is merged to its end, or left when `target` is reached.
+    seed : int
+        Starts the generator.
+
+    Returns
+    -------
+    above : ndarray of shape (n,), dtype=int32
+        The union-find forest.
+    size : ndarray of shape (n,), dtype=int32
+        Number of labels of each set, at its root.
+    n_sets : int
+    picks : ndarray of shape (n_picks,), dtype=int32
+        The root drawn in each round.
+    scanned : int
+        Number of adjacency entries read, at most ``len(neighbours)``.
+    """
+    # Each entry is read once and costs one look-up, O(log n) amortised. A union only grows, so a neighbour
+    # that is too large once is too large for ever, and its entry need not be kept. A set whose chain is empty
+    # can merge nothing: it leaves the list of those that are drawn, which only spares idle rounds.
+    n = len(begin) - 1
+    state = np.empty(1, dtype=np.uint64)
+    state[0] = np.uint64(seed)
+    above = np.arange(n).astype(np.int32)
+    size = np.ones(n, dtype=np.int32)
+    head = np.arange(n).astype(np.int32)
+    tail = np.arange(n).astype(np.int32)
+    behind = np.full(n, -1, dtype=np.int32)
+    drawable = np.arange(n).astype(np.int32)
+    place = np.arange(n).astype(np.int32)
+    picks = np.empty(n, dtype=np.int32)
+    n_sets, n_drawable, n_picks, scanned = n, n, 0, 0
+    while n_sets > target and n_drawable > 0:
+        r = drawable[draw(state, n_drawable)]
+        v = head[r]
+        if v < 0:
+            n_drawable = _leave(drawable, place, n_drawable, r)
+            continue
+        picks[n_picks] = r
+        n_picks += 1
+        head[r], tail[r] = -1, -1
+        while v >= 0:
+            for e in range(begin[v], begin[v + 1]):
+                if n_sets == target and not whole:
+                    break
+                scanned += 1
+                x = _root(above, neighbours[e])
+                if x == r or size[x] + size[r] > cap:
+                    continue
+                above[x] = r
+                size[r] += size[x]
+                n_sets -= 1
+                n_drawable = _leave(drawable, place, n_drawable, x)
+                if head[x] >= 0:
+                    if head[r] < 0:
+                        head[r] = head[x]
+                    else:
+                        behind[tail[r]] = head[x]
+                    tail[r] = tail[x]
+            v = behind[v]
+    return above, size, n_sets, picks[:n_picks].copy(), scanned
+
+
+@compiled
+def pack_branches(
+    begin: NDArray[np.int64],
+    neighbours: NDArray[np.int32],
+    above: NDArray[np.int32],
+    size: NDArray[np.int32],
+    n_sets: int,
+    target: int,
+    cap: int,
+) -> int:
+    """Merge sets that are neighbours or share one, within `cap`; return the number of sets left.
+
+    `above` and `size` are changed in place. The first round takes single labels as the shared neighbours, the
+    later ones whole sets; it ends at `target`, or when a round has merged nothing.
+    """
+    # O(n + n_edges) look-ups a round. Within the closed neighbourhood of a hub, `spare` is the smallest set
+    # seen; of two sets that do not fit together the larger exceeds cap / 2, so at most one seen does not.
+    n = len(begin) - 1
+    hub = np.arange(n).astype(np.int32)
+    members = np.empty(n, dtype=np.int32)
+    by_labels = True
+    while n_sets > target:
+        before = n_sets
+        first = np.zeros(n + 1, dtype=np.int32)
+        for v in range(n):
+            first[hub[v] + 1] += 1
+        for h in range(n):
+            first[h + 1] += first[h]
+        filled = first.copy()
+        for v in range(n):
+            members[filled[hub[v]]] = v
+            filled[hub[v]] += 1
+        for h in range(n):
+            if first[h] == first[h + 1]:
+                continue
+            spare = _root(above, members[first[h]])
+            for m in range(first[h], first[h + 1]):
+                v = members[m]
+                for e in range(begin[v], begin[v + 1]):
+                    x = _root(above, neighbours[e])
+                    if x == spare:
+                        continue
+                    if size[x] + size[spare] <= cap:
+                        above[x] = spare
+                        size[spare] += size[x]
+                        n_sets -= 1
+                        if n_sets == target:
+                            return n_sets
+                    elif size[x] < size[spare]:
+                        spare = x
+        if n_sets == before and not by_labels:
+            return n_sets
+        by_labels = False
+        for v in range(n):
+            hub[v] = _root(above, v)
+    return n_sets
+
+
+@compiled
+def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.int32], int]:
+    """Cut a forest into pieces of at most `most` labels; return the union-find forest and their number.
+
+    `parent` is -1 for roots and smaller than the child everywhere else (preorder). From the bottom up, a
+    label takes what is left of its children as they come; once one does not fit, it and those after it fill
+    pieces of their own, each a run of siblings.
+    """
+    # O(n). Two pieces in a row at one parent hold more than `most` labels together.
+    n = len(parent)
+    above = np.arange(n).astype(np.int32)
+    left = np.ones(n, dtype=np.int32)
+    first_child = np.full(n, -1, dtype=np.int32)
+    next_sibling = np.full(n, -1, dtype=np.int32)
+    n_sets = n
+    for v in range(n - 1, -1, -1):
+        piece, filled = v, 1
+        c = first_child[v]
+        while c >= 0:
+            if filled + left[c] <= most:
+                above[c] = piece
+                filled += left[c]
+                n_sets -= 1
+            else:
+                if piece == v:
+                    left[v] = filled
+                piece, filled = c, left[c]
+            c = next_sibling[c]
+        if piece == v:
+            left[v] = filled
+        if parent[v] >= 0:
+            next_sibling[v] = first_child[parent[v]]
+            first_child[parent[v]] = v
+    return above, n_sets
+
+
+@compiled
+def number_sets(above: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the number of each label's set, in the order of lowest members, and the sets' sizes."""
+    # n look-ups.
+    n = len(above)
+    number = np.full(n, -1, dtype=np.int32)
+    assignment = np.empty(n, dtype=np.int32)
+    size = np.zeros(n, dtype=np.int64)
+    n_sets = 0
+    for v in range(n):
+        r = _root(above, v)
+        if number[r] < 0:
+            number[r] = n_sets
+            n_sets += 1
+        assignment[v] = number[r]
+        size[assignment[v]] += 1
+    return assignment, size[:n_sets].copy()

@@ -1,0 +1,1 @@
+"""Compiled loops over the vertices of a tree in preorder."""

@@ -1,0 +1,111 @@
+"""locus: what observed labels reach, by the exact method or by a published one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, get_args
+
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.loci.exactlocus import locus_index
+from labelgrove.ontology.geometry.loci.members import Locus
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import observed_points
+
+__all__ = ["LARGEST_COST", "LocusMethod", "locus"]
+
+LocusMethod = Literal["exact", "pairs", "pair-grid", "grid"]
+"""How a locus is found; see `locus`."""
+
+LARGEST_COST = 10**10
+"""Multiply-adds that a grid takes on; about a minute."""
+
+
+def locus(
+    space: MetricSpace,
+    observed: Iterable[str],
+    *,
+    method: LocusMethod = "exact",
+    divisions: float | None = None,
+    largest_cost: float = LARGEST_COST,
+) -> Locus:
+    """Return every allowed label that some weights over `observed` reach.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Where the labels are.
+    observed : iterable of str
+        Keys of points, each once, at least one; they need not be allowed labels.
+    method : {"exact", "pairs", "pair-grid", "grid"}, default="exact"
+        ``"exact"``: all of them. ``"pairs"``: the union of the exact loci of every two observed labels.
+        ``"pair-grid"`` and ``"grid"``: what a grid of weights reaches, on every two observed labels (the
+        source paper's Algorithm 2) or on all at once (its Algorithm 3).
+    divisions : float, optional
+        For the grids, the D of the weights 0/D, 1/D, ..., D/D, positive; the diameter of the allowed labels
+        by default. Where it is not a whole number, the last step is shorter.
+    largest_cost : float, default=LARGEST_COST
+        For the grids, the multiply-adds to take on. Needed are
+        ``n_observed * (n_observed - 1) * (divisions + 1) * n_labels`` for pairs, and
+        ``(divisions + 1)**n_observed * n_observed * n_labels`` for all at once.
+
+    Returns
+    -------
+    found : Locus
+        Exact on every space by the exact method; where distances have been rounded, within the `tolerance`
+        that it states. The status of pairs is ``"exact"`` where the union is the whole locus by a theorem (up
+        to two observed labels, complete graphs, trees with every label allowed and no edge below 4e-12 of the
+        diameter), that of a grid on pairs on trees with whole lengths and every label allowed; elsewhere it
+        is ``"lower_bound"``.
+
+    Raises
+    ------
+    InputError
+        If `observed` is empty or names a label twice; for another method, and where a grid is too large or
+        `divisions` not positive and finite, or not for the method.
+    UnknownLabelError
+        If `observed` names a label that is not a point of the space.
+    MissingExtraError
+        If numba or highspy is not installed and the method needs it on this space.
+
+    Notes
+    -----
+    O(n_points) on a tree with every label allowed and no edges below 1e-6 of the largest distance between
+    observed labels; no keys are made before they are asked for. The cost of pairs stands in
+    `ontology.geometry.loci.pairs.pairs_locus`, that of the general space in
+    `ontology.geometry.loci.general.general_locus`.
+
+    Examples
+    --------
+    >>> from labelgrove.ontology.geometry import metric_space
+    >>> from labelgrove.ontology.labelgraph import LabelGraph
+    >>> line = metric_space(LabelGraph.from_edges([("b", "a"), ("c", "b"), ("d", "c"), ("e", "d")]))
+    >>> found = locus(line, ["a", "d"])
+    >>> found.members, found.witness("b"), found.status
+    (('a', 'b', 'c', 'd'), (2, 1), 'exact')
+
+    Four leaves on legs of length 2, 2, 2 and 1: the short one is best at equal weights on the long three, but
+    not for any two of them.
+
+    >>> legs = [("a", "x"), ("b", "y"), ("c", "z"), ("x", "o"), ("y", "o"), ("z", "o"), ("short", "o")]
+    >>> spider = metric_space(LabelGraph.from_edges(legs), labels="leaves")
+    >>> found = locus(spider, ["a", "b", "c"], method="pairs")
+    >>> sorted(found.members), found.status
+    (['a', 'b', 'c'], 'lower_bound')
+    >>> locus(line, ["a", "c"], method="grid").members
+    ('a', 'b', 'c')
+    """
+    if method not in get_args(LocusMethod):
+        raise InputError(f"method: {method!r} given; choose 'exact', 'pairs', 'pair-grid' or 'grid'")
+    if divisions is not None and method not in ("pair-grid", "grid"):
+        raise InputError(f"divisions: goes with the methods 'pair-grid' and 'grid', not with {method!r}")
+    points = observed_points(space, observed)
+    if method == "exact":
+        return locus_index(space, points)
+    if method == "pairs":
+        from labelgrove.ontology.geometry.loci.pairs import pairs_locus
+
+        return pairs_locus(space, points)
+    from labelgrove.ontology.geometry.loci.weightgrids import grid_locus, pair_grid_locus
+
+    on_grid = pair_grid_locus if method == "pair-grid" else grid_locus
+    return on_grid(space, points, divisions, largest_cost)

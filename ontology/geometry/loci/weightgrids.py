@@ -1,0 +1,170 @@
+"""The published algorithms for the locus, by name: a grid of weights, and the Fréchet mean of each.
+
+Roberts et al. (2023), *Geometry-Aware Adaptation for Pretrained Models*, Algorithms 2 and 3. Both try the
+weights 0/D, 1/D, ..., D/D with D the diameter of the graph. A grid never adds a label that is not in the
+locus, but it can step over the weights that reach one; the exact method does not. They are here to be
+compared with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.arguments import nonnegative_number
+from labelgrove.ontology.geometry.loci.members import Locus
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
+from labelgrove.ontology.geometry.status import Status
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE
+
+__all__ = ["grid_locus", "pair_grid_locus"]
+
+_BLOCK_ENTRIES = 1 << 22
+
+
+def pair_grid_locus(
+    space: MetricSpace, points: NDArray[np.int64], divisions: float | None, largest_cost: float
+) -> Locus:
+    """Return what a grid of weights on every two observed labels reaches: the paper's Algorithm 2.
+
+    It is ``"exact"`` on trees with whole lengths and every label allowed, where steps of 1/D cannot pass over
+    a label; ``"lower_bound"`` elsewhere. A witness is a point of the grid.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Where the labels are.
+    points : ndarray of shape (n_observed,), dtype=int64
+        Point indices of the observed labels, each once.
+    divisions : float or None
+        The D of the weights 0/D, 1/D, ..., D/D, positive; the diameter of the allowed labels by default.
+        Where it is not a whole number, the last step is shorter.
+    largest_cost : float
+        Multiply-adds to take on: ``n_observed * (n_observed - 1) * (divisions + 1) * n_labels`` are needed.
+
+    Raises
+    ------
+    InputError
+        If `divisions` is not positive and finite, or the estimated cost is above `largest_cost`.
+    """
+    largest = _divisions(space, divisions)
+    pairs = list(combinations(range(len(points)), 2)) or [(0, 0)]
+    _refuse_cost(len(pairs) * (math.ceil(largest) + 1), 2, space, largest_cost)
+    steps = _steps(largest)
+    squared = space.distances(cols=points).astype(np.float64).T ** 2
+    found = _Reached(space, points)
+    for a, b in pairs:
+        for step in steps.tolist():
+            rest = steps[-1] - step
+            found.add(step * squared[a] + rest * squared[b], {a: step, b: rest} if a != b else {a: 1.0})
+    whole_tree = isinstance(space, TreeSpace) and space.allowed is None and space.distance_dtype != np.float64
+    return found.locus("exact" if whole_tree and steps[-1] >= space.diameter() else "lower_bound")
+
+
+def grid_locus(
+    space: MetricSpace, points: NDArray[np.int64], divisions: float | None, largest_cost: float
+) -> Locus:
+    """Return what a grid of weights on all observed labels at once reaches: the paper's Algorithm 3.
+
+    As printed the grid holds weights that are all zero, at which every label ties: the answer would always be
+    every label. Those weights are left out here. It is always a ``"lower_bound"``; a witness is a point of
+    the grid.
+
+    Parameters
+    ----------
+    space, points, divisions
+        As for `pair_grid_locus`.
+    largest_cost : float
+        Multiply-adds to take on: ``(divisions + 1)**n_observed * n_observed * n_labels`` are needed.
+
+    Raises
+    ------
+    InputError
+        As for `pair_grid_locus`.
+    """
+    largest = _divisions(space, divisions)
+    _refuse_cost((math.ceil(largest) + 1) ** len(points), len(points), space, largest_cost)
+    steps = _steps(largest)
+    squared = space.distances(cols=points).astype(np.float64).T ** 2
+    found = _Reached(space, points)
+    for block in _grid(steps, len(points), max(1, _BLOCK_ENTRIES // space.n_labels)):
+        for weights, variance in zip(block.tolist(), block @ squared, strict=True):
+            found.add(variance, dict(enumerate(weights)))
+    return found.locus("lower_bound")
+
+
+class _Reached:
+    """Gathers the Fréchet means of one row of weights after another."""
+
+    def __init__(self, space: MetricSpace, points: NDArray[np.int64]) -> None:
+        self._space, self._points = space, points
+        self._witness: dict[int, tuple[int, ...]] = {}
+        self._unique: set[int] = set()
+
+    def add(self, variance: NDArray[np.float64], weights: dict[int, float]) -> None:
+        """Take in what `weights` (column -> weight) reach; the first witness stays, a unique one wins."""
+        best = np.flatnonzero(variance <= variance.min() * (1 + TIE_RELATIVE)).tolist()
+        new = [y for y in best if y not in self._witness or (len(best) == 1 and y not in self._unique)]
+        if new:
+            witness = _whole([weights.get(column, 0.0) for column in range(len(self._points))])
+            self._witness |= dict.fromkeys(new, witness)
+        if len(best) == 1:
+            self._unique.add(best[0])
+
+    def locus(self, status: Status) -> Locus:
+        """Return what was reached."""
+        index = np.array(sorted(self._witness), dtype=np.int64)
+        unique = np.array(sorted(self._unique), dtype=np.int64)
+        witnesses = [self._witness[y] for y in index.tolist()]
+        return Locus(self._space, self._points, index, unique, status, witnesses, TIE_RELATIVE)
+
+
+def _whole(weights: list[float]) -> tuple[int, ...]:
+    """Return whole weights in the very same ratios, the smallest there are."""
+    ratios = [weight.as_integer_ratio() for weight in weights]
+    common = math.lcm(*(denominator for _, denominator in ratios))
+    whole = [numerator * (common // denominator) for numerator, denominator in ratios]
+    divisor = math.gcd(*whole)
+    return tuple(weight // divisor for weight in whole)
+
+
+def _divisions(space: MetricSpace, divisions: float | None) -> float:
+    if divisions is None:
+        return space.diameter()
+    steps = nonnegative_number("divisions", divisions)
+    if not steps:
+        raise InputError("divisions: 0 given; the steps from 0 to 1 are a positive, finite number")
+    return steps
+
+
+def _refuse_cost(n_weights: int, n_terms: int, space: MetricSpace, largest_cost: float) -> None:
+    cost = n_weights * n_terms * space.n_labels
+    largest_cost = nonnegative_number("largest_cost", largest_cost)
+    if cost > largest_cost:
+        raise InputError(
+            f"observed: a grid of about 10^{math.log10(n_weights):.1f} rows of weights on {space.n_labels} "
+            f"labels takes an estimated 10^{math.log10(cost):.1f} multiply-adds, above largest_cost = "
+            f"{largest_cost:.0e}; observe fewer, raise largest_cost, or take the method 'exact'"
+        )
+
+
+def _steps(largest: float) -> NDArray[np.float64]:
+    """Return D times the weights of the grid: 0, 1, 2, ... and D itself."""
+    if largest == 0:  # a single allowed label, whose weight is all there is
+        return np.array([1.0])
+    return np.append(np.arange(math.ceil(largest), dtype=np.float64), largest)
+
+
+def _grid(steps: NDArray[np.float64], n_observed: int, n_rows: int) -> Iterator[NDArray[Any]]:
+    """Yield blocks of all combinations of steps but the first, which is zero throughout."""
+    shape = (len(steps),) * n_observed
+    for start in range(int(len(steps) > 1), len(steps) ** n_observed, n_rows):
+        flat = np.arange(start, min(start + n_rows, len(steps) ** n_observed))
+        yield steps[np.stack(np.unravel_index(flat, shape), axis=1)]

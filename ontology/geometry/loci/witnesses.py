@@ -1,0 +1,113 @@
+"""Witnesses: weights over observed labels that reach the members of a locus, made as they are read."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["PairWitnesses", "SharedWitnesses", "Weights", "Witnesses", "spread"]
+
+Weights = tuple[int, ...]
+"""One witness: whole numbers over all observed labels, none negative, not all zero."""
+
+
+class Witnesses(Sequence[Weights]):
+    """One witness for each member, in the order of the members."""
+
+    @overload
+    def __getitem__(self, i: int) -> Weights: ...
+    @overload
+    def __getitem__(self, i: slice) -> tuple[Weights, ...]: ...
+    def __getitem__(self, i: int | slice) -> Weights | tuple[Weights, ...]:
+        if isinstance(i, slice):
+            return tuple(self.witness(j) for j in range(*i.indices(len(self))))
+        return self.witness(i)
+
+    @abstractmethod
+    def witness(self, i: int) -> Weights:
+        """Return the witness of member `i`."""
+
+    def entries(self, i: int) -> Iterable[tuple[int, int]]:
+        """Return the columns that carry weight in witness `i`, ascending, each with its weight."""
+        return ((column, weight) for column, weight in enumerate(self.witness(i)) if weight)
+
+
+def spread(n_observed: int, entries: Iterable[tuple[int, int]]) -> Weights:
+    """Return the witness over `n_observed` labels that carries weight in these columns alone.
+
+    >>> spread(4, [(0, 2), (2, 1)])
+    (2, 0, 1, 0)
+    """
+    weights = [0] * n_observed
+    for column, weight in entries:
+        weights[column] = weight
+    return tuple(weights)
+
+
+class PairWitnesses(Witnesses):
+    """Witnesses with weight on one or two observed labels, kept as two columns and two weights.
+
+    Parameters
+    ----------
+    n_observed : int
+        Length of each witness.
+    columns : ndarray of shape (n_members, 2), dtype=int64
+        Which observed labels carry weight.
+    weights : ndarray of shape (n_members, 2), dtype=int64 or float64
+        How much, none where 0; given out as coprime whole numbers in the very same ratio (a float is a
+        fraction).
+    """
+
+    def __init__(self, n_observed: int, columns: NDArray[np.int64], weights: NDArray[Any]) -> None:
+        self._n_observed, self._columns, self._weights = n_observed, columns, weights
+
+    @classmethod
+    def single(cls, n_observed: int, columns: NDArray[np.int64]) -> PairWitnesses:
+        """Return witnesses with all weight on one observed label each."""
+        weights = np.tile(np.array([1, 0]), (len(columns), 1))
+        return cls(n_observed, np.column_stack([columns, columns]), weights)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def witness(self, i: int) -> Weights:
+        """Return the witness of member `i`."""
+        return spread(self._n_observed, self.entries(i))
+
+    def entries(self, i: int) -> tuple[tuple[int, int], ...]:
+        """Return the columns that carry weight in witness `i`, ascending, each with its weight."""
+        (first, second), (of_first, of_second) = self._columns[i].tolist(), self._weights[i].tolist()
+        if of_second == 0:
+            return ((first, 1),)
+        ratio = Fraction(of_first) / Fraction(of_second)
+        if not ratio:
+            return ((second, 1),)
+        return (first, ratio.numerator), (second, ratio.denominator)
+
+
+class SharedWitnesses(Witnesses):
+    """Witnesses of labels of which many share one row of distances, and so one witness.
+
+    Parameters
+    ----------
+    distinct : sequence of tuple of int
+        The different witnesses.
+    which : ndarray of shape (n_members,), dtype=int64
+        The place of each member's witness among them.
+    """
+
+    def __init__(self, distinct: Sequence[Weights], which: NDArray[np.int64]) -> None:
+        self._distinct = distinct
+        self._which: list[int] = which.tolist()
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    def witness(self, i: int) -> Weights:
+        """Return the witness of member `i`."""
+        return self._distinct[self._which[i]]

@@ -1,0 +1,93 @@
+"""Scorer: what all scorers share, the arguments that they take and the checks of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelgrove.ontology.errors import InputError, WeightError
+from labelgrove.ontology.geometry.arguments import index_array, whole_number
+from labelgrove.ontology.geometry.ties import FrechetResult, shaped_weights
+
+__all__ = ["Scorer"]
+
+
+class Scorer(ABC):
+    """Fréchet means for one space and one list of observed labels, prepared once.
+
+    `ontology.geometry.make_scorer` picks the one that fits a space.
+
+    Attributes
+    ----------
+    n_observed : int
+        Number of columns of the weights.
+    n_labels : int
+        Number of labels that may be an answer.
+    """
+
+    n_observed: int
+    n_labels: int
+
+    def score(
+        self, weights: ArrayLike, top: int = 1, candidates: NDArray[np.int64] | None = None
+    ) -> FrechetResult:
+        """Return the best labels of each sample.
+
+        Parameters
+        ----------
+        weights : array_like of shape (n_samples, n_observed) or (n_observed,)
+            Non-negative; rows need not sum to one.
+        top : int, default=1
+            Number of labels to return, best first: each is the winner by the tie rule among those that the
+            ones before it leave.
+        candidates : ndarray of int64, optional
+            Indices of the labels that take part; all by default.
+
+        Raises
+        ------
+        WeightError
+            For weights that break a rule (see `check_weights`).
+        InputError
+            If `top` is not between 1 and the number of candidates, a candidate is not a label, or a power of
+            a distance is beyond 1e157.
+        """
+        given = shaped_weights(weights, self.n_observed)
+        return self.score_rows(given, top, self._checked(top, candidates))
+
+    def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
+        """Return all labels tied with the best one, ascending; `weights` is one row."""
+        given = shaped_weights(weights, self.n_observed)
+        if len(given) != 1:
+            raise WeightError(f"weights: {len(given)} rows given; a mean set is of one row")
+        return self.tied_row(given)
+
+    @abstractmethod
+    def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
+        """Return the Fréchet variance of every label; shape (n_samples, n_labels), dtype=float64."""
+
+    @abstractmethod
+    def score_rows(
+        self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
+    ) -> FrechetResult:
+        """Return what `score` does for rows of the right shape, a `top` within bounds and sorted candidates.
+
+        The values of the rows are not checked yet.
+        """
+
+    @abstractmethod
+    def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
+        """Return what `tied` does for one row of the right shape, its values not checked yet."""
+
+    def _checked(self, top: int, candidates: ArrayLike | None) -> NDArray[np.int64] | None:
+        """Return the candidates ascending, each once (None: all labels), or raise `InputError`."""
+        rows = None
+        if candidates is not None:
+            rows = np.unique(index_array("candidates", candidates, self.n_labels))
+            if not len(rows):
+                last = self.n_labels - 1
+                raise InputError(f"candidates: empty; give at least one index, each within 0..{last}")
+        whole_number("top", top, 1, self.n_labels if rows is None else len(rows))
+        return rows

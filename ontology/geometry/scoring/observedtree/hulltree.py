@@ -1,0 +1,64 @@
+"""The hull of observed labels in a tree: every vertex on a path between two of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
+from labelgrove.ontology.geometry.scoring.observedtree.skeleton import Skeleton
+
+__all__ = ["Hull"]
+
+
+@dataclass(frozen=True)
+class Hull:
+    """The hull as a tree of its own, in preorder; vertex 0 is the meeting point of all observed labels.
+
+    Attributes
+    ----------
+    vertex : ndarray of shape (n_hull,), dtype=int64
+        Positions in the tree, ascending.
+    depth : ndarray of shape (n_hull,)
+        Distance from vertex 0.
+    parent : ndarray of shape (n_hull,), dtype=int64
+        Vertex 0 has itself.
+    low, high : ndarray of shape (n_hull,), dtype=int64
+        The observed labels below a vertex, itself included: an interval of their preorder.
+    begin, child : ndarray, dtype=int64
+        Children of v: ``child[begin[v]:begin[v + 1]]``, ascending.
+    steps : int
+        Most edges on a way down from vertex 0.
+    """
+
+    vertex: NDArray[np.int64]
+    depth: NDArray[np.float64]
+    parent: NDArray[np.int64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    child: NDArray[np.int64]
+    steps: int
+
+    @classmethod
+    def of(cls, tree: RootedTree, labels: NDArray[np.int64], skeleton: Skeleton) -> Hull:
+        """Build the hull of `labels`, ascending positions, whose skeleton is known; O(n_points)."""
+        vertex = skeleton.chain
+        parent = np.searchsorted(vertex, tree.parent[vertex])
+        parent[0] = 0
+        level = [0] * len(vertex)
+        for v, above in enumerate(parent[1:].tolist(), start=1):
+            level[v] = level[above] + 1
+        by_parent = np.argsort(parent[1:], kind="stable") + 1
+        return cls(
+            vertex=vertex,
+            depth=skeleton.chain_depth,
+            parent=parent,
+            low=np.searchsorted(labels, vertex),
+            high=np.searchsorted(labels, tree.end[vertex]),
+            begin=np.searchsorted(parent[by_parent], np.arange(len(vertex) + 1)),
+            child=by_parent,
+            steps=max(level),
+        )

@@ -1,0 +1,86 @@
+"""Observed labels in a tree, and what every search reads about them, each part made on first use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
+from labelgrove.ontology.geometry.scoring.observedtree.hulltree import Hull
+from labelgrove.ontology.geometry.scoring.observedtree.skeleton import Factors, Skeleton
+
+__all__ = ["Observed"]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Observed labels in a tree, and all that is prepared for them.
+
+    Attributes
+    ----------
+    tree : RootedTree
+    at : ndarray of shape (n_observed,), dtype=int64
+        Their positions, in the order of the columns of the weights.
+    by_preorder : ndarray of shape (n_observed,), dtype=int64
+        The columns in preorder.
+    ascending : ndarray of shape (n_observed,), dtype=int64
+        The positions in preorder.
+    skeleton : Skeleton
+
+    Examples
+    --------
+    >>> observed = Observed.of(RootedTree(np.array([-1, 0, 1, 1, 0])), np.array([3, 2]))
+    >>> observed.ascending.tolist(), observed.by_preorder.tolist(), observed.hull.vertex.tolist()
+    ([2, 3], [1, 0], [1, 2, 3])
+    """
+
+    tree: RootedTree
+    at: NDArray[np.int64]
+    by_preorder: NDArray[np.int64]
+    ascending: NDArray[np.int64]
+    skeleton: Skeleton
+
+    @classmethod
+    def of(cls, tree: RootedTree, at: NDArray[np.int64]) -> Observed:
+        """Prepare the observed labels at the positions `at`; O(n_points)."""
+        by_preorder = np.argsort(at, kind="stable")
+        ascending = at[by_preorder]
+        return cls(tree, at, by_preorder, ascending, Skeleton.of(tree, ascending))
+
+    @cached_property
+    def columns_moved(self) -> bool:
+        """Whether columns stand in any other order than preorder."""
+        return bool((np.diff(self.by_preorder) < 0).any())
+
+    @cached_property
+    def hull(self) -> Hull:
+        """All vertices between observed labels, as a tree."""
+        return Hull.of(self.tree, self.ascending, self.skeleton)
+
+    @cached_property
+    def factors(self) -> Factors:
+        """What running sums are made with."""
+        return Factors.of(self.skeleton.label_depth)
+
+    @cached_property
+    def label_depth(self) -> NDArray[np.float64]:
+        """Depth in the tree of each label, in preorder; shape (n_observed,)."""
+        return self.tree.depth_at(self.ascending)
+
+    @cached_property
+    def turn(self) -> NDArray[np.int64]:
+        """Position where each label and the next in preorder meet; shape (n_observed - 1,)."""
+        turn = self.ascending[1:].copy()  # a label that stands twice meets itself where it is
+        apart = np.flatnonzero(np.diff(self.ascending))
+        if len(apart):
+            above = self.tree.parent[: self.ascending[-1] + 1]
+            turn[apart] = np.minimum.reduceat(above, self.ascending[apart] + 1)
+        return turn
+
+    @cached_property
+    def gap(self) -> NDArray[np.float64]:
+        """Depth in the tree at which each label and the next in preorder meet; shape (n_observed - 1,)."""
+        return self.tree.depth_at(self.turn)

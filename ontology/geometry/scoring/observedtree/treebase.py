@@ -1,0 +1,73 @@
+"""OnTree: what the scorers that search a tree share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than
+from labelgrove.ontology.geometry.scoring.compilation import Compilation, Decision
+from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
+from labelgrove.ontology.geometry.scoring.frechetscorer import Scorer
+from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
+
+__all__ = ["OnTree"]
+
+
+class OnTree(Scorer):
+    """A scorer that searches a tree, compiled where that is worth it.
+
+    Parameters
+    ----------
+    space : TreeSpace
+        The tree.
+    observed : array_like of shape (n_observed,), dtype=int
+        Point indices of the observed labels, in the order of the columns of the weights. One that stands
+        twice counts twice.
+    compiled : bool, optional
+        Whether to search with numba. By default with numba where it is installed, once the process has
+        loaded it or this scorer was asked for enough to make up for loading it. Answers are the same.
+    """
+
+    compiled_module: ClassVar[str]
+    """Full name of the module that holds the compiled search."""
+
+    def __init__(self, space: TreeSpace, observed: ArrayLike, *, compiled: bool | None = None) -> None:
+        refuse_other_than(TreeSpace, "space", space, "make_scorer picks the scorer for any other")
+        self._space = space
+        self._points = index_array("observed", observed, space.n_points)
+        if not len(self._points):
+            raise InputError("observed: empty; name at least one observed label")
+        self.n_observed, self.n_labels = len(self._points), space.n_labels
+        self._observed = Observed.of(space.tree, space.tree.positions(self._points))
+        self._compiled = compiled
+        self._compilation = Compilation(self.compiled_module, compiled, self.n_observed)
+
+    def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
+        """Return the Fréchet variance of every allowed label, from distance rows made on the fly."""
+        return DenseScorer(RowsOnDemand(self._space, self._points)).variance(weights)
+
+    def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
+        """Return what takes the decisions of `score` on rows as they are; None where nothing is compiled yet.
+
+        Parameters
+        ----------
+        order : ndarray of shape (n_observed,), dtype=int64, optional
+            Column of those rows for each observed label; the same as for `score` by default.
+
+        Returns
+        -------
+        decision : callable, or None
+            See `ontology.geometry.scoring.compilation.Decision`.
+        """
+        module = self._compilation.module(0)
+        return None if module is None else self._decision(module, order)
+
+    @abstractmethod
+    def _decision(self, module: Any, order: NDArray[np.int64] | None) -> Decision:
+        """Return what `decision` does, by the compiled search in `module`."""

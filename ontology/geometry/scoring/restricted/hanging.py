@@ -1,0 +1,144 @@
+"""What hangs where: the allowed labels of a tree, seen from the hull of the observed ones.
+
+An allowed label reaches all observed ones
+through one vertex of the hull, on which it *hangs* at a height. Labels that hang on one vertex at one height
+have the same distances to every observed label, to the last bit: they form a *group*, and a group is scored
+once, however many labels it holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.paths.exactsums import expansion, rounded
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
+from labelgrove.ontology.geometry.scoring.observedtree.hulltree import Hull
+
+__all__ = ["Hanging"]
+
+
+@dataclass(frozen=True, eq=False)
+class Hanging:
+    """The allowed labels by the vertex of the hull on which they hang; equal to itself alone.
+
+    Attributes
+    ----------
+    begin : ndarray of shape (n_hull + 1,), dtype=int64
+        The groups on vertex v are ``begin[v], ..., begin[v + 1] - 1``, by height.
+    height : ndarray of shape (n_groups,)
+        Distance of a group's labels from the hull.
+    position : ndarray of shape (n_groups,), dtype=int32
+        Where one of the group's labels stands in the tree.
+    turn : ndarray of shape (n_groups,), dtype=int32
+        Position in the tree of the vertex where the way from that label to the hull turns downwards.
+    first : ndarray of shape (n_groups + 1,), dtype=int32
+        The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
+    label : ndarray of shape (n_labels,), dtype=int32
+        The caller's numbers of the labels.
+    nearest, below, above : ndarray of shape (n_hull,)
+        Distance from a vertex to the nearest allowed label, and to the nearest that hangs below it or on it;
+        and from its parent to the nearest that does not. Infinite where there is none.
+    prepared : dict
+        What a compiled search makes of it, once.
+    """
+
+    begin: NDArray[np.int64]
+    height: NDArray[np.float64]
+    position: NDArray[np.int32]
+    turn: NDArray[np.int32]
+    first: NDArray[np.int32]
+    label: NDArray[np.int32]
+    nearest: NDArray[np.float64]
+    below: NDArray[np.float64]
+    above: NDArray[np.float64]
+    prepared: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, tree: RootedTree, hull: Hull, positions: NDArray[np.int64], numbers: NDArray[np.int64]
+    ) -> Hanging:
+        """Hang the labels at `positions`, which the caller calls `numbers`, on the hull.
+
+        Notes
+        -----
+        O(n_points + n_labels log n_labels) time.
+        """
+        on, turn = _projection(tree, hull)
+        on, turn = on[positions], turn[positions]
+        exact = expansion(tree.way(positions, hull.vertex[on], turn))
+        by = np.lexsort((numbers, *exact[::-1], on))
+        on, exact = on[by], exact[:, by]
+        new = np.ones(len(by), dtype=bool)
+        new[1:] = (np.diff(on) != 0) | (np.diff(exact) != 0).any(axis=0)
+        leads = np.flatnonzero(new)
+        begin = np.searchsorted(on[leads], np.arange(len(hull.vertex) + 1))
+        height = rounded(exact[:, leads])
+        return cls(
+            begin,
+            height,
+            positions[by][leads].astype(np.int32),
+            turn[by][leads].astype(np.int32),
+            np.append(leads, len(by)).astype(np.int32),
+            numbers[by].astype(np.int32),
+            *_nearest(hull, begin, height),
+        )
+
+    @property
+    def count(self) -> NDArray[np.int32]:
+        """Number of labels of each group."""
+        return np.diff(self.first)
+
+
+def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the vertex of the hull on which each position hangs, and the position where its way there turns.
+
+    In preorder, what hangs below a vertex of the hull stands behind the child through which it hangs, without
+    a vertex of the hull between: the last of these marks before a position is its own.
+    """
+    parent, top = tree.parent, int(hull.vertex[0])
+    end = int(tree.end[top])
+    on_hull = np.full(len(tree), -1, dtype=np.int64)
+    on_hull[hull.vertex] = np.arange(len(hull.vertex))
+    on = np.where(on_hull >= 0, on_hull, on_hull[parent])  # known for the marks, -1 behind them
+    last = np.maximum.accumulate(np.where(on[top:end] >= 0, np.arange(top, end), -1))
+    on[top:end] = on[last]
+    on[:top] = on[end:] = 0
+    turn = hull.vertex[on]
+    # outside, the way turns at the meeting point with vertex 0: the least parent on the way
+    turn[:top] = np.minimum.accumulate(parent[1 : top + 1][::-1])[::-1]
+    if end < len(tree):
+        turn[end:] = np.minimum.accumulate(parent[top + 1 :])[end - top - 1 :]
+    return on, turn
+
+
+def _nearest(
+    hull: Hull, begin: NDArray[np.int64], height: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return `nearest`, `below` and `above` of `Hanging`: one sweep up the hull and one down."""
+    n_hull = len(hull.vertex)
+    hanging = np.full(n_hull, np.inf)
+    some = begin[1:] > begin[:-1]
+    hanging[some] = height[begin[:-1][some]]
+    parent = hull.parent.tolist()
+    length = (hull.depth - hull.depth[hull.parent]).tolist()
+    below: list[float] = hanging.tolist()
+    rival: list[float] = [np.inf] * n_hull  # the nearest by another way than the one that gave `below`
+    for v in range(n_hull - 1, 0, -1):
+        up, through = parent[v], below[v] + length[v]
+        if through < below[up]:
+            below[up], rival[up] = through, below[up]
+        elif through < rival[up]:
+            rival[up] = through
+    nearest, above = below.copy(), [np.inf] * n_hull
+    for v in range(1, n_hull):
+        up = parent[v]
+        # the parent's nearest may lie below v itself; then the next best way counts
+        inside = rival[up] if below[v] + length[v] == below[up] else below[up]
+        outside = above[up] + length[up]
+        above[v] = min(inside, outside)
+        nearest[v] = min(below[v], above[v] + length[v])
+    return np.array(nearest), np.array(below), np.array(above)

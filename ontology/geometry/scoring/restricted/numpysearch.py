@@ -1,0 +1,224 @@
+"""The search for the best allowed labels on a tree, in numpy: all samples of a batch walk the hull together.
+
+Write f for F / W (Fréchet variance over total weight) and s for S / W (mean distance to the observed labels).
+A label that hangs on a vertex of the hull at height h has ``f + 2hs + h^2``. Where a way arrives at a vertex
+with slope g (never negative beyond the lowest vertex) and the nearest allowed label ahead is r away, every
+label ahead has at least ``f + gr + r^2``. So the search starts at the lowest vertex of the hull and walks on
+only where that bound can still beat, or tie with, the labels found.
+
+What is found are *finalists*: rounding and the tie rule are covered by a margin, and the plain sum decides.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.scoring.observedtree.hulltree import Hull
+from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
+from labelgrove.ontology.geometry.scoring.observedtree.skeleton import RunningMoments, Skeleton
+from labelgrove.ontology.geometry.scoring.ranking import spans
+from labelgrove.ontology.geometry.scoring.restricted.hanging import Hanging
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, plain_sums, powers, refuse_bad_rows
+
+__all__ = ["MOST_PAIRS", "Batch", "NumpyBatch", "Pairs", "find_finalists", "search_margin"]
+
+MOST_PAIRS = 1 << 22
+_BLOCK_ENTRIES = 1 << 20
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Sample and group of each finalist."""
+
+_Walk = tuple[
+    NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]
+]
+"""Sample, vertex reached, the one before it (-1 at the start), f relative to the start, and s."""
+
+_Pool = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
+"""Sample, upper bound of the value and number of labels of groups, sorted by sample and bound."""
+
+
+class Batch(Protocol):
+    """Some rows of weights on their way to a decision."""
+
+    def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
+        """Return what `find_finalists` does."""
+        ...
+
+    def sums(
+        self, hanging: Hanging, sample: NDArray[np.int64], group: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the plain sum of each (sample, group) pair."""
+        ...
+
+
+class NumpyBatch:
+    """A `Batch` in numpy alone.
+
+    Parameters
+    ----------
+    observed : Observed
+    given : ndarray of shape (n_samples, n_observed)
+        Weights in any real dtype.
+    first : int
+        The number of row 0 in messages.
+
+    Raises
+    ------
+    WeightError
+        For rows that break the rule of `check_weights`.
+    """
+
+    def __init__(self, observed: Observed, given: NDArray[Any], first: int) -> None:
+        self._observed = observed
+        self._columns = given.T.astype(np.float64, order="C")
+        given_weight = self._columns.any(axis=1)
+        self._listed = slice(None) if given_weight.all() else np.flatnonzero(given_weight)
+        self._running = RunningMoments(self._columns[observed.by_preorder], observed.factors)
+        refuse_bad_rows(given, self._running.total.real, first)
+
+    def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
+        """Return what `find_finalists` does."""
+        return find_finalists(self._observed.skeleton, self._observed.hull, hanging, self._running, top)
+
+    def sums(
+        self, hanging: Hanging, sample: NDArray[np.int64], group: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the plain sum of each (sample, group) pair; reads each group's distances once.
+
+        Columns without weight in the whole batch add nothing, whatever the order, and are not read.
+        """
+        tree, at, columns = self._observed.tree, self._observed.at[self._listed], self._columns[self._listed]
+        total = np.empty(len(group))
+        by = np.argsort(group, kind="stable")
+        step = max(1, _BLOCK_ENTRIES // len(at))
+        for start in range(0, len(by), step):
+            part = by[start : start + step]
+            distinct, which = np.unique(group[part], return_inverse=True)
+            powered = powers(tree.distances(at, hanging.position[distinct].astype(np.int64)), 2)
+            total[part] = plain_sums(columns.take(sample[part], axis=1), powered, which)
+        return total
+
+
+def search_margin(hull: Hull, n_observed: int) -> float:
+    """Return m: a computed f of a label at height h is off by at most ``m (reach^2 + h^2)``, ties included.
+
+    Running sums carry an error of n rounding units of W and of W * reach; a slope, made of two of them, four
+    times that; f, a sum of slopes times lengths along a way, no more than the slopes times the reach and a
+    unit for each step. The plain sums that decide carry n units. 128 n covers all of it with room to spare.
+    """
+    return 4 * TIE_RELATIVE + 128 * (n_observed + 2 * hull.steps + 8) * 2.0**-53
+
+
+def find_finalists(
+    skeleton: Skeleton, hull: Hull, hanging: Hanging, running: RunningMoments, top: int
+) -> Pairs | None:
+    """Return the (sample, group) pairs among which are the `top` best labels of each sample and all ties.
+
+    They come sorted by sample; None where they are too many to hold and a smaller batch would do.
+
+    Notes
+    -----
+    One round for each step away from the lowest vertices; the work of a round is in proportion to the
+    children of the vertices that are still of interest.
+    """
+    margin = search_margin(hull, len(skeleton.label_depth))
+    room = margin * skeleton.reach**2
+    place, _, _, moment = skeleton.descend(running)
+    n_samples = len(place)
+    walk: _Walk = (
+        np.arange(n_samples),
+        place,
+        np.full(n_samples, -1),
+        np.zeros(n_samples),
+        np.maximum(moment / running.total.real, 0.0),
+    )
+    bound = np.full(n_samples, np.inf)  # the `top` best labels of a sample are no higher
+    pool: _Pool = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64))
+    walks = []
+    while len(walk[0]):
+        sample, v, _, f, s = walk
+        if top == 1:
+            r = hanging.nearest[v]
+            np.minimum.at(bound, sample, f + r * (2 * s + r * (1 + margin)) + room)
+        else:
+            pool, enough = _pooled(pool, walk, hanging, top, margin, room)
+            bound[pool[0][enough]] = pool[1][enough]
+        walks.append(walk)
+        onwards, least = _ahead(hull, hanging, running, walk, margin)
+        kept = least - room <= bound[onwards[0]]
+        walk = tuple(column[kept] for column in onwards)  # type: ignore[assignment]
+    sample, v, _, f, s = (np.concatenate(column) for column in zip(*walks, strict=True))
+    low, high = hanging.begin[v], hanging.begin[v + 1]
+    first = low.copy()
+    limit = bound[sample] + room
+    # values rise with height: look for the first group beyond the bound
+    while len(wide := np.flatnonzero(low < high)):
+        middle = (low[wide] + high[wide]) >> 1
+        h = hanging.height[middle]
+        within = f[wide] + h * (2 * s[wide] + h * (1 - margin)) <= limit[wide]
+        low[wide] = np.where(within, middle + 1, low[wide])
+        high[wide] = np.where(within, high[wide], middle)
+    if n_samples > 1 and int((low - first).sum()) > MOST_PAIRS:
+        return None
+    by = np.argsort(sample, kind="stable")
+    first, n_groups = first[by], (low - first)[by]
+    return np.repeat(sample[by], n_groups), spans(first, n_groups)
+
+
+def _ahead(
+    hull: Hull, hanging: Hanging, running: RunningMoments, walk: _Walk, margin: float
+) -> tuple[_Walk, NDArray[np.float64]]:
+    """Return every way on from where `walk` stands that has an allowed label ahead, and its lower bound."""
+    sample, v, before, f, s = walk
+    n_children = hull.begin[v + 1] - hull.begin[v]
+    down = spans(hull.begin[v], n_children)
+    item = np.concatenate([np.arange(len(v)), np.repeat(np.arange(len(v)), n_children)])
+    upper = np.concatenate([hull.parent[v], np.repeat(v, n_children)])
+    lower = np.concatenate([v, hull.child[down]])  # the way runs along the edge above this vertex
+    falls = np.arange(len(item)) < len(v)  # towards vertex 0
+    to = np.where(falls, upper, lower)
+    r = np.where(falls, hanging.above[lower], hanging.below[lower])
+    open_ = np.flatnonzero((to != before[item]) & (r < np.inf))
+    item, upper, lower, to = item[open_], upper[open_], lower[open_], to[open_]
+    falls, r = falls[open_], r[open_]
+    f, s, sample = f[item], s[item], sample[item]
+    part = running.before(hull.high[lower], sample) - running.before(hull.low[lower], sample)
+    total = running.total.real[sample]
+    share = part.real / total  # of the weight below the edge
+    pull = part.imag / total - hull.depth[v[item]] * share  # its moment about the vertex left
+    length = hull.depth[lower] - hull.depth[upper]
+    sign = np.where(falls, -1.0, 1.0)
+    slope = sign * (2 * s - 4 * pull)
+    f = f + length * (slope + length)
+    s = np.maximum(s + sign * length * (1 - 2 * share), 0.0)
+    least = f + r * (np.maximum(slope + 2 * length, 0.0) + r * (1 - margin))
+    walk = (sample, to, np.where(falls, lower, upper), f, s)
+    return walk, least
+
+
+def _pooled(
+    pool: _Pool, walk: _Walk, hanging: Hanging, top: int, margin: float, room: float
+) -> tuple[_Pool, NDArray[np.int64]]:
+    """Add the lowest groups where `walk` stands to the pool; drop what `top` labels of a sample are below.
+
+    Returns the pool and, in it, the last place of each sample that holds enough labels.
+    """
+    sample, v, _, f, s = walk
+    n_groups = np.minimum(hanging.begin[v + 1] - hanging.begin[v], top)
+    group = spans(hanging.begin[v], n_groups)
+    item = np.repeat(np.arange(len(v)), n_groups)
+    h = hanging.height[group]
+    upper = f[item] + h * (2 * s[item] + h * (1 + margin)) + room
+    sample = np.concatenate([pool[0], sample[item]])
+    upper = np.concatenate([pool[1], upper])
+    count = np.concatenate([pool[2], hanging.first[group + 1] - hanging.first[group]])
+    by = np.lexsort((upper, sample))
+    sample, upper, count = sample[by], upper[by], count[by]
+    before = np.cumsum(count) - count
+    before -= before[np.searchsorted(sample, sample)]
+    needed = before < top
+    sample, upper, count, before = sample[needed], upper[needed], count[needed], before[needed]
+    return (sample, upper, count), np.flatnonzero(before + count >= top)

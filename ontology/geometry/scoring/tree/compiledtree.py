@@ -1,0 +1,170 @@
+"""The search over all labels of a tree, compiled; importing this module loads numba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.kernels.rows.plainsums import sums_of_groups
+from labelgrove.ontology.geometry.kernels.trees.lowestvertex import (
+    CLEAR,
+    CROWDED,
+    REFUSED,
+    STRIDE,
+    find_lowest,
+)
+from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
+from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
+from labelgrove.ontology.geometry.scoring.tree.treebatch import Lowest, tie_slack
+from labelgrove.ontology.geometry.ties import TOTALS, FrechetResult
+
+__all__ = ["CompiledTree", "CompiledTreeBatch", "TreeDecision"]
+
+_BATCH_ENTRIES = 1 << 20
+
+
+class CompiledTree:
+    """What the compiled search reads: a skeleton, and where the column of each label stands.
+
+    Parameters
+    ----------
+    observed : Observed
+    nearest : ndarray of shape (n_chain,)
+        Length of the shortest edge at each vertex of the chain.
+    order : ndarray of shape (n_observed,), dtype=int64, optional
+        Column of the rows for each observed label; their own order by default.
+    """
+
+    def __init__(
+        self, observed: Observed, nearest: NDArray[np.float64], order: NDArray[np.int64] | None = None
+    ) -> None:
+        skeleton, n_observed = observed.skeleton, len(observed.at)
+        columns = observed.by_preorder if order is None else order[observed.by_preorder]
+        if (columns == np.arange(n_observed)).all():
+            columns = columns[:0]
+        depth = np.zeros((n_observed // STRIDE + 1) * STRIDE)
+        depth[:n_observed] = skeleton.label_depth
+        by = np.concatenate([[0], skeleton.child])  # the root, then children side by side
+        node = np.empty((len(by), 6), dtype=np.int32)
+        node[:, 0], node[:, 1] = skeleton.low[by], skeleton.high[by]
+        node[:, 2], node[:, 3] = skeleton.begin[by] + 1, skeleton.begin[by + 1] + 1
+        node[:, 4], node[:, 5] = skeleton.chain_first[by], skeleton.chain_last[by]
+        self._tables = (
+            columns.astype(np.uint32),
+            depth,
+            node,
+            skeleton.depth[by],
+            skeleton.chain_depth,
+            nearest,
+            tie_slack(observed),
+            (2 * TOTALS[0], TOTALS[1] / 2),  # nearer to a limit, the one who refuses adds up
+        )
+
+    def lowest(self, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return the lowest vertex of each row, as a place in the chain, its rival, and how many have one.
+
+        `rows` are float32 or float64, C-contiguous, aligned and writable: every other kind of array would be
+        compiled for once more. In place of a rival stands `CLEAR` where there is none, `CROWDED` where there
+        may be several, and `REFUSED` where the row may break a rule; it then has no place.
+        """
+        place, rival = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+        return place, rival, find_lowest(rows, *self._tables, place, rival)
+
+
+class TreeDecision:
+    """Takes decisions on rows as a model emits them: the way of single rows and of large batches.
+
+    Parameters
+    ----------
+    search : CompiledTree
+        For the columns of the model.
+    label : ndarray of shape (n_chain,), dtype=int64
+        The label at each place.
+    order : ndarray of shape (n_observed,), dtype=int64, or None
+        Column of the model for each observed label; None where they are in order.
+    score : callable
+        Scores rows whose columns are in order.
+    """
+
+    def __init__(
+        self,
+        search: CompiledTree,
+        label: NDArray[np.int64],
+        order: NDArray[np.int64] | None,
+        score: Callable[[NDArray[Any]], FrechetResult],
+    ) -> None:
+        self._search, self._label, self._order, self._score = search, label, order, score
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
+        """Return the label of each row that `TreeScorer.score` returns; None where a row may break a rule.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_samples, n_observed)
+            As for `CompiledTree.lowest`.
+        """
+        place, rival, n_marked = self._search.lowest(rows)
+        if n_marked and (rival == REFUSED).any():
+            return None
+        index: NDArray[np.int64] = self._label.take(place)
+        if n_marked:
+            marked = np.flatnonzero(rival != CLEAR)
+            step = max(1, _BATCH_ENTRIES // rows.shape[1])
+            for start in range(0, len(marked), step):
+                some = marked[start : start + step]
+                part = rows[some] if self._order is None else rows[some[:, None], self._order]
+                index[some] = self._score(part).index
+        return index
+
+
+class CompiledTreeBatch:
+    """A `TreeBatch` whose inner loops are compiled.
+
+    Parameters
+    ----------
+    observed : Observed
+    search : CompiledTree
+        For the columns in the order of the observed labels.
+    given : ndarray of shape (n_samples, n_observed)
+        Weights in any real dtype; float32 and float64 are read as they are, float16 as float32.
+    """
+
+    def __init__(self, observed: Observed, search: CompiledTree, given: NDArray[Any]) -> None:
+        self._observed, self._search = observed, search
+        dtype = np.float32 if given.dtype in (np.float16, np.float32) else np.float64
+        self._rows = np.require(given, dtype, ["C", "A", "W"])
+
+    def lowest(self) -> Lowest | None:
+        """Return what `TreeBatch.lowest` says; None where a row may break a rule, which is not for here."""
+        place, rival, n_marked = self._search.lowest(self._rows)
+        if not n_marked:
+            return place, rival, np.zeros(len(place), dtype=np.bool_)
+        return None if (rival == REFUSED).any() else (place, np.maximum(rival, CLEAR), rival == CROWDED)
+
+    def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Return the plain sum of each sample at its place."""
+        observed, total = self._observed, np.empty(len(place))
+        sample = np.arange(len(place)) if sample is None else sample
+        by = np.argsort(place, kind="stable")
+        if observed.tree.n_parts > 1:
+            sums_of_positions(observed, self._rows, sample, observed.skeleton.chain[place], by, total)
+            return total
+        depth = observed.tree.depth_at(observed.skeleton.chain)  # where the ways to all labels turn
+        sums_of_groups(
+            self._rows,
+            sample,
+            place,
+            by,
+            depth,
+            depth,
+            observed.hull.low.astype(np.int32),
+            observed.hull.high.astype(np.int32),
+            observed.label_depth,
+            observed.gap,
+            observed.by_preorder.astype(np.uint32),
+            total,
+        )
+        return total

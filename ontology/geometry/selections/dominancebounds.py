@@ -1,0 +1,96 @@
+"""What a label can gain at most on any space, by dominance.
+
+Let y be outside the locus, and let an allowed label z be nowhere farther than y from what was observed. If z
+is closer than y to a label c that is observed next, y stays outside: with weight on c it is worse than z, and
+without it nothing has changed. So c gains of such labels only those to which it is no farther than to z.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
+
+__all__ = ["DominanceBounds"]
+
+_MOST_RIVALS = 64
+_BLOCK_ENTRIES = 1 << 22
+_CLOSER = 1 - 1e-9
+
+
+class DominanceBounds:
+    """Bounds on the gains of candidates in one round.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Any space.
+    points, index, pool : ndarray of int64
+        Point indices of the observed labels, label indices of their locus, point indices of the candidates.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_pool,), dtype=int64
+        No candidate gains more.
+
+    Notes
+    -----
+    O(n_labels) for each candidate, after O(n_labels * n_observed) for the rivals: up to 64 members of the
+    locus are tried, and each label keeps the nearest one that is nowhere farther.
+    """
+
+    def __init__(
+        self,
+        space: MetricSpace,
+        points: NDArray[np.int64],
+        index: NDArray[np.int64],
+        pool: NDArray[np.int64],
+    ) -> None:
+        outside = np.setdiff1d(np.arange(space.n_labels), index, assume_unique=True)
+        self.values = np.full(len(pool), len(outside), dtype=np.int64)
+        if isinstance(space, CompleteSpace):
+            self.values[np.isin(pool, allowed_points(space))] = 1  # all others stay at distance 1 of all
+            return
+        rival = _rivals(space, points, index)[outside]
+        beaten, rival = outside[rival >= 0], rival[rival >= 0]
+        step = max(1, _BLOCK_ENTRIES // space.n_labels)
+        for start in range(0, len(pool) if len(beaten) else 0, step):
+            distance = space.distances(cols=pool[start : start + step])
+            self.values[start : start + step] -= _closer(distance[rival], distance[beaten]).sum(axis=0)
+
+    def refine(self, i: int) -> bool:
+        """Return False: there is nothing sharper to say about candidate `i`."""
+        return False
+
+    def settle(self, i: int, gain: int) -> None:
+        """Take in the gain of candidate `i`."""
+        self.values[i] = gain
+
+
+def _rivals(space: MetricSpace, points: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return, for each allowed label, a member that is nowhere farther from what was observed, or -1."""
+    spread = np.linspace(0, len(index) - 1, min(len(index), _MOST_RIVALS)).astype(np.int64)
+    members = index[spread]
+    to_observed = space.distances(cols=points)
+    to_members = space.distances(cols=allowed_points(space)[members])
+    rival = np.full(space.n_labels, -1, dtype=np.int64)
+    nearest = np.full(len(rival), np.inf)
+    for column, member in enumerate(members.tolist()):
+        beats = _not_farther(to_observed[member], to_observed).all(axis=1)
+        beats &= to_members[:, column] < nearest
+        rival[beats] = member
+        nearest[beats] = to_members[beats, column]
+    return rival
+
+
+def _closer(a: NDArray[np.number], b: NDArray[np.number]) -> NDArray[np.bool_]:
+    """Return where distances `a` are certainly smaller than `b`, floats with room for rounding."""
+    return np.asarray(a < b if a.dtype.kind == "u" else a < b * _CLOSER)
+
+
+def _not_farther(a: NDArray[np.number], b: NDArray[np.number]) -> NDArray[np.bool_]:
+    """Return where `a` is at most `b`; of floats, which tie within the tie rule, where it is smaller."""
+    return np.asarray(a <= b if a.dtype.kind == "u" else _closer(a, b))

@@ -1,0 +1,263 @@
+"""Growing loci away from trees with every label allowed: measured for candidates that could be the best.
+
+In general gains are not submodular: a label may gain more after another was picked than before, so a gain
+once measured says nothing about a later round, and lazy evaluation that trusts it picks wrong labels. What
+holds is a bound made for the round: `attachment` has it for trees, sharp enough to leave a handful of
+candidates to measure, and `dominance` for any space, which leaves many: there a draw stands for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.geometry.loci.exactlocus import locus_index
+from labelgrove.ontology.geometry.loci.general import general_locus, is_tolerant
+from labelgrove.ontology.geometry.loci.restrictedtree import nearest_at_hull
+from labelgrove.ontology.geometry.selections.attachmentbounds import AttachmentBounds, HungTree
+from labelgrove.ontology.geometry.selections.dominancebounds import DominanceBounds
+from labelgrove.ontology.geometry.selections.growing import Found, GainBounds, Limits, per_cost
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
+
+__all__ = ["MOST_DRAWN", "MOST_MEASURED", "DistinctLocus", "MeasuredLocus"]
+
+MOST_DRAWN = 512
+"""Candidates that a round draws where it may draw and there are more."""
+
+MOST_MEASURED = 16
+"""Those of them, the farthest from what is observed, that a pick is the best of."""
+
+
+class DistinctLocus:
+    """The locus on a complete graph whose labels are all allowed: the observed labels themselves.
+
+    Parameters
+    ----------
+    points : ndarray of int64
+        Point indices of the observed labels to begin with.
+    """
+
+    def __init__(self, points: NDArray[np.int64]) -> None:
+        self._points = set(points.tolist())
+
+    @property
+    def size(self) -> int:
+        """Number of labels in the locus."""
+        return len(self._points)
+
+    def holds(self, point: int) -> bool:
+        """Return whether a label is observed."""
+        return point in self._points
+
+    def add(self, point: int) -> int:
+        """Observe `point`; return 1, or 0 where it was already."""
+        gained = 0 if point in self._points else 1
+        self._points.add(point)
+        return gained
+
+    def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
+        """Observe the cheapest labels first, of equals the lowest index: no other choice gains more."""
+        picks = pool
+        if limits.cost is not None:
+            picks = pool[np.argsort(limits.cost[pool], kind="stable")]
+            picks = picks[np.cumsum(limits.cost[picks]) <= limits.budget]
+        picks = picks[: limits.n]
+        self._points.update(picks.tolist())
+        return Found.of(picks, np.ones(len(picks)))
+
+
+class MeasuredLocus:
+    """The locus on any space, grown label by label.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        The space; its allowed labels are points.
+    points : ndarray of int64
+        Point indices of the observed labels to begin with.
+    members : ndarray of int64, optional
+        Their locus where it is known, as `members` of another of these gave it out.
+
+    Attributes
+    ----------
+    n_measured : int
+        Number of exact loci computed for labels that were, or might have been, added.
+    """
+
+    def __init__(
+        self, space: MetricSpace, points: NDArray[np.int64], members: NDArray[np.int64] | None = None
+    ) -> None:
+        self._space = space
+        self._hangs = isinstance(space, TreeSpace) and space.distance_dtype != np.float64
+        self._allowed = allowed_points(space)
+        self.n_measured = 0
+        self._hung: HungTree | None = None
+        self._ahead: dict[int, NDArray[np.int64]] = {}  # what one more label would add
+        if members is None:
+            members = locus_index(space, points).index if len(points) else points
+        self._become(points, members)
+
+    def _become(self, points: NDArray[np.int64], index: NDArray[np.int64]) -> None:
+        self._points, self._index, self._ahead = points, index, {}
+        self._held = np.zeros(self._space.n_labels, dtype=bool)
+        self._held[index] = True
+        self._holds = np.zeros(self._space.n_points, dtype=bool)
+        self._holds[self._allowed[index]] = True
+
+    @property
+    def size(self) -> int:
+        """Number of labels in the locus."""
+        return len(self._index)
+
+    @property
+    def members(self) -> NDArray[np.int64]:
+        """The locus: ascending indices among the allowed labels."""
+        return self._index
+
+    def holds(self, point: int) -> bool:
+        """Return whether a label is in the locus."""
+        return bool(self._holds[point])
+
+    def gain(self, point: int) -> int:
+        """Return by how many labels the locus would grow with `point`."""
+        if point not in self._ahead:
+            self.n_measured += 1
+            self._ahead[point] = self._entering(np.append(self._points, point))
+        return len(self._ahead[point])
+
+    def _entering(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the labels in the locus of `points` that are not in it yet; what is in it stays."""
+        if isinstance(self._space, CompleteSpace):
+            found = locus_index(self._space, points).index
+            return found[~self._held[found]]
+        competing = np.arange(self._space.n_labels)
+        if isinstance(self._space, TreeSpace):
+            competing = nearest_at_hull(self._space, points)
+        outside = np.flatnonzero(~self._held[competing])
+        distances = self._space.distances(competing, points)
+        return competing[general_locus(distances, outside, tolerant=is_tolerant(self._space)).index]
+
+    def add(self, point: int) -> int:
+        """Observe `point`; return the number of labels gained."""
+        gained = self.gain(point)
+        index = np.union1d(self._index, self._ahead[point])
+        self._become(np.append(self._points, point), index)
+        return gained
+
+    def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
+        """Observe the label of the largest gain (per cost), again and again; of equals the lowest index.
+
+        Notes
+        -----
+        Candidates are measured in the order of what they could gain at most, until none that is left could
+        win: so each pick is the best of all, for one locus for each candidate and round at worst. Where
+        bounds are weak (not on complete graphs, nor on trees with whole lengths), `limits` has a draw and
+        there are more than `MOST_DRAWN` candidates, a round draws so many outside the locus, and the
+        `MOST_MEASURED` of these that are farthest from the nearest observed label remain. Without costs the
+        picks go on to `limits.n` also when no single label gains: two may.
+        """
+        from_nothing = not len(self._points)
+        index, gains, _ = self.pick_some(pool, limits)
+        return Found.of(index, gains, self.upper_bound(pool, limits, gains, from_nothing=from_nothing))
+
+    def pick_some(
+        self, pool: NDArray[np.int64], limits: Limits, most: int | None = None
+    ) -> tuple[list[int], list[int], bool]:
+        """Observe the first `most` labels that `pick` would, or all of them.
+
+        Returns
+        -------
+        index, gains : list of int
+            The picks. Another call with what is left of pool and limits goes on with the next ones.
+        ended : bool
+            Whether there are no next ones; may be False where only another call would find that out.
+        """
+        cost = np.ones(self._space.n_points) if limits.cost is None else limits.cost
+        budget, draw = limits.budget, self._drawing(limits)
+        picks: list[int] = []
+        gains: list[int] = []
+        while limits.n is None or len(picks) < limits.n:
+            if len(picks) == most:
+                return picks, gains, False
+            pool = pool[cost[pool] <= budget]
+            if not len(pool):
+                break
+            best, score = self._next(pool, cost, draw) if len(self._points) else (self._start(pool), 1.0)
+            if score == 0 and (limits.n is None or limits.cost is not None):
+                break
+            picks.append(best)
+            gains.append(self.add(best))
+            budget -= cost[best]
+            pool = pool[pool != best]
+        return picks, gains, True
+
+    def upper_bound(
+        self, pool: NDArray[np.int64], limits: Limits, gains: Sequence[int], *, from_nothing: bool
+    ) -> int:
+        """Return what no picks from `pool` gain more than in all, after those that gained `gains`.
+
+        `from_nothing` tells that no label was observed before them.
+        """
+        total = sum(gains)
+        all_count = self._drawing(limits) is None or len(pool) <= MOST_DRAWN
+        chosen_best = limits.n == 1 and limits.cost is None and not from_nothing and all_count
+        if chosen_best or len(gains) == len(pool):
+            return total
+        return self._space.n_labels - (self.size - total)
+
+    def _drawing(self, limits: Limits) -> np.random.Generator | None:
+        return None if self._hangs or isinstance(self._space, CompleteSpace) else limits.draw
+
+    def _start(self, pool: NDArray[np.int64]) -> int:
+        """Return the candidate farthest from the first one (the lowest of equals), where that is measured."""
+        rows = np.flatnonzero(np.isin(self._allowed, pool))
+        if not len(rows):
+            return int(pool[0])
+        return int(self._allowed[rows[np.argmax(self._space.distances(rows, pool[:1])[:, 0])]])
+
+    def _next(
+        self, pool: NDArray[np.int64], cost: NDArray[np.float64], draw: np.random.Generator | None
+    ) -> tuple[int, float]:
+        """Return the candidate to pick in this round, and its gain per cost."""
+        if draw is not None and len(pool) > MOST_DRAWN:
+            outside = pool[~self._holds[pool]]
+            of = outside if len(outside) else pool
+            drawn = draw.choice(of, min(len(of), MOST_DRAWN), replace=False)
+            rows = np.searchsorted(self._allowed, drawn)
+            to_nearest = self._space.distances(rows, self._points).min(axis=1)
+            pool = np.sort(drawn[np.argsort(to_nearest, kind="stable")[-MOST_MEASURED:]])
+        return self._best(pool, cost[pool])
+
+    def _best(self, pool: NDArray[np.int64], cost: NDArray[np.float64]) -> tuple[int, float]:
+        """Return the candidate of the largest gain per cost, of equals the lowest, and that."""
+        bounds = self.bounds(pool)
+        measured = np.zeros(len(pool), dtype=bool)
+        best, best_score = -1, -1.0
+        while not measured.all():
+            most = np.where(measured, -1.0, per_cost(bounds.values, cost))
+            i = int(most.argmax())
+            point = int(pool[i])
+            if most[i] < best_score or (most[i] == best_score and point > best):
+                break
+            if bounds.refine(i):
+                continue
+            gain = self.gain(point)
+            bounds.settle(i, gain)
+            measured[i] = True
+            score = float(per_cost(np.array([gain]), cost[[i]])[0])
+            if score > best_score or (score == best_score and point < best):
+                best, best_score = point, score
+        return best, best_score
+
+    def bounds(self, pool: NDArray[np.int64]) -> GainBounds:
+        """Return bounds on the gains of the points of `pool`."""
+        if self._hangs and isinstance(self._space, TreeSpace):
+            if self._hung is None:
+                self._hung = HungTree(self._space, int(self._points[0]))
+            return AttachmentBounds(self._hung, self._points, self._allowed[self._index], pool)
+        return DominanceBounds(self._space, self._points, self._index, pool)

@@ -1,0 +1,190 @@
+"""Distances in bulk: whole matrices, blocks of columns, and how far the farthest label is from each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than, whole_number
+from labelgrove.ontology.geometry.paths.shortestpaths import ShortestPaths, exact_eccentricities
+from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
+from labelgrove.ontology.geometry.spaces.graphspace import GraphSpace
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.geometry.spaces.points import allowed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
+from labelgrove.ontology.labelgraph import LabelGraph
+
+__all__ = ["distance_blocks", "eccentricities", "pairwise_distances"]
+
+Unreachable = Literal["refuse", "mark"]
+
+
+def pairwise_distances(
+    space: MetricSpace | LabelGraph,
+    rows: ArrayLike | None = None,
+    cols: ArrayLike | None = None,
+    *,
+    out: NDArray[Any] | None = None,
+    unreachable: Unreachable = "refuse",
+) -> NDArray[Any]:
+    """Return the distances from allowed labels to points.
+
+    Parameters
+    ----------
+    space : MetricSpace or LabelGraph
+        Where to measure; a graph stands for shortest paths over all its edges, taken both ways.
+    rows : array_like of int, optional
+        Indices among the allowed labels of the space (the labels of the graph); all by default.
+    cols : array_like of int, optional
+        Indices among the points of the space (the labels of the graph); all by default.
+    out : ndarray of shape (n_rows, n_cols), optional
+        Where to write them, of the dtype that is returned; a new array by default. To fill one array again
+        and again spares the system from clearing new memory, which takes as long as a fast measurement.
+    unreachable : {"refuse", "mark"}, default="refuse"
+        What a graph in several parts is answered with. ``"mark"``, for a `LabelGraph` alone: pairs that no
+        path joins hold the largest number of the dtype, 255 or 65535, or infinity where it is a float; the
+        dtype is then wide enough for every distance to stay below it.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_rows, n_cols)
+        In edge-length units, equal to ``space.distances(rows, cols)``. dtype: the smallest of uint8, uint16,
+        float32 and float64 that holds every distance of the space exactly.
+
+    Raises
+    ------
+    SpaceError
+        If a graph falls into parts and ``unreachable="refuse"``; the message says into how many.
+    InputError
+        For indices out of place, an `out` that does not fit, or ``"mark"`` with a space.
+
+    Notes
+    -----
+    Working memory beside the output: on a graph of unit edges about 64 bytes for each point and binary digit
+    of the diameter, on a tree a few megabytes.
+
+    Examples
+    --------
+    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")], labels=["moss"])
+    >>> pairwise_distances(graph, unreachable="mark").tolist()
+    [[0, 255, 255, 255], [255, 0, 1, 1], [255, 1, 0, 2], [255, 1, 2, 0]]
+    """
+    return _space(space, unreachable).distances(rows, cols, out=out)
+
+
+def distance_blocks(
+    space: MetricSpace | LabelGraph,
+    cols: ArrayLike | None = None,
+    *,
+    rows: ArrayLike | None = None,
+    block: int = 512,
+    unreachable: Unreachable = "refuse",
+) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yield the distances to `cols` a few columns at a time.
+
+    Parameters
+    ----------
+    space, cols, rows, unreachable
+        As `pairwise_distances` takes them.
+    block : int, default=512
+        Columns of a block; 512 are one sweep of the breadth-first search.
+
+    Yields
+    ------
+    columns : slice
+        Which of `cols` the block holds; ascending, without a gap.
+    distances : ndarray of shape (n_rows, n_block)
+        Their columns, a new array: not more than one is held here.
+
+    Raises
+    ------
+    SpaceError, InputError
+        As `pairwise_distances`, and for a block of no columns; when called, not when the first block is asked
+        for.
+
+    Examples
+    --------
+    >>> space = CompleteSpace(["a", "b", "c"])
+    >>> [(columns.start, columns.stop, found.shape) for columns, found in distance_blocks(space, block=2)]
+    [(0, 2, (3, 2)), (2, 3, (3, 1))]
+    """
+    block = whole_number("block", block, 1)
+    measured = _space(space, unreachable)
+    # indices out of place are refused here, before the first block is asked for
+    columns = np.arange(measured.n_points) if cols is None else index_array("cols", cols, measured.n_points)
+    measured.distances(rows, [])
+    starts = range(0, len(columns), block)
+    slices = (slice(first, min(first + block, len(columns))) for first in starts)
+    return ((some, measured.distances(rows, columns[some])) for some in slices)
+
+
+def eccentricities(space: MetricSpace) -> NDArray[Any]:
+    """Return the distance of each allowed label from the allowed label farthest from it.
+
+    Parameters
+    ----------
+    space : MetricSpace
+
+    Returns
+    -------
+    eccentricities : ndarray of shape (n_labels,), dtype=distance_dtype
+        The largest of them is the diameter.
+
+    Raises
+    ------
+    SpaceError
+        For a matrix in which an allowed label has no column.
+
+    Notes
+    -----
+    Trees: three sweeps, O(n_points): the farthest is an end of one longest path; where lengths are not whole
+    numbers, the last bits may differ from a maximum over all pairs. Graphs of whole lengths: bounds settle
+    most labels, the others are measured (see `exact_eccentricities`). Other spaces: all pairs, in blocks.
+
+    Examples
+    --------
+    >>> eccentricities(GraphSpace(LabelGraph.grid((3, 3)))).tolist()
+    [4, 3, 4, 3, 2, 3, 4, 3, 4]
+    """
+    refuse_other_than(MetricSpace, "space", space, "build one with metric_space(graph)")
+    if isinstance(space, CompleteSpace):
+        return np.full(space.n_labels, space.n_labels > 1, dtype=space.distance_dtype)
+    among = allowed_points(space)
+    if isinstance(space, TreeSpace):
+        end = among[np.argmax(space.distances(cols=among[:1]))]
+        from_end = space.distances(cols=[end])[:, 0]
+        from_other = space.distances(cols=[among[np.argmax(from_end)]])[:, 0]
+        larger: NDArray[Any] = np.maximum(from_end, from_other)
+        return larger
+    if isinstance(space, GraphSpace):
+        return exact_eccentricities(space.paths, among)
+    found = np.zeros(space.n_labels, dtype=space.distance_dtype)
+    for _, part in distance_blocks(space, among):
+        np.maximum(found, part.max(axis=1), out=found)
+    return found
+
+
+class _GraphInParts(GraphSpace):
+    """Pairs without a path at the marker: no metric space, and so for this module alone."""
+
+    def __init__(self, graph: LabelGraph) -> None:
+        MetricSpace.__init__(self, graph.keys)
+        edges = graph.edge_child, graph.edge_parent, graph.edge_weight
+        self.paths = ShortestPaths(graph.n_labels, *edges, part=graph.components)
+
+
+def _space(given: MetricSpace | LabelGraph, unreachable: Unreachable) -> MetricSpace:
+    if not isinstance(unreachable, str) or unreachable not in ("refuse", "mark"):
+        raise InputError(f"unreachable: {unreachable!r} given; choose 'refuse' or 'mark'")
+    if isinstance(given, LabelGraph):
+        return _GraphInParts(given) if unreachable == "mark" else GraphSpace(given)
+    if unreachable == "mark":
+        raise InputError("unreachable='mark': in a space every label is reachable; give the LabelGraph")
+    refuse_other_than(
+        MetricSpace, "space", given, "build one with metric_space(graph), or give the LabelGraph"
+    )
+    return given

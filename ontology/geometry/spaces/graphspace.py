@@ -1,0 +1,89 @@
+"""GraphSpace: shortest paths on a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labelgrove.ontology.errors import SpaceError
+from labelgrove.ontology.geometry.arguments import refuse_other_than
+from labelgrove.ontology.geometry.paths.shortestpaths import ShortestPaths, exact_diameter
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+from labelgrove.ontology.labelgraph import LabelGraph
+
+__all__ = ["GraphSpace", "refuse_parts"]
+
+
+class GraphSpace(MetricSpace):
+    """Shortest paths on a connected graph, edges taken both ways.
+
+    Needs numba or scipy where every edge is 1 long (numba is the faster, the numbers are the same), and scipy
+    where floats hold every sum of lengths, whole numbers above all. Elsewhere numba makes it fast. The dtype
+    is float64 where lengths are not whole numbers; store them as float32 where that is enough. A distance is
+    the exact sum of lengths rounded once, and so the same both ways.
+
+    Parameters
+    ----------
+    graph : LabelGraph
+        A connected graph.
+    allowed : array_like of int or bool, optional
+        Labels that may be an answer, as for `MetricSpace`; all by default. Paths may run over the others.
+
+    Attributes
+    ----------
+    paths : ShortestPaths
+        What measures, between points.
+
+    Raises
+    ------
+    SpaceError
+        If the graph falls into parts.
+
+    Examples
+    --------
+    >>> space = GraphSpace(LabelGraph.grid((3, 3)))
+    >>> space.distances(rows=[0], cols=[4, 8]).tolist(), space.diameter()
+    ([[2, 4]], 4.0)
+    """
+
+    kind = "graph"
+
+    def __init__(self, graph: LabelGraph, allowed: ArrayLike | None = None) -> None:
+        refuse_other_than(LabelGraph, "graph", graph, "of LabelGraph.from_edges, or read(path).graph")
+        super().__init__(graph.keys, allowed)
+        refuse_parts(graph)
+        self.paths = ShortestPaths(graph.n_labels, graph.edge_child, graph.edge_parent, graph.edge_weight)
+
+    @property
+    def distance_dtype(self) -> np.dtype[Any]:
+        """The dtype of `distances`."""
+        return self.paths.dtype
+
+    @property
+    def is_short(self) -> bool:
+        """Whether distances are short numbers, free of rounding."""
+        return self.paths.is_short
+
+    def diameter(self) -> float:
+        """Return the largest distance between two allowed labels, exactly (see `exact_diameter`)."""
+        allowed = self.allowed
+        among = np.arange(self.n_points) if allowed is None else allowed
+        return exact_diameter(self.paths.from_point, among)
+
+    def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
+        return self.paths.distances(rows, cols)
+
+    def _fill(self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any]) -> None:
+        self.paths.fill(rows, cols, out)
+
+
+def refuse_parts(graph: LabelGraph) -> None:
+    """Raise `SpaceError` where `graph` is not connected."""
+    n = graph.n_components
+    if n > 1:
+        raise SpaceError(
+            f"the graph falls into {n} parts and a distance needs a path; join them "
+            "(ingest with the policy roots=virtual), keep the largest (roots=largest) or take a subgraph"
+        )
