@@ -92,7 +92,11 @@ def _write(
         _write_distances(workspace, job, out)
     elif job.kind == "bundle" and out.suffix != ".json":
         write_file(out, workspace.artifacts.read_bytes(str(job.result_sha256)), "the bundle")
-    elif job.kind in ("evaluation", "experiment") and out.suffix == ".json":
+    elif job.kind == "evaluation" and out.suffix == ".json":
+        from labelgrove.ontology.results import pack_document
+
+        write_file(out, pack_document(shown.document["document"]), "the document")
+    elif job.kind == "experiment" and out.suffix == ".json":
         write_file(out, workspace.artifacts.read_bytes(str(job.result_sha256)), "the document")
     else:
         write_rows(out, document, *(shown.file or (shown.columns, shown.rows)), safe=safe)
