@@ -1,4 +1,4 @@
-"""Label ontologies: readers, graph stores, catalogue, artifacts and the geometry of label spaces.
+"""Label ontologies: readers, graph stores, catalog, artifacts and the geometry of label spaces.
 
 Names are handed out on first use, so that ``import ontology`` costs nothing and loads no driver.
 """

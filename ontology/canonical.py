@@ -177,12 +177,12 @@ def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], 
 
 
 def breadth_first(n: int, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Breadth first from the smallest key of each component, neighbours by key."""
+    """Breadth first from the smallest key of each component, neighbors by key."""
     ends = np.concatenate([low, high])
     others = np.concatenate([high, low])
     by = np.lexsort((others, ends))
     begin = np.searchsorted(ends[by], np.arange(n + 1)).tolist()
-    neighbours = others[by].tolist()
+    neighbors = others[by].tolist()
     seen = bytearray(n)
     order: list[int] = []
     for start in range(n):
@@ -194,7 +194,7 @@ def breadth_first(n: int, low: NDArray[np.int32], high: NDArray[np.int32]) -> ND
         while head < len(order):
             v = order[head]
             head += 1
-            for u in neighbours[begin[v] : begin[v + 1]]:
+            for u in neighbors[begin[v] : begin[v + 1]]:
                 if not seen[u]:
                     seen[u] = 1
                     order.append(u)

@@ -182,7 +182,7 @@ class Keys(Texts):
         padded = np.concatenate([self.blob, np.zeros(8, dtype=np.uint8)])
         numbers: NDArray[np.uint64] = np.ndarray(len(self.blob) + 1, "=u8", padded, strides=(1,))
         words = _words(numbers[begin], length)[self.order]
-        low, high = self.order[:-1], self.order[1:]  # neighbours in order that are equal so far
+        low, high = self.order[:-1], self.order[1:]  # neighbors in order that are equal so far
         low_words, high_words = words[:-1], words[1:]
         for done in range(8, 8 * _WORDS, 8):
             if (low_words > high_words).any():

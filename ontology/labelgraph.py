@@ -1,7 +1,7 @@
 """LabelGraph: immutable labels and weighted edges in canonical order, named by a content digest.
 
 Canonical order is a preorder over primary parents with children by key (directed graphs); breadth first from
-the smallest key of each component, neighbours by key (undirected graphs); row-major (grids). The primary
+the smallest key of each component, neighbors by key (undirected graphs); row-major (grids). The primary
 parent of a label is the one with the smallest (rank, key). Keys compare as UTF-8 bytes. Neither order nor
 digest depends on the order, repetition or encoding of the input.
 """
@@ -310,7 +310,7 @@ class LabelGraph:
     def primary_edge(self) -> NDArray[np.int64]:
         """Edge index of each label's primary parent, -1 for roots; shape (n_labels,)."""
         if not self.directed:
-            raise InputError("an undirected graph has no parents; ask for neighbours instead")
+            raise InputError("an undirected graph has no parents; ask for neighbors instead")
         first = np.full(self.n_labels, -1, dtype=np.int64)
         by = np.lexsort((self._key_position[self.edge_parent], self.edge_rank, self.edge_child))[::-1]
         first[self.edge_child[by]] = by  # the last write wins: the smallest (rank, key)

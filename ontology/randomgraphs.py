@@ -20,7 +20,7 @@ _MOST_DRAWS = 1000
 
 
 def random_tree(n: int, *, seed: int = 0) -> LabelGraph:
-    """Draw a tree on `n` labels, each of the ``n^(n-2)`` labelled trees equally likely (by Prüfer sequences).
+    """Draw a tree on `n` labels, each of the ``n^(n-2)`` labeled trees equally likely (by Prüfer sequences).
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ def random_tree(n: int, *, seed: int = 0) -> LabelGraph:
 
 
 def watts_strogatz(n: int, *, k: int = 5, p: float = 0.8, seed: int = 0) -> LabelGraph:
-    """Draw a small-world graph: a ring of near neighbours, each edge rewired with probability `p`.
+    """Draw a small-world graph: a ring of near neighbors, each edge rewired with probability `p`.
 
     Parameters
     ----------
     n : int
         Number of labels.
     k : int, default=5
-        Each label is joined to ``k // 2`` neighbours on either side, so that 5 means 4.
+        Each label is joined to ``k // 2`` neighbors on either side, so that 5 means 4.
     p : float, default=0.8
         Probability to be rewired, of each edge.
     seed : int, default=0

@@ -137,7 +137,7 @@ class Settings:
 def unknown_variables(env: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that look like settings and are not, each with what to do about it.
 
-    A misspelt setting would leave its default in place, which may be a database of its own on this machine.
+    A misspelled setting would leave its default in place, which may be a database of its own on this machine.
     Those of tests, of docker-compose.yml and of Kubernetes stand beside the settings and are left alone.
 
     >>> list(unknown_variables({"GROVE_DATABSE_URL": "postgresql://db/grove", "GROVE_HOME": "/srv/grove"}))

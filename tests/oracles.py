@@ -13,10 +13,10 @@ Number = int | Fraction
 
 def all_distances(n: int, edges: Sequence[tuple[int, int, Number]]) -> list[list[Number]]:
     """Shortest paths between all pairs (Dijkstra from each vertex), edges taken both ways."""
-    neighbours: list[list[tuple[int, Number]]] = [[] for _ in range(n)]
+    neighbors: list[list[tuple[int, Number]]] = [[] for _ in range(n)]
     for a, b, length in edges:
-        neighbours[a].append((b, length))
-        neighbours[b].append((a, length))
+        neighbors[a].append((b, length))
+        neighbors[b].append((a, length))
     table = []
     for source in range(n):
         known: dict[int, Number] = {}
@@ -25,7 +25,7 @@ def all_distances(n: int, edges: Sequence[tuple[int, int, Number]]) -> list[list
             distance, v = heapq.heappop(heap)
             if v not in known:
                 known[v] = distance
-                for u, length in neighbours[v]:
+                for u, length in neighbors[v]:
                     heapq.heappush(heap, (distance + length, u))
         table.append([known[v] for v in range(n)])
     return table

@@ -22,7 +22,7 @@ Rows = list[list[int]]
 
 @dataclass(frozen=True)
 class Margin:
-    """The best worst case of one label: ``min_z sum_i w_i m[z][i]``, maximised over w on the simplex.
+    """The best worst case of one label: ``min_z sum_i w_i m[z][i]``, maximized over w on the simplex.
 
     `weights` attain it (up to their sum), and `multipliers` over the other labels prove that nothing is
     larger: mixed in these proportions, the others leave no observed label more than `value`.
@@ -49,7 +49,7 @@ def squared(distances: Sequence[Sequence[Number]]) -> Rows:
 
 
 def game(payoff: Sequence[Sequence[int]]) -> tuple[Fraction, tuple[int, ...], tuple[int, ...]]:
-    """Value and best mixtures of a matrix game: the row player maximises, the column player minimises.
+    """Value and best mixtures of a matrix game: the row player maximizes, the column player minimizes.
 
     The primal simplex method with Bland's rule. All entries stay whole: each step multiplies out and divides
     by the pivot before, which is exact.

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labelgrove.adapter.calibration.temperatures import CAVEAT, LabelledOutputs
+from labelgrove.adapter.calibration.temperatures import CAVEAT, LabeledOutputs
 from labelgrove.adapter.evaluation.evidence.verdict import softmax
 from labelgrove.adapter.evaluation.measures.calibrationerror import BINS, BinScheme
 from labelgrove.adapter.outputs.kinds import OutputKind
@@ -178,7 +178,7 @@ def fit_temperature(
             f"by: {by!r} is measured on answers of the Fréchet mean: give the adapter that makes them "
             "(argmax answers alike at every temperature)"
         )
-    data = LabelledOutputs(
+    data = LabeledOutputs(
         P, truth, adapter=adapter, columns=columns, outputs=outputs, space=space, distances=far
     )
     if not far and not data.n_observed:
@@ -240,7 +240,7 @@ def fit_vector_scaling(
     if not (isinstance(penalty, int | float) and 0 < penalty < np.inf):
         raise InputError(f"penalty: {penalty!r} given; a positive finite number, 0.001 by default")
     optimize = _scipy_optimize()
-    data = LabelledOutputs(P, truth, adapter=adapter, columns=columns, outputs=outputs)
+    data = LabeledOutputs(P, truth, adapter=adapter, columns=columns, outputs=outputs)
     seen = data.column >= 0
     if not seen.any():
         raise InputError(f"truth: none of {data.n} samples has an observed label; there is nothing to fit on")
@@ -289,7 +289,7 @@ def fit_vector_scaling(
     )
 
 
-def _solved(data: LabelledOutputs) -> float:
+def _solved(data: LabeledOutputs) -> float:
     """Return the temperature at which the derivative of the negative log-likelihood is 0, or an end."""
     optimize = _scipy_optimize()
     data.measure([1.0], {"nll"})  # refuses truths of probability 0
@@ -317,7 +317,7 @@ def _solved(data: LabelledOutputs) -> float:
     return float(np.exp(optimize.brentq(slope, low, high, xtol=1e-9)))
 
 
-def _steps(data: LabelledOutputs, by: str) -> int:
+def _steps(data: LabeledOutputs, by: str) -> int:
     """Return the number of temperatures to try in each octave: more where there are fewer samples."""
     least, most = _STEPS[by]
     return int(np.clip(_WORK // (_OCTAVES * data.n * data.adapter.n_observed), least, most))
@@ -347,7 +347,7 @@ def _searched(measured: Callable[[list[float]], NDArray[np.float64]], steps: int
     return float(2.0 ** min(found)[2])
 
 
-def _notes(data: LabelledOutputs, far: bool, at_bound: bool) -> tuple[str, ...]:
+def _notes(data: LabeledOutputs, far: bool, at_bound: bool) -> tuple[str, ...]:
     notes = []
     left = data.n - data.n_observed
     if not left:

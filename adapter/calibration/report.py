@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labelgrove.adapter.calibration.fitting import By, TemperatureFit, fit_temperature
-from labelgrove.adapter.calibration.temperatures import LabelledOutputs
+from labelgrove.adapter.calibration.temperatures import LabeledOutputs
 from labelgrove.adapter.calibration.tradeoff import (
     BETAS,
     TEMPERATURES,
@@ -169,7 +169,7 @@ def calibrate(
     curve = trade_off(
         adapter, P, truths, space=space, temperatures=[*temperatures, fit.temperature], bins=bins
     )
-    data = LabelledOutputs(P, truths, adapter=adapter)
+    data = LabeledOutputs(P, truths, adapter=adapter)
     marked = [curve.default, curve.distance_best, *([] if curve.ece_best is None else [curve.ece_best])]
     degrees = sorted({*(curve.temperatures[i] for i in marked), fit.temperature})
     return CalibrationReport(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from labelgrove.adapter.calibration.temperatures import CAVEAT, LabelledOutputs, check_temperatures
+from labelgrove.adapter.calibration.temperatures import CAVEAT, LabeledOutputs, check_temperatures
 from labelgrove.adapter.evaluation.evidence.verdict import softmax
 from labelgrove.adapter.evaluation.measures.calibrationerror import BINS, BinScheme, Reliability
 from labelgrove.adapter.outputs.rowblocks import OutputStream
@@ -151,7 +151,7 @@ def trade_off(
     """
     own = adapter.temperature
     listed = tuple(sorted({*check_temperatures(temperatures), own}))
-    data = LabelledOutputs(P, truth, adapter=adapter, space=space, distances=True)
+    data = LabeledOutputs(P, truth, adapter=adapter, space=space, distances=True)
     found = data.measure(listed, {"squared_distance", "ece"}, bins=bins, scheme=scheme)
     default = listed.index(own)
 
@@ -206,7 +206,7 @@ def beta_table(
         raise InputError("betas: none given; give one or more, or leave them out")
     adapter = adapter.pinned()
     scorers = [Adapter(adapter.bundle, beta=beta) for beta in exponents]
-    data = LabelledOutputs(P, truth, adapter=adapter, space=space, distances=True)
+    data = LabeledOutputs(P, truth, adapter=adapter, space=space, distances=True)
     total = np.zeros((len(scorers), len(degrees)))
     for of, logits in data.logits():
         for j, temperature in enumerate(degrees):

@@ -97,7 +97,7 @@ class TreeTable:
         row in the parts of `ontology.geometry.paths.exactsums`, so narrow that the engine loses nothing of a
         difference.
     lowest : (n_levels * n_observed,)
-        Where 2^level + 1 neighbouring observed labels meet, as an entry of `turn_depth`, row by row.
+        Where 2^level + 1 neighboring observed labels meet, as an entry of `turn_depth`, row by row.
     power, level_start : (n_observed + 1,)
         Largest power of two up to a number of gaps, and where its row of `lowest` starts.
     """
@@ -490,7 +490,7 @@ def _can_win(hanging: Hanging, on: NDArray[np.int64], reach: float) -> NDArray[n
 def _range_minima(
     turn: NDArray[np.int64], n_observed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return minima of every 2^level neighbours in `turn`, and power and row for each number of them."""
+    """Return minima of every 2^level neighbors in `turn`, and power and row for each number of them."""
     row = np.append(turn, turn.max(initial=0))
     rows, width = [row], 1
     while 2 * width < n_observed:

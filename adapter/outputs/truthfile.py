@@ -105,7 +105,7 @@ def _entries(path: Path, known: LabelNames | None) -> list[tuple[int, str]]:
     if path.suffix == ".npy":
         return list(enumerate(_array(path)))
     if path.suffix == ".csv":
-        return _first_cells(path) if known is None else _labelled_cells(path, known)
+        return _first_cells(path) if known is None else _labeled_cells(path, known)
     text = _text(path)
     found = [(i, line.strip()) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
     if known is not None and text.lstrip()[:1] in ("[", "{") and not known.meant(found[0][1]):
@@ -128,7 +128,7 @@ def _first_cells(path: Path) -> list[tuple[int, str]]:
     return [(line, row[0]) for line, row in _csv_rows(path)]
 
 
-def _labelled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
+def _labeled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
     """Return the cells of the column that the header calls the truth, else the first cells."""
     rows = _csv_rows(path)
     if not rows:

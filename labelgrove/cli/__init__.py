@@ -40,7 +40,7 @@ COMMANDS = {
     "completion": ("labelgrove.cli.completion:completion", "Complete words in bash, zsh or fish."),
     "cover": ("labelgrove.cli.cover:cover", "Show which labels must be known to reach all."),
     "cypher": ("labelgrove.cli.cypher:cypher", "Query the graph, read-only."),
-    "db": ("labelgrove.cli.database:db", "Upgrade the schema of catalogue and ledger."),
+    "db": ("labelgrove.cli.database:db", "Upgrade the schema of catalog and ledger."),
     "distances": ("labelgrove.cli.distances:distances", "Measure distances between labels."),
     "doctor": ("labelgrove.cli.doctor:doctor", "Say what is in use, reach it, and name the fix."),
     "evaluate": ("labelgrove.cli.evaluating:evaluate", "Measure a model's outputs beside all baselines."),

@@ -24,7 +24,7 @@ __all__ = ["backup", "restore"]
 @json_option
 @with_workspace
 def backup(workspace: Workspace, folder: Path, as_json: bool) -> None:
-    """Copy catalogue, ledger and artifacts into FOLDER, while they are in use.
+    """Copy catalog, ledger and artifacts into FOLDER, while they are in use.
 
     FOLDER is new or empty, or holds an earlier backup: then only what is new is copied, and the earlier
     backup stays valid until the new one is complete. The graph and the index files are not in it: they are

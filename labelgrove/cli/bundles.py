@@ -127,7 +127,7 @@ def build(
 
 
 def _digest_of(workspace: Workspace, ontology: str, name: str) -> str | None:
-    """Return which bundle a name means in the catalogue."""
+    """Return which bundle a name means in the catalog."""
     return next((b.sha256 for b in workspace.catalog.bundles(ontology) if b.name == name), None)
 
 

@@ -98,7 +98,7 @@ def cypher(
 
 
 def _current(workspace: Workspace, ontology: str) -> str:
-    """Return the version that the graph calls current; where it calls none, the catalogue says why."""
+    """Return the version that the graph calls current; where it calls none, the catalog says why."""
     return workspace.graph.current(ontology) or workspace.catalog.version(ontology).digest
 
 

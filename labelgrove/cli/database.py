@@ -1,4 +1,4 @@
-"""``grove db``: the SQL schema of catalogue and ledger."""
+"""``grove db``: the SQL schema of catalog and ledger."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["db"]
 
 @click.group()
 def db() -> None:
-    """Upgrade the schema of catalogue and ledger."""
+    """Upgrade the schema of catalog and ledger."""
 
 
 @db.command()

@@ -190,7 +190,7 @@ def _look(part: str, uses: str, check: Callable[[], str]) -> Finding:
 
 
 def _ready(workspace: Workspace) -> list[Version] | None:
-    """Return the versions that the catalogue calls whole, None where it cannot be asked: its row says why."""
+    """Return the versions that the catalog calls whole, None where it cannot be asked: its row says why."""
     try:
         return [version for version in workspace.catalog.versions() if version.state == "ready"]
     except GroveError:
@@ -211,7 +211,7 @@ def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
         known = counted(len({version.ontology for version in ready}), "ontology", "ontologies")
         right = "folder" if isinstance(store, LocalStore) else "URL"
         raise SettingsError(
-            f"this store {has}, but the catalogue knows {known}: is GROVE_ARTIFACTS_URL the right {right}? "
+            f"this store {has}, but the catalog knows {known}: is GROVE_ARTIFACTS_URL the right {right}? "
             "If so, ingest their sources again, or bring a backup back: grove restore "
             f"(missing first: snapshot {ready[0].snapshot_sha256} of {ready[0].ontology})"
         )

@@ -20,7 +20,7 @@ __all__ = ["graph"]
 
 @click.group()
 def graph() -> None:
-    """Rebuild or verify the graph: a live form of what catalogue and artifacts record."""
+    """Rebuild or verify the graph: a live form of what catalog and artifacts record."""
 
 
 @graph.command()

@@ -27,7 +27,7 @@ __all__ = ["ingest"]
 
 
 def _recorded(source: str) -> str:
-    """Return a path as the catalogue can hold it: bytes that are not UTF-8 become ``\\xNN``."""
+    """Return a path as the catalog can hold it: bytes that are not UTF-8 become ``\\xNN``."""
     return os.fsencode(source).decode(errors="backslashreplace")
 
 

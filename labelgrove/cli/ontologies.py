@@ -128,7 +128,7 @@ def _safe_line(line: str) -> str:
 @json_option
 @with_workspace
 def delete(workspace: Workspace, name: str, yes: bool, as_json: bool) -> None:
-    """Remove NAME, all its versions and bundles from catalogue, graph and index."""
+    """Remove NAME, all its versions and bundles from catalog, graph and index."""
     from labelgrove.ontology.versions.ingest import delete_ontology
 
     workspace.catalog.version(name)

@@ -20,7 +20,7 @@ __all__ = ["sample"]
     type=click.Choice(["uniform", "gibbs"]),
     default="uniform",
     show_default=True,
-    help="gibbs: a label at distance d from the centre weighs exp(-theta d).",
+    help="gibbs: a label at distance d from the center weighs exp(-theta d).",
 )
 @click.option("--theta", default=0.5, show_default=True, type=float, help="gibbs: how steeply.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all that is random.")

@@ -22,7 +22,7 @@ __all__ = ["train"]
     type=click.Choice(["5-nn", "one-vs-rest", "logistic"]),
     default="one-vs-rest",
     show_default=True,
-    help="Five nearest neighbours, or logistic regression: one class against the rest, or all at once.",
+    help="Five nearest neighbors, or logistic regression: one class against the rest, or all at once.",
 )
 @click.option(
     "--regularisation", default=10.0, show_default=True, type=float, help="C of the logistic models."

@@ -47,7 +47,7 @@ def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
     -----
     A new category goes below one drawn by its number of children (three in four times) or uniformly; further
     parents are drawn near the first until there are 2.65 edges for each category, as in LSHTC. A document has
-    one to four categories that are neighbours, and their mean vector with noise.
+    one to four categories that are neighbors, and their mean vector with noise.
     """
     rng = np.random.default_rng((seed, 23))
     parent = np.full(n_labels, -1, dtype=np.int64)
@@ -71,9 +71,9 @@ def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
         other = int(parent[parent[child]]) if parent[parent[child]] >= 0 else 0
         pairs.add((child, other if rng.random() < 0.5 else int(rng.integers(child))))
     graph = LabelGraph.from_edges([(keys[child], keys[above]) for child, above in sorted(pairs)])
-    centre = rng.integers(1, n_labels, n_documents)
+    center = rng.integers(1, n_labels, n_documents)
     votes, features = [], np.empty((n_documents, _DIMENSIONS))
-    for i, label in enumerate(centre.tolist()):
+    for i, label in enumerate(center.tolist()):
         near = [label, int(parent[label]), *np.flatnonzero(parent == parent[label])[:3].tolist()]
         chosen = sorted({label, *rng.choice(near, rng.integers(1, 4)).tolist()})
         votes.append(tuple(keys[j] for j in chosen))

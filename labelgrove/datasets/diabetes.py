@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.labeled import Labeled
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 
@@ -13,7 +13,7 @@ __all__ = ["diabetes_on_path"]
 _BINS = 33
 
 
-def diabetes_on_path(seed: int) -> Labelled:
+def diabetes_on_path(seed: int) -> Labeled:
     """Return scikit-learn's 442 patients, half to train on; labels are 33 bins of equal width on a path."""
     from sklearn.datasets import load_diabetes
     from sklearn.preprocessing import StandardScaler
@@ -27,7 +27,7 @@ def diabetes_on_path(seed: int) -> Labelled:
     train, test = shuffled[: len(bins) // 2], shuffled[len(bins) // 2 :]
     scaled = StandardScaler().fit(features[train]).transform(features)
     with_samples = np.unique(keys[bins[train]]).tolist()
-    return Labelled(
+    return Labeled(
         space=space,
         trainable=metric_space(LabelGraph.grid((_BINS,)), labels=with_samples),
         train_features=scaled[train],

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.labeled import Labeled
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -25,7 +25,7 @@ def grid_space() -> MetricSpace:
     return metric_space(LabelGraph.grid(SHAPE))
 
 
-def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100) -> Labelled:
+def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100) -> Labeled:
     """Return pictures with a digit at one of 81 positions; those to train on show observed positions.
 
     Parameters
@@ -54,7 +54,7 @@ def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100)
     keys = np.array(list(space.keys))
     truth = keys[random.integers(0, len(keys), len(test))]
     labels = np.tile(np.array(observed), len(train))
-    return Labelled(
+    return Labeled(
         space=space,
         trainable=space,
         train_features=_pasted(images[np.repeat(train, len(observed))], labels),

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.datasets.labelled import Labelled, spread
+from labelgrove.datasets.labeled import Labeled, spread
 from labelgrove.digests import sha256_of
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.geometry import EuclideanSpace, MetricSpace, metric_space
@@ -63,14 +63,14 @@ class Glosses:
         allowed = None if isinstance(labels, str) else self.graph.keys.indices(labels)
         return EuclideanSpace(self.classes, self.graph.keys, None if allowed is None else np.sort(allowed))
 
-    def labelled(self, seed: int, *, metric: str = "tree", answers: Any = "all", n_test: int) -> Labelled:
+    def labeled(self, seed: int, *, metric: str = "tree", answers: Any = "all", n_test: int) -> Labeled:
         """Return 60 % of the documents to train on, and `n_test` of the others (0: all) to test on."""
         rng = np.random.default_rng((seed, _SPLIT_STREAM))
         shuffled = rng.permutation(len(self.truth))
         n_train = len(shuffled) - round(_TEST_SHARE * len(shuffled))
         train, test = shuffled[:n_train], shuffled[n_train:]
         test = test[spread(len(test), n_test or len(test), rng)]
-        return Labelled(
+        return Labeled(
             space=self.space(metric, answers),
             trainable=self.space(metric, self.labels),
             train_features=self.documents[train],

@@ -58,8 +58,8 @@ class Mixture:
 
     def estimated_means(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw `n` samples of each observed class, and return the coordinate-wise median of eight means."""
-        centres = self.labels[self.observed]
-        samples = centres[:, None, :] + rng.standard_normal((len(centres), n, centres.shape[1]))
+        centers = self.labels[self.observed]
+        samples = centers[:, None, :] + rng.standard_normal((len(centers), n, centers.shape[1]))
         blocks = np.array_split(np.arange(n), min(_BLOCKS, n))
         means = np.stack([samples[:, block].mean(axis=1) for block in blocks])
         return np.asarray(np.median(means, axis=0))

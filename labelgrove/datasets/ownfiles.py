@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from labelgrove.adapter.outputs.outputfiles import OutputFile
 from labelgrove.adapter.outputs.sparsefiles import read_scipy
 from labelgrove.adapter.outputs.truthfile import read_truth
-from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.digests import sha256_of
 from labelgrove.ontology.errors import InputError, UnknownLabelError, first_few
@@ -147,7 +147,7 @@ class Files:
             _refuse_unknown(name, keys, space)
         return Predicted(tuple(columns), values, tuple(truth), tuple(truth))
 
-    def labelled(self, space: MetricSpace, seed: int) -> Labelled:
+    def labeled(self, space: MetricSpace, seed: int) -> Labeled:
         """Return the samples to train and to test on; without test files half of the samples test.
 
         Raises
@@ -166,7 +166,7 @@ class Files:
             test_features, test_labels = features[test], labels[test]
             features, labels = features[train], labels[train]
         trainable = self.space(np.unique(labels).tolist())
-        return Labelled(space, trainable, features, labels, test_features, test_labels)
+        return Labeled(space, trainable, features, labels, test_features, test_labels)
 
     def _samples(self, name: str, labels: str, space: MetricSpace) -> tuple[Any, NDArray[np.str_]]:
         path = _needed(name, getattr(self, name.replace("-", "_")))

@@ -16,7 +16,7 @@ def synset_words(data_noun: Path) -> dict[str, tuple[str, ...]]:
     opened = gzip.open if data_noun.suffix == ".gz" else open
     with opened(data_noun, "rt", encoding="utf-8") as lines:
         for line in lines:
-            if not line.startswith("  "):  # the licence is indented
+            if not line.startswith("  "):  # the license is indented
                 offset, _, _, count, rest = line.split(" ", 4)
                 cells = rest.split(" ", 2 * int(count, 16))
                 words[f"n{offset}"] = tuple(word.replace("_", " ") for word in cells[:-1:2])

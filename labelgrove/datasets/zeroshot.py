@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from labelgrove.datasets.glosses import Glosses
-from labelgrove.datasets.labelled import spread
+from labelgrove.datasets.labeled import spread
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.ontology.errors import InputError

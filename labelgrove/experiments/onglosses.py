@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from labelgrove.datasets.glosses import Glosses, glosses, wordnet_digest
-from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.datasets.zeroshot import ZeroShot, zero_shot
 from labelgrove.experiments.experiment import Experiment, Record
 
 __all__ = [
     "FEW_CLASSES",
-    "LABELLED_FILES",
+    "LABELED_FILES",
     "ON_ALL_GLOSSES",
     "OnGlosses",
-    "OnLabelledGlosses",
+    "OnLabeledGlosses",
     "OnZeroShotGlosses",
     "with_test_files",
 ]
@@ -36,7 +36,7 @@ def with_test_files(*needed: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return needed, (*needed, "test-embeddings", "test-labels")
 
 
-LABELLED_FILES = with_test_files("hierarchy", "embeddings", "labels")
+LABELED_FILES = with_test_files("hierarchy", "embeddings", "labels")
 """What a user gives for samples of a hierarchy's labels."""
 
 
@@ -98,16 +98,16 @@ class OnZeroShotGlosses(OnGlosses[Z, "Glosses | Files"]):
         )
 
 
-class OnLabelledGlosses(OnGlosses[G, "Callable[[int], Labelled]"]):
+class OnLabeledGlosses(OnGlosses[G, "Callable[[int], Labeled]"]):
     """A claim about models that are trained on samples of observed labels; the data are samples by seed."""
 
     inputs: ClassVar[str] = f"WordNet glosses of 1,575 synsets, tree of 2,268. {ON_ALL_GLOSSES}"
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = LABELLED_FILES
+    own_files: ClassVar[tuple[tuple[str, ...], ...]] = LABELED_FILES
 
-    def prepare(self, settings: G, files: Files | None) -> Callable[[int], Labelled]:
+    def prepare(self, settings: G, files: Files | None) -> Callable[[int], Labeled]:
         """Read and embed the glosses, or open the user's files."""
         if files is not None:
             space = files.space()
-            return lambda seed: files.labelled(space, seed)
+            return lambda seed: files.labeled(space, seed)
         source = glosses(settings.n_dimensions, settings.n_labels)
-        return lambda seed: source.labelled(seed, n_test=settings.n_test)
+        return lambda seed: source.labeled(seed, n_test=settings.n_test)

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.ontology.errors import InputError, MissingExtraError
 from labelgrove.ontology.store.wholefile import write_whole
@@ -30,7 +30,7 @@ __all__ = ["MODELS", "Model", "Trained", "fit_predict", "make_model", "observe",
 Model = Literal["5-nn", "one-vs-rest", "logistic"]
 MODELS: tuple[Model, ...] = ("5-nn", "one-vs-rest", "logistic")
 
-_NEIGHBOURS = 5
+_NEIGHBORS = 5
 _ITERATIONS = 60
 
 
@@ -59,8 +59,8 @@ def make_model(model: str, *, regularisation: float = 10.0, n_train: int | None 
     except ImportError as error:
         raise MissingExtraError.of("scikit-learn", "sklearn", f"the model {model!r}") from error
     if model == "5-nn":
-        neighbours = _NEIGHBOURS if n_train is None else min(_NEIGHBOURS, n_train)
-        return KNeighborsClassifier(neighbours, algorithm="brute")
+        neighbors = _NEIGHBORS if n_train is None else min(_NEIGHBORS, n_train)
+        return KNeighborsClassifier(neighbors, algorithm="brute")
     logistic = LogisticRegression(C=regularisation, max_iter=_ITERATIONS)
     if model == "logistic":
         return logistic
@@ -69,13 +69,13 @@ def make_model(model: str, *, regularisation: float = 10.0, n_train: int | None 
     raise InputError(f"model: {model!r} given; choose one of {', '.join(MODELS)}")
 
 
-def observe(data: Labelled, observed: Collection[str]) -> NDArray[np.int64]:
+def observe(data: Labeled, observed: Collection[str]) -> NDArray[np.int64]:
     """Return the training samples whose label is observed."""
     return np.flatnonzero(np.isin(data.train_labels, np.array(list(observed))))
 
 
 def fit_predict(
-    data: Labelled,
+    data: Labeled,
     observed: Collection[str],
     model: str,
     *,
@@ -87,7 +87,7 @@ def fit_predict(
 
     Parameters
     ----------
-    data : Labelled
+    data : Labeled
     observed : collection of str
     model, regularisation
         As for `make_model`.

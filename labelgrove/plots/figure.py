@@ -1,4 +1,4 @@
-"""What all pictures share: the canvas, the colours and the one way to write a file."""
+"""What all pictures share: the canvas, the colors and the one way to write a file."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from labelgrove.plots.backend import Axes, ConstrainedLayoutEngine, Figure, Figu
 __all__ = ["INK", "PALETTE", "QUIET", "panels", "save", "shorten_to_fit", "shortened"]
 
 INK = "#222222"
-"""Colour of text and outlines."""
+"""Color of text and outlines."""
 
 QUIET = "#8a8a8a"
-"""Colour of spines, ticks and everything that only supports the data."""
+"""Color of spines, ticks and everything that only supports the data."""
 
 PALETTE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-"""Okabe and Ito's colours, which readers of every kind of colour vision tell apart."""
+"""Okabe and Ito's colors, which readers of every kind of color vision tell apart."""
 
 _DPI = 160
 _MOST_CHARACTERS = 28

@@ -17,7 +17,7 @@ __all__ = ["grid_errors"]
 _BUBBLE = 1500.0
 """Area of the disc of an answer that is always given, in square points."""
 _LEGEND_SHARES = (0.01, 0.05, 0.25)
-_COLOURS = "Blues"
+_COLORS = "Blues"
 _DISC: dict[str, Any] = {"color": PALETTE[0], "edgecolors": "white", "linewidths": 0.4}
 _SQUARE: dict[str, Any] = {"s": 560, "marker": "s", "facecolors": "none", "edgecolors": INK, "linewidths": 2}
 
@@ -44,7 +44,7 @@ def grid_errors(
     Returns
     -------
     figure : Figure
-        Cells are coloured by E[d²] in hops² of the samples that truly lie there (blank: no sample); the area
+        Cells are colored by E[d²] in hops² of the samples that truly lie there (blank: no sample); the area
         of a disc is the share of all samples that are answered with that label.
 
     Raises
@@ -71,7 +71,7 @@ def grid_errors(
     )
     scale = Normalize(0, max(float(np.nanmax(error)) for error in errors.values()))
     for ax, (rule, error) in zip(axes, errors.items(), strict=True):
-        ax.imshow(error.reshape(shape), cmap=_COLOURS, norm=scale)
+        ax.imshow(error.reshape(shape), cmap=_COLORS, norm=scale)
         share = np.bincount(predictions[rule], minlength=rows * columns) / len(truth)
         given = np.flatnonzero(share)
         ax.scatter(*_place(given, columns), s=_BUBBLE * share[given], zorder=3, **_DISC)
@@ -82,7 +82,7 @@ def grid_errors(
         ax.set_xticks(range(columns))
         ax.set_yticks(range(rows))
         ax.spines[:].set_visible(False)
-    bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=list(axes), shrink=0.82, pad=0.02)
+    bar = figure.colorbar(ScalarMappable(scale, _COLORS), ax=list(axes), shrink=0.82, pad=0.02)
     bar.set_label("mean squared distance to the true position (hops²)")
     for spine in bar.ax.spines.values():
         spine.set_visible(False)

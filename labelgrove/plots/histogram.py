@@ -23,7 +23,7 @@ def error_histogram(settings: Mapping[str, Mapping[str, ArrayLike]], *, unit: st
     ----------
     settings : mapping of title to (mapping of rule to array_like of shape (n_distances,))
         For each rule the number of samples at distance 0, 1, 2, ... from their true label; the rules of the
-        first setting fix the colours of all.
+        first setting fix the colors of all.
     unit : str, default="hops"
         Unit of the distances; the legend shows the mean squared distance in its square.
 
@@ -39,7 +39,7 @@ def error_histogram(settings: Mapping[str, Mapping[str, ArrayLike]], *, unit: st
     """
     if not settings:
         raise InputError("settings: empty; give at least one setting with at least one rule")
-    colours = dict(zip(next(iter(settings.values())), PALETTE, strict=False))
+    colors = dict(zip(next(iter(settings.values())), PALETTE, strict=False))
     figure, axes = panels(
         len(settings),
         width=6.4 * len(settings),
@@ -60,7 +60,7 @@ def error_histogram(settings: Mapping[str, Mapping[str, ArrayLike]], *, unit: st
                 places + (i - (len(rules) - 1) / 2) * width,
                 100 * share,
                 width,
-                color=colours.get(rule, PALETTE[-1]),
+                color=colors.get(rule, PALETTE[-1]),
                 label=f"{rule}: E[d²] = {share @ places**2:.1f} {unit}²",
             )
         ax.set_title(title, fontsize=11)

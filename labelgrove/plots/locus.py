@@ -22,7 +22,7 @@ _MOST_FAR = 25
 """Observed labels that are named in any case, by a line where there is no room beside the mark."""
 _SLOT = 0.052
 """Width of a mark without marks below, in inches, where the figure is wide enough."""
-_COLOURS = "Blues"
+_COLORS = "Blues"
 _STYLES: dict[str, dict[str, Any]] = {
     "no answer": {"s": 5, "marker": ".", "color": "#b5b5b5", "zorder": 3},
     "unreached": {"s": 16, "marker": "o", "facecolor": "white", "edgecolor": "#6f6f6f", "zorder": 3},
@@ -197,9 +197,9 @@ def _n_labels(forest: Forest, mark: Mark) -> int:
 def _branches(
     figure: Figure, ax: Axes, forest: Forest, state: NDArray[np.int64], places: _Places
 ) -> dict[str, tuple[str, float]]:
-    """Draw the branches that share a mark; return what the legend says, with colour and width of the rim.
+    """Draw the branches that share a mark; return what the legend says, with color and width of the rim.
 
-    The size of a mark follows the number of labels, its colour the share reached.
+    The size of a mark follows the number of labels, its color the share reached.
     """
     grouped = [(mark, place) for mark, place in places if _n_labels(forest, mark) > 1]
     if not grouped:
@@ -219,7 +219,7 @@ def _branches(
         s=_branch_area(count),
         marker="v",
         c=100 * hit / count,
-        cmap=_COLOURS,
+        cmap=_COLORS,
         norm=scale,
         edgecolors=[PALETTE[0] if s else QUIET for s in seen],
         linewidths=[1.6 if s else 0.7 for s in seen],
@@ -227,7 +227,7 @@ def _branches(
         zorder=5,
     )
     if hit.any():
-        bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=ax, shrink=0.6, pad=0.01, aspect=25)
+        bar = figure.colorbar(ScalarMappable(scale, _COLORS), ax=ax, shrink=0.6, pad=0.01, aspect=25)
         bar.set_label("labels of the branches at one ▼ that are reached (%)")
         for spine in bar.ax.spines.values():
             spine.set_visible(False)
@@ -292,8 +292,8 @@ def _legend(figure: Figure, counts: NDArray[np.int64], grouped: dict[str, tuple[
             )
         )
     shape: dict[str, Any] = {"linestyle": "none", "marker": "v", "markersize": 8, "markerfacecolor": "white"}
-    for text, (colour, rim) in grouped.items():
-        handles.append(Line2D([], [], label=text, markeredgecolor=colour, markeredgewidth=rim, **shape))
+    for text, (color, rim) in grouped.items():
+        handles.append(Line2D([], [], label=text, markeredgecolor=color, markeredgewidth=rim, **shape))
     for columns in (3, 2, 1):
         legend = figure.legend(
             handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=9.5

@@ -72,12 +72,12 @@ def selection_curves(
     )
     for i, (method, curve) in enumerate(curves.items()):
         observed = n_start + np.arange(curve.shape[1])
-        colour = PALETTE[(1, 0, 2, 3)[i]]
-        ax.fill_between(observed, curve.min(axis=0), curve.max(axis=0), color=colour, alpha=0.18, linewidth=0)
+        color = PALETTE[(1, 0, 2, 3)[i]]
+        ax.fill_between(observed, curve.min(axis=0), curve.max(axis=0), color=color, alpha=0.18, linewidth=0)
         ax.plot(
             observed,
             curve.mean(axis=0),
-            color=colour,
+            color=color,
             linestyle=_STYLES[i],
             linewidth=2,
             marker=_MARKERS[i],

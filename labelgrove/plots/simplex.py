@@ -32,11 +32,11 @@ _CORNERS_NAMED = (((0.0, -0.06), 0.29), ((1.0, -0.06), 0.29), ((0.5, _HEIGHT + 0
 _SIDE_ROOM = 0.85
 _INSIDE = 0.015
 """Left free between the name of a region and the sides of the triangle."""
-_ON_COLOUR: dict[str, Any] = {
+_ON_COLOR: dict[str, Any] = {
     "zorder": 4,
     "path_effects": [withStroke(linewidth=2.5, foreground="white", alpha=0.75)],
 }
-_SMALLEST_LABELLED = 0.006
+_SMALLEST_LABELED = 0.006
 _SMALLEST_OBSERVED = 0.04
 """Shares of the simplex below which a region holds no text; observed labels stand beside their corner too."""
 
@@ -67,12 +67,12 @@ def prediction_regions(
     title : str
         Title of the figure.
     resolution : int, default=700
-        Pixels along the lower side; every pixel is coloured by its own Fréchet mean, beneath the exact lines.
+        Pixels along the lower side; every pixel is colored by its own Fréchet mean, beneath the exact lines.
 
     Returns
     -------
     figure : Figure
-        A region takes the colour that its centre mixes from the three corners and carries its label. Regions
+        A region takes the color that its center mixes from the three corners and carries its label. Regions
         without room for it are named below the panel; observed labels stand at their corner.
 
     Raises
@@ -83,7 +83,7 @@ def prediction_regions(
     Notes
     -----
     Boundaries are exact (`ontology.geometry.simplexregions`). Where several labels tie all over a region, the
-    lowest in canonical order is written, with the number of the others; labels that tie with their neighbours
+    lowest in canonical order is written, with the number of the others; labels that tie with their neighbors
     on a line or in a point alone are not answers, and the line or point is drawn black.
     """
     figure, axes = panels(2, width=11.6, height=5.9, title=title)
@@ -183,19 +183,19 @@ def _n_answers(regions: Sequence[Region]) -> int:
 def _fill(
     ax: Axes, space: MetricSpace, observed: Sequence[str], regions: Sequence[Region], resolution: int
 ) -> None:
-    """Colour each pixel by the region of the label that the library answers there."""
+    """Color each pixel by the region of the label that the library answers there."""
     inside, weights = _raster(resolution)
     found, winner = np.unique(frechet_mean(space, observed, weights).index, return_inverse=True)
     region_of = {label: region for region in regions for label in region.labels}
-    colours = [_mixed(region_of[i].centre, is_observed=space.keys[i] in observed) for i in found.tolist()]
+    colors = [_mixed(region_of[i].center, is_observed=space.keys[i] in observed) for i in found.tolist()]
     picture = np.zeros((*inside.shape, 4))
-    picture[inside] = np.column_stack([np.array(colours)[winner], np.ones(len(winner))])
+    picture[inside] = np.column_stack([np.array(colors)[winner], np.ones(len(winner))])
     image = ax.imshow(picture, extent=(0, 1, 0, _HEIGHT), origin="lower", interpolation="antialiased")
     image.set_clip_path(Polygon(_CORNERS, transform=ax.transData))
 
 
 def _raster(resolution: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return which pixels touch the triangle, and the probabilities at their centres; shape (n, 3)."""
+    """Return which pixels touch the triangle, and the probabilities at their centers; shape (n, 3)."""
     rows = round(resolution * _HEIGHT)
     x = (np.arange(resolution) + 0.5) / resolution
     top = ((np.arange(rows) + 0.5) / rows)[:, None]
@@ -206,10 +206,10 @@ def _raster(resolution: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     return inside, clipped / clipped.sum(axis=1, keepdims=True)
 
 
-def _mixed(centre: NDArray[np.float64], *, is_observed: bool) -> tuple[float, float, float]:
-    """Colour that the probabilities at `centre` mix; observed labels keep their corner's own hue stronger."""
-    colours = np.array([to_rgb(c) for c in (PALETTE[1], PALETTE[4], PALETTE[2])])
-    blend = centre @ colours if not is_observed else colours[int(centre.argmax())]
+def _mixed(center: NDArray[np.float64], *, is_observed: bool) -> tuple[float, float, float]:
+    """Color that the probabilities at `center` mix; observed labels keep their corner's own hue stronger."""
+    colors = np.array([to_rgb(c) for c in (PALETTE[1], PALETTE[4], PALETTE[2])])
+    blend = center @ colors if not is_observed else colors[int(center.argmax())]
     pale = 0.35 if is_observed else 0.45
     red, green, blue = (1 - pale) * blend + pale
     return float(red), float(green), float(blue)
@@ -269,12 +269,12 @@ def _name_regions(
     for region in regions:
         key = space.keys[region.labels[0]]
         others = len(region.labels) - 1
-        least = _SMALLEST_OBSERVED if key in observed else _SMALLEST_LABELLED
+        least = _SMALLEST_OBSERVED if key in observed else _SMALLEST_LABELED
         if region.area >= least:
             more = f" +{others}" if others else ""
             weight = "bold" if key in observed else "normal"
-            place = region.centre @ _CORNERS
-            text = _write(ax, place, more, fontweight=weight, fontsize=fontsize, **_ON_COLOUR)
+            place = region.center @ _CORNERS
+            text = _write(ax, place, more, fontweight=weight, fontsize=fontsize, **_ON_COLOR)
             end = text.get_window_extent().width if more else 0.0
             text.set_text(shortened(name(key)))
             if _fit(ax, text, _width_at(ax, place, text), less=end):

@@ -17,7 +17,7 @@ _REGULARISATION = 0.01
 
 
 def grid() -> LabelGraph:
-    """Return the label graph: 81 positions, neighbours joined by edges of length one."""
+    """Return the label graph: 81 positions, neighbors joined by edges of length one."""
     return LabelGraph.grid(SHAPE)
 
 

@@ -1,6 +1,6 @@
 """Animals of WordNet: a text classifier that knows some synsets is asked for every synset below *animal*.
 
-The text of a synset is its gloss with its own words taken out. A training gloss is labelled with the nearest
+The text of a synset is its gloss with its own words taken out. A training gloss is labeled with the nearest
 of the observed synsets, so that the classifier is as good as a partly observed label space allows.
 """
 

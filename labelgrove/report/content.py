@@ -31,7 +31,7 @@ __all__ = [
 _NUMBER = re.compile(r"[+−-]?[\d.,]+(e[+-]?\d+)?( ± [\d.,e+-]+)?( %)?")
 
 Tone = Literal["good", "mixed", "bad", "open"]
-"""What a verdict is to its reader; a word and a sign say it beside the colour."""
+"""What a verdict is to its reader; a word and a sign say it beside the color."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def short(text: str, most: int) -> str:
 
 
 def series_class(name: str, names: Sequence[str]) -> str:
-    """Return the class that colours one series of several; a rule has the same one in every picture.
+    """Return the class that colors one series of several; a rule has the same one in every picture.
 
     >>> series_class("argmax", ["Loki", "argmax"]), series_class("K = 5", ["K = 3", "K = 5"])
     ('s1', 's1')

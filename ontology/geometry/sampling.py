@@ -1,4 +1,4 @@
-"""sample_observed: random sets of observed labels, uniform or crowded about the centre of the space."""
+"""sample_observed: random sets of observed labels, uniform or crowded about the center of the space."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from labelgrove.ontology.geometry.spaces.points import allowed_points
 from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.geometry.ties import plain_sums, powers, tied
 
-__all__ = ["generator", "sample_observed", "uniform_centre"]
+__all__ = ["generator", "sample_observed", "uniform_center"]
 
 _LARGEST_EXACT = 1 << 62
 
@@ -43,7 +43,7 @@ def sample_observed(
         How many to draw.
     method : {"uniform", "gibbs"}, default="uniform"
         ``"gibbs"``: each draw takes one of the labels that are left with a probability proportional to
-        ``exp(-theta * d(label, centre))``, the centre being `uniform_centre`.
+        ``exp(-theta * d(label, center))``, the center being `uniform_center`.
     theta : float, default=0.5
         Not negative, per edge-length unit; 0 makes Gibbs draws uniform.
     seed : int or numpy.random.Generator
@@ -66,7 +66,7 @@ def sample_observed(
     Gibbs draws add a standard Gumbel variable to each ``-theta * d`` and take the n largest, largest first.
     That has the law of successive draws: the largest of ``a_i + g_i`` is label i with probability
     ``exp(a_i) / sum_j exp(a_j)``, and, whatever it was, the order of the others is that of independent Gumbel
-    variables again. One pass over the labels, no underflow far from the centre.
+    variables again. One pass over the labels, no underflow far from the center.
 
     Examples
     --------
@@ -84,15 +84,15 @@ def sample_observed(
     if method == "uniform":
         drawn = rng.permutation(len(points))[:n]
     else:
-        centre = _centre(space, points)
-        distance = space.distances(cols=points[[centre]])[:, 0].astype(np.float64)
+        center = _center(space, points)
+        distance = space.distances(cols=points[[center]])[:, 0].astype(np.float64)
         if theta * float(distance.max()) > sys.float_info.max:
             raise InputError(f"theta: {theta} times the distance {distance.max():g} overflows; give less")
         drawn = np.argsort(theta * distance - rng.gumbel(size=len(points)), kind="stable")[:n]
     return space.points.take(points[drawn])
 
 
-def uniform_centre(space: MetricSpace) -> str:
+def uniform_center(space: MetricSpace) -> str:
     """Return the allowed label with the smallest sum of squared distances to all allowed labels.
 
     Parameters
@@ -116,11 +116,11 @@ def uniform_centre(space: MetricSpace) -> str:
     Examples
     --------
     >>> from labelgrove.ontology.keys import Keys
-    >>> uniform_centre(TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3]))
+    >>> uniform_center(TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3]))
     'c'
     """
     points = allowed_points(space)
-    return space.keys[_centre(space, points)]
+    return space.keys[_center(space, points)]
 
 
 def generator(seed: int | np.random.Generator) -> np.random.Generator:
@@ -130,19 +130,19 @@ def generator(seed: int | np.random.Generator) -> np.random.Generator:
     return np.random.default_rng(whole_number("seed", seed, 0))
 
 
-def _centre(space: MetricSpace, points: NDArray[np.int64]) -> int:
-    """Return the allowed label at the centre, as an index among the allowed labels."""
+def _center(space: MetricSpace, points: NDArray[np.int64]) -> int:
+    """Return the allowed label at the center, as an index among the allowed labels."""
     if isinstance(space, CompleteSpace):
         return 0  # all labels have the same distances
     if isinstance(space, TreeSpace):
-        return _tree_centre(space.tree, points)
+        return _tree_center(space.tree, points)
     ones = np.ones(len(points))
     if isinstance(space, EuclideanSpace):
         return int(EuclideanScorer(space, points).score(ones).index[0])
     return int(DenseScorer(RowsOnDemand(space, points)).score(ones).index[0])
 
 
-def _tree_centre(tree: RootedTree, points: NDArray[np.int64]) -> int:
+def _tree_center(tree: RootedTree, points: NDArray[np.int64]) -> int:
     at = tree.positions(points)
     # seen from where all of them meet; what lies outside leads nowhere
     top = tree.meeting(int(at.min()), int(at.max()))

@@ -46,8 +46,8 @@ class Region:
     area: Fraction
 
     @property
-    def centre(self) -> NDArray[np.float64]:
-        """Weights at the centre of mass of the region; shape (3,)."""
+    def center(self) -> NDArray[np.float64]:
+        """Weights at the center of mass of the region; shape (3,)."""
         if len(self.corners) < 3:
             return np.asarray(self.corners.mean(axis=0))
         first, others = self.corners[0], self.corners[1:]

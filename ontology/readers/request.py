@@ -27,7 +27,7 @@ from labelgrove.ontology.readers.text.head import Head, head
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
-READER_VERSION = 3
+READER_VERSION = 4
 """Raised whenever any reader may make something else of a file: what was read before is then read again."""
 
 

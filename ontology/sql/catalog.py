@@ -1,6 +1,6 @@
-"""The catalogue: which ontologies, versions, artifacts and bundles exist, and who is loading what.
+"""The catalog: which ontologies, versions, artifacts and bundles exist, and who is loading what.
 
-All SQL of the catalogue is here. A name is guarded by a lease and a fence on its ontology row: the lease
+All SQL of the catalog is here. A name is guarded by a lease and a fence on its ontology row: the lease
 saves two ingests of one name from working against each other, the fence, compared in every write, keeps the
 result correct even when a holder wakes up after its lease was taken over. Times are seconds since 1970 by
 the database's clock.
@@ -140,7 +140,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class Version:
-    """One version of an ontology, as the catalogue records it.
+    """One version of an ontology, as the catalog records it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The SQL database below catalogue and ledger: engine, transactions, clock and schema version.
+"""The SQL database below catalog and ledger: engine, transactions, clock and schema version.
 
 SQLite runs in WAL mode with synchronous FULL, foreign keys on and a 30 s wait for locks; transactions that
 may write begin with ``BEGIN IMMEDIATE``, because a read that later turns into a write fails at once, whatever
@@ -67,7 +67,7 @@ metadata = MetaData(
         "ck": "ck_%(table_name)s_%(constraint_name)s",
     }
 )
-"""Every table of catalogue and ledger; Alembic compares the migrations with it."""
+"""Every table of catalog and ledger; Alembic compares the migrations with it."""
 
 _BUSY_S = 30.0
 _RESTED_S = 1.0

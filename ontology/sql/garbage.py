@@ -1,4 +1,4 @@
-"""What garbage collection asks of the catalogue: which artifacts it names, and whose turn it is.
+"""What garbage collection asks of the catalog: which artifacts it names, and whose turn it is.
 
 A row of the ``artifact`` table outlives the last reference to its file by the grace of the collection:
 `let_go` writes it in the transaction that drops the reference, so that the grace begins then.
@@ -31,7 +31,7 @@ _artifact, _bundle, _version, _upkeep = (
 )
 
 _NAMED = (_version.snapshot_sha256, _version.definitions_sha256, _bundle.sha256)
-"""Every place where the catalogue names an artifact; versions that are loading count like all others."""
+"""Every place where the catalog names an artifact; versions that are loading count like all others."""
 
 
 def take_turn(engine: Engine, task: str, *, every_s: float) -> bool:
@@ -89,7 +89,7 @@ def let_go_since(connection: Connection, digests: Collection[str], seconds: floa
 
 
 def unnamed_rows(connection: Connection, seconds: float) -> list[str]:
-    """Return the artifacts recorded which nothing in the catalogue has named for `seconds`."""
+    """Return the artifacts recorded which nothing in the catalog has named for `seconds`."""
     return list(connection.execute(select(_artifact.sha256).where(*_unnamed(seconds))).scalars())
 
 

@@ -4,8 +4,8 @@ Arrows go down, and what is below the workspace takes the stores that it needs::
 
     ingest  rebuilding  export  sources    what is asked of a workspace
                   workspace                the parts of one deployment, opened on first use
-                   repair                  graph and index files back in line with the catalogue
+                   repair                  graph and index files back in line with the catalog
                    loading                 a version into the graph, and made current
          lease  snapshots  indexfile       a name held; graphs and definitions; the file for model servers
-                   stores                  catalogue, artifacts and graph, open
+                   stores                  catalog, artifacts and graph, open
 """

@@ -44,7 +44,7 @@ STEPS = ("snapshot", "version", "batches", "counts", "commit", "publish", "index
 """The numbered steps of `ontology.versions.ingest.register`, in order."""
 
 NAMELESS = ""
-"""Under which the graph has a version that no name of the catalogue has."""
+"""Under which the graph has a version that no name of the catalog has."""
 
 
 class Steps:

@@ -15,7 +15,7 @@ __all__ = ["index_is", "refresh_index"]
 
 
 def refresh_index(catalog: Catalog, artifacts: ArtifactStore, name: str) -> None:
-    """Bring the index file of `name` in line with the catalogue; two at once end with the newer document."""
+    """Bring the index file of `name` in line with the catalog; two at once end with the newer document."""
     document = catalog.index_document(name)
     while True:
         if document is None:

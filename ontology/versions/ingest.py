@@ -3,7 +3,7 @@
 The order is fixed, and each step may be repeated:
 
 1. ``snapshot``: the arrays, and the definitions, as artifacts
-2. ``version``: the catalogue records the version as loading, with its load batches
+2. ``version``: the catalog records the version as loading, with its load batches
 3. ``batches``: the graph takes the batches, each recorded when done
 4. ``counts``: what the graph holds is counted and compared with the snapshot
 5. ``commit``: one fenced SQL transaction makes the version ready and current
@@ -87,7 +87,7 @@ def register(
     Parameters
     ----------
     workspace : Workspace
-        Where to; its catalogue, artifacts and graph are all written.
+        Where to; its catalog, artifacts and graph are all written.
     name : str
         1 to 64 of ``a-z 0-9 . _ -``, the first a letter or digit.
     result : ReadResult, LabelGraph or Snapshot

@@ -18,8 +18,8 @@ __all__ = ["holding"]
 def holding(stores: Stores, name: str) -> Iterator[Lease]:
     """Hold the lease of `name` for the length of a block, renewed three times in its span.
 
-    A holder that loses it learns so from its next write to the catalogue, which raises `LeaseLostError`. The
-    fence passes the one the graph has seen last, also when the graph outlived an older catalogue.
+    A holder that loses it learns so from its next write to the catalog, which raises `LeaseLostError`. The
+    fence passes the one the graph has seen last, also when the graph outlived an older catalog.
 
     Raises
     ------

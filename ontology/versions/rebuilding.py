@@ -117,7 +117,7 @@ def _differences(workspace: Workspace, version: Version) -> Iterator[str]:
         yield f"graph: CURRENT is {store.current(version.ontology)}"
     document = workspace.catalog.index_document(version.ontology)
     if version.current and not index_is(workspace.artifacts, version.ontology, document):
-        yield "index file: differs from the catalogue"
+        yield "index file: differs from the catalog"
 
 
 def _ready(workspace: Workspace) -> list[Version]:

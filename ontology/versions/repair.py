@@ -1,6 +1,6 @@
-"""Bringing the graph and the index files in line with the catalogue, whatever left them behind.
+"""Bringing the graph and the index files in line with the catalog, whatever left them behind.
 
-The catalogue and the snapshots are the truth: what the graph lacks is loaded from them, what the catalogue no
+The catalog and the snapshots are the truth: what the graph lacks is loaded from them, what the catalog no
 longer has is dropped. A workspace does so whenever it opens its graph.
 """
 
@@ -27,14 +27,14 @@ _log = logging.getLogger(__name__)
 
 
 def repair(stores: Stores) -> list[str]:
-    """Bring graph and index files in line with the catalogue; return the names that needed it.
+    """Bring graph and index files in line with the catalog; return the names that needed it.
 
     A name that somebody is changing is left to its holder. A damaged embedded graph is removed and rebuilt.
 
     Notes
     -----
-    Cheap when nothing is amiss: a few questions to catalogue, graph and index for each name. What the graph
-    holds beyond the catalogue's names is left alone: it may belong to somebody else.
+    Cheap when nothing is amiss: a few questions to catalog, graph and index for each name. What the graph
+    holds beyond the catalog's names is left alone: it may belong to somebody else.
     """
     try:
         stores.graph.migrate()
@@ -59,7 +59,7 @@ def restore(stores: Stores, lease: Lease, steps: Steps) -> None:
 
 
 def clear(stores: Stores, name: str) -> None:
-    """Drop from graph and index what the catalogue no longer has under `name`, and versions nobody has."""
+    """Drop from graph and index what the catalog no longer has under `name`, and versions nobody has."""
     if stores.catalog.current(name) is None:
         stores.graph.drop_ontology(name)
     held = stores.graph.versions()  # first: what an ingest begins after this is not among them
@@ -92,7 +92,7 @@ def _repair_names(stores: Stores) -> list[str]:
 
 
 def _in_line(stores: Stores, name: str) -> bool:
-    """Whether graph and index have what the catalogue says of `name`; nothing is counted."""
+    """Whether graph and index have what the catalog says of `name`; nothing is counted."""
     document = stores.catalog.index_document(name)
     current = None if document is None else document["version"]
     if stores.graph.current(name) != current or not index_is(stores.artifacts, name, document):

@@ -1,4 +1,4 @@
-"""Sources that were read before: what an unchanged one gave stands in the catalogue, and is not read again.
+"""Sources that were read before: what an unchanged one gave stands in the catalog, and is not read again.
 
 A version remembers the last reading that gave it: the sha256 over the bytes of its source, the options and
 the version of the readers (`ontology.readers.fingerprint`), and what that reading reported.
@@ -50,7 +50,7 @@ def read_once(
     DefectsError, NotFoundError, InputError
         As `ontology.read` does.
     ServiceError
-        If the catalogue or the artifact store cannot be reached.
+        If the catalog or the artifact store cannot be reached.
 
     Notes
     -----

@@ -15,7 +15,7 @@ __all__ = ["Stores"]
 
 @dataclass(frozen=True)
 class Stores:
-    """Catalogue, artifacts and graph of one deployment.
+    """Catalog, artifacts and graph of one deployment.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A workspace: the catalogue, artifacts and graph of one deployment, opened on first use."""
+"""A workspace: the catalog, artifacts and graph of one deployment, opened on first use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Workspace"]
 class Workspace:
     """What one deployment holds, reached through its settings; a context manager.
 
-    Nothing is opened before it is asked for: a snapshot needs catalogue and artifacts, never the graph.
+    Nothing is opened before it is asked for: a snapshot needs catalog and artifacts, never the graph.
 
     Attributes
     ----------
@@ -83,14 +83,14 @@ class Workspace:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The catalogue."""
+        """The catalog."""
         from labelgrove.ontology.sql.catalog import Catalog
 
         return Catalog(self.engine)
 
     @property
     def graph(self) -> GraphStore:
-        """The graph store, migrated and in line with the catalogue when first opened."""
+        """The graph store, migrated and in line with the catalog when first opened."""
         with self._opening:  # of two threads, the second waits for the store in line
             if self._graph is None:
                 from labelgrove.ontology.graph import open_graph
@@ -107,7 +107,7 @@ class Workspace:
 
     @property
     def stores(self) -> Stores:
-        """Catalogue, artifacts and graph, all of them open."""
+        """Catalog, artifacts and graph, all of them open."""
         return Stores(self.catalog, self.artifacts, self.graph)
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ class Workspace:
         refresh_index(self.catalog, self.artifacts, name)
 
     def repair(self) -> list[str]:
-        """Bring graph and index files in line with the catalogue; see `ontology.versions.repair`.
+        """Bring graph and index files in line with the catalog; see `ontology.versions.repair`.
 
         Happens by itself whenever the graph is opened.
         """

@@ -1,7 +1,6 @@
 """No module and no folder needs another that needs it in turn, imports inside functions included.
 
-Imports for type checkers alone do not count. Nor do arrows from and to the `__init__` of a folder, which hands
-out names of the modules in it.
+Imports for type checkers alone do not count. Nor do arrows from and to an `__init__`, which hands out names.
 """
 
 from __future__ import annotations

@@ -119,22 +119,22 @@ def hulls() -> list[dict[str, object]]:
 def hull_by_pruning(parent: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """Take away vertices of degree one that are not observed, until there is none."""
     n = len(parent)
-    neighbours: list[set[int]] = [set() for _ in range(n)]
+    neighbors: list[set[int]] = [set() for _ in range(n)]
     for v, p in enumerate(parent.tolist()):
         if p >= 0:
-            neighbours[v].add(p)
-            neighbours[p].add(v)
+            neighbors[v].add(p)
+            neighbors[p].add(v)
     kept = set(observed.tolist())
-    waiting = [v for v in range(n) if len(neighbours[v]) < 2 and v not in kept]
+    waiting = [v for v in range(n) if len(neighbors[v]) < 2 and v not in kept]
     gone = np.zeros(n, dtype=bool)
     while waiting:
         v = waiting.pop()
         gone[v] = True
-        for u in neighbours[v]:
-            neighbours[u].discard(v)
-            if len(neighbours[u]) < 2 and u not in kept and not gone[u]:
+        for u in neighbors[v]:
+            neighbors[u].discard(v)
+            if len(neighbors[u]) < 2 and u not in kept and not gone[u]:
                 waiting.append(u)
-        neighbours[v].clear()
+        neighbors[v].clear()
     return np.flatnonzero(~gone)
 
 

@@ -97,7 +97,7 @@ def measure(name: str, graph: LabelGraph, n_observed: int) -> dict[str, object]:
     return document
 
 
-def pair_search(distance: np.ndarray, neighbours: np.ndarray, observed: np.ndarray) -> list[int]:
+def pair_search(distance: np.ndarray, neighbors: np.ndarray, observed: np.ndarray) -> list[int]:
     """Return the gains of the paper's rule, repeated to the end: search over pairs for each pick.
 
     The farthest pair of a label y outside the locus and a label b on its inner boundary, such that the path
@@ -110,7 +110,7 @@ def pair_search(distance: np.ndarray, neighbours: np.ndarray, observed: np.ndarr
             inside |= distance[a] + distance[b] == distance[a, b]
     gains = []
     while not inside.all():
-        boundary = np.flatnonzero(inside & neighbours[:, ~inside].any(axis=1))
+        boundary = np.flatnonzero(inside & neighbors[:, ~inside].any(axis=1))
         outside = np.flatnonzero(~inside)
         block = distance[np.ix_(outside, boundary)]
         open_way = block == distance[np.ix_(outside, inside)].min(axis=1)[:, None]

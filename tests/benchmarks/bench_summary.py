@@ -5,7 +5,7 @@
 Every method runs once before it is timed (compiled, and its answer checked), then three times on one thread;
 seconds are processor time of the best run, summary with its quotient graph included. Memory is by
 how much the peak of a fresh process exceeds what it held before one run. networkx contracts the same
-neighbours one by one, on a small graph and following the same picks; the partition must be the same. Prints
+neighbors one by one, on a small graph and following the same picks; the partition must be the same. Prints
 one JSON document.
 """
 
@@ -123,9 +123,9 @@ def beside_networkx() -> dict[str, object]:
     members = {v: {v} for v in range(graph.n_labels)}
     begin = time.thread_time()
     for pick in summary.picks.tolist():
-        for neighbour in list(merged[pick]):
-            networkx.contracted_nodes(merged, pick, neighbour, self_loops=False, copy=False)
-            members[pick] |= members.pop(neighbour)
+        for neighbor in list(merged[pick]):
+            networkx.contracted_nodes(merged, pick, neighbor, self_loops=False, copy=False)
+            members[pick] |= members.pop(neighbor)
     theirs = time.thread_time() - begin
     ordered = sorted(map(sorted, members.values()))
     assert ordered == [summary.members(s).tolist() for s in range(summary.n_supernodes)]

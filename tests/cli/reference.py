@@ -70,7 +70,7 @@ computed by the command itself: `locus --method pair-grid` and `grid`, `cover --
 
 Each variable with a secret may instead be named `..._FILE` and hold the path of a file.
 
-Any other variable `GROVE_...`, in the environment or in `.env`, is taken for a misspelt one: every command
+Any other variable `GROVE_...`, in the environment or in `.env`, is taken for a misspelled one: every command
 but `grove doctor`, which lists them, ends with exit code 2 and names the nearest setting, and so does a model
 server that asks for a bundle by name. Left alone are `GROVE_TEST_...` (for the tests), `GROVE_ARTIFACTS_DIR`,
 `GROVE_UID` and `GROVE_GID` (for `docker-compose.yml`), and what Kubernetes sets for Services called `grove`

@@ -86,7 +86,7 @@ def test_labels(garden):
     assert "'ash'" in garden("labels", "path", "garden", "oak", "ash", code=4).stderr
 
 
-def test_what_is_misspelt_is_answered_with_what_may_be_meant(garden):
+def test_what_is_misspelled_is_answered_with_what_may_be_meant(garden):
     assert "Did you mean 'evaluate'?" in garden("evalute", code=2).stderr
     assert "No such command 'xyzzy'.\n" in garden("xyzzy", code=2).stderr
     assert "Did you mean 'search'?" in garden("labels", "serch", code=2).stderr

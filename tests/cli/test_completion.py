@@ -67,7 +67,7 @@ def words(*typed: str, env: dict[str, str] | None = None) -> list[tuple[str, str
 # ---- what is offered -----------------------------------------------------------------------------------
 
 
-def test_names_are_those_of_catalogue_and_ledger(garden):
+def test_names_are_those_of_catalog_and_ledger(garden):
     job = json.loads(garden("jobs", "list", "--json").stdout)[0]["id"][:12]
     assert words("ontology", "show", "") == [("garden", "_")]
     assert words("cypher", "--ontology", "g") == [("garden", "_")]
@@ -183,7 +183,7 @@ def test_what_cannot_be_read_is_passed_over_in_silence(url, call, tmp_path):
     assert words("score", "", env=env) == [("", "file")]
 
 
-def test_a_misspelt_setting_is_passed_over_too(garden):
+def test_a_misspelled_setting_is_passed_over_too(garden):
     assert words("ontology", "show", "", env={"GROVE_DATABSE_URL": "x"}) == []
 
 

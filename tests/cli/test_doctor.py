@@ -98,7 +98,7 @@ def test_a_folder_of_artifacts_that_is_not_there_is_not_made(findings, tmp_path)
 
 
 @pytest.mark.parametrize("content", [None, b"other"])
-def test_a_store_without_anything_of_the_catalogue_is_asked_about_and_the_graph_is_not_blamed(
+def test_a_store_without_anything_of_the_catalog_is_asked_about_and_the_graph_is_not_blamed(
     findings, tmp_path, content
 ):
     (tmp_path / "garden.csv").write_text("child,parent\noak,tree\n")
@@ -109,7 +109,7 @@ def test_a_store_without_anything_of_the_catalogue_is_asked_about_and_the_graph_
         open_store(str(folder)).put_bytes(content)
     found = findings(1, GROVE_ARTIFACTS_URL=str(folder))
     assert wrong(found) == {"artifacts"}
-    empty = "this store is empty, but the catalogue knows 1 ontology: "
+    empty = "this store is empty, but the catalog knows 1 ontology: "
     assert found["artifacts"]["detail"].startswith(empty) == (content is None)
     assert "is GROVE_ARTIFACTS_URL the right folder?" in found["artifacts"]["detail"]
     assert "see artifacts" in found["graph"]["detail"]

@@ -49,7 +49,7 @@ def as_json(call):
 
 
 def ingest(*pairs: tuple[str, str]) -> None:
-    """Make the pairs (child, parent) the current version, in catalogue and artifacts alone."""
+    """Make the pairs (child, parent) the current version, in catalog and artifacts alone."""
     with Workspace.open(Settings.from_env()) as workspace:
         add_version(workspace, "garden", LabelGraph.from_edges(pairs))
 

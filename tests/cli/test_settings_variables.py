@@ -1,4 +1,4 @@
-"""A misspelt setting ends every command before it works with a default in its place."""
+"""A misspelled setting ends every command before it works with a default in its place."""
 
 import json
 import os
@@ -20,7 +20,7 @@ BESIDE = {("doctor",), ("completion",)}
 
 
 @pytest.mark.parametrize("command", [c for c in LEAVES if c not in BESIDE], ids=" ".join)
-def test_every_command_refuses_a_misspelt_setting(command, call, monkeypatch, tmp_path):
+def test_every_command_refuses_a_misspelled_setting(command, call, monkeypatch, tmp_path):
     monkeypatch.setenv("GROVE_DATABSE_URL", "postgresql://u:canary@db/grove")
     result = call(*command, code=2)
     assert "GROVE_DATABSE_URL: did you mean GROVE_DATABASE_URL?" in result.stderr

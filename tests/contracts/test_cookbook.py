@@ -224,7 +224,7 @@ def test_recipes_of_results_tell_the_truth(rows: Answers) -> None:
         for (a, b), weight in zip(summary.edges.tolist(), summary.weights, strict=True)
         if own in (a, b)
     ]
-    assert sorted(row[2:] for row in rows["neighbouring supernodes"]) == sorted(joined)
+    assert sorted(row[2:] for row in rows["neighboring supernodes"]) == sorted(joined)
 
 
 def error(graph: LabelGraph, truth: list[str], n_wrong: int, *, argmax: bool = False) -> float:

@@ -283,7 +283,7 @@ class GraphStoreContract:
         assert [(r["key"], r["weight"], r["rank"]) for r in rows] == [("puppy", 1.0, 0)]
         assert keys(store.children(pets, "thing")) == [k for k in PETS.keys if k in ("animal", "toy")]
 
-    def test_path_minimises_length_both_ways(self, store: GraphStore, pets: str) -> None:
+    def test_path_minimizes_length_both_ways(self, store: GraphStore, pets: str) -> None:
         rows = store.path(pets, "toy", "toy dog")
         assert [(r["key"], r["distance"]) for r in rows] == [("toy", 0.0), ("toy dog", 4.0)]
         rows = store.path(pets, "pet", "toy dog")
@@ -589,7 +589,7 @@ class TestBothTogether:
     def test_no_query_names_what_the_schema_lacks(
         self, stores: list[GraphStore], neo4j_clean_url: str
     ) -> None:
-        """Neo4j answers a misspelt property with null and a notification: there must be none."""
+        """Neo4j answers a misspelled property with null and a notification: there must be none."""
         load(stores[1], PETS)
         for result in one_result_of_each_label(PETS):
             stores[1].write_result(result)

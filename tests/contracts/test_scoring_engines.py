@@ -50,7 +50,7 @@ class Case:
 
 
 def drawn_rows(draw: random.Random, k: int) -> list[list[int]]:
-    """Weights of all sorts: certain, votes of five neighbours, even splits, small and large numbers."""
+    """Weights of all sorts: certain, votes of five neighbors, even splits, small and large numbers."""
     rows = []
     while len(rows) < N_ROWS:
         row = [0] * k
@@ -72,14 +72,14 @@ def drawn_rows(draw: random.Random, k: int) -> list[list[int]]:
     return rows
 
 
-def shortest(neighbours: dict[str, list[tuple[str, int]]], start: str) -> dict[str, int]:
+def shortest(neighbors: dict[str, list[tuple[str, int]]], start: str) -> dict[str, int]:
     found: dict[str, int] = {}
     waiting = [(0, start)]
     while waiting:
         so_far, key = heapq.heappop(waiting)
         if key not in found:
             found[key] = so_far
-            for other, length in neighbours[key]:
+            for other, length in neighbors[key]:
                 heapq.heappush(waiting, (so_far + length, other))
     return found
 
@@ -107,11 +107,11 @@ def drawn_case(seed: int) -> Case:
         labels = "leaves" if kind == "leaves" else "all"
         metric = "graph" if kind == "graph" else "tree"
         bundle = build_bundle(graph, observed, metric=metric, labels=labels)
-        neighbours: dict[str, list[tuple[str, int]]] = {key: [] for key in keys}
+        neighbors: dict[str, list[tuple[str, int]]] = {key: [] for key in keys}
         for (child, parent), length in zip(pairs, lengths, strict=True):
-            neighbours[child].append((parent, length))
-            neighbours[parent].append((child, length))
-        measured = {key: shortest(neighbours, key) for key in observed}
+            neighbors[child].append((parent, length))
+            neighbors[parent].append((child, length))
+        measured = {key: shortest(neighbors, key) for key in observed}
     columns = draw.sample(observed, len(observed))
     adapter = Adapter(bundle, columns, by="key")
     distances = [[measured[column][key] for column in columns] for key in adapter.keys]

@@ -3,7 +3,7 @@
     python -m tests.faults.ingest_kill --wordnet --times 20 --store embedded|neo4j [--seed 0]
 
 Each trial ingests the next version of one ontology in a child process that dies at a named step or at a
-random moment. A reader in a process of its own asks catalogue, graph and index file all the time; each may
+random moment. A reader in a process of its own asks catalog, graph and index file all the time; each may
 say the old or the new version, whole, and never goes back. Then the ingest runs again and must complete.
 """
 
@@ -116,7 +116,7 @@ def _read(
 ) -> None:
     """Watch every part until told to stop; send back the number of reads and what was wrong."""
     number = {digest: i for i, digest in enumerate(digests)}
-    seen = {"catalogue": 0, "graph": 0, "index": 0}
+    seen = {"catalog": 0, "graph": 0, "index": 0}
     problems: list[str] = []
     catalog = Catalog(create_engine(settings.database_url))
     store, artifacts = open_graph(settings), open_store(settings.artifacts_url)
@@ -132,7 +132,7 @@ def _read(
     reads = 0
     while not talk.poll(READ_EVERY_S):
         try:
-            saw("catalogue", catalog.current(NAME))
+            saw("catalog", catalog.current(NAME))
             current = store.current(NAME)
             saw("graph", current)
             if current in number and store.counts(current) != counts[number[current]]:

@@ -92,7 +92,7 @@ def embedded(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def answers(workspace: Workspace, name: str = "trees") -> set[str | None]:
-    """Return what catalogue, graph and index say is current."""
+    """Return what catalog, graph and index say is current."""
     graph = workspace.graph.current(name)  # first: opening it repairs the others
     document = workspace.artifacts.read_index(name) or {"version": None}
     return {workspace.catalog.current(name), graph, document["version"]}
@@ -446,7 +446,7 @@ def test_a_rebuild_that_meets_a_holder_drops_nothing(workspace: Workspace) -> No
     restore_graph(workspace)
 
 
-def test_a_graph_that_outlived_its_catalogue_follows_the_new_one(settings: Settings) -> None:
+def test_a_graph_that_outlived_its_catalog_follows_the_new_one(settings: Settings) -> None:
     with Workspace.open(settings) as workspace:
         for graph in (OLD, NEW, OLD, NEW):
             register(workspace, "trees", graph)
@@ -566,7 +566,7 @@ def test_what_was_edited_in_the_graph_becomes_a_version(neo4j_clean_url: str, tm
         assert workspace.label_graph("trees", OLD.digest).names[2] == "elm"
 
 
-def test_the_catalogue_may_be_postgresql(tmp_path: Path, postgres_url: str) -> None:
+def test_the_catalog_may_be_postgresql(tmp_path: Path, postgres_url: str) -> None:
     settings = Settings.from_env({"GROVE_HOME": str(tmp_path), "GROVE_DATABASE_URL": postgres_url})
     engine = create_engine(postgres_url)
     upgrade(engine)

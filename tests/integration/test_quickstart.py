@@ -171,7 +171,7 @@ class TestAnimals:
             "a tame of many kinds; guard; hot- , dogma,",
         )
 
-    def test_a_training_gloss_is_labelled_with_the_nearest_observed_label(self):
+    def test_a_training_gloss_is_labeled_with_the_nearest_observed_label(self):
         # A chain 0-1-...-9 with the ends observed: the lower half belongs to 0, the upper half to 9.
         chain = LabelGraph.from_edges([(f"n{i}", f"n{i - 1}") for i in range(1, 10)])
         texts = tuple(f"{'low' if i < 5 else 'high'} gloss number{i}" for i in range(10))

@@ -36,7 +36,7 @@ def settings_in(home: Path, *, broker_url: str | None = None, database_url: str 
 
 
 def add_version(workspace: Workspace, name: str, graph: LabelGraph) -> None:
-    """Register a version in catalogue and artifacts alone."""
+    """Register a version in catalog and artifacts alone."""
     snapshot = workspace.artifacts.put_arrays(*graph.to_arrays())
     lease = workspace.catalog.acquire(name)
     version = workspace.catalog.open_version(
@@ -151,7 +151,7 @@ def _scripted_execute(work: Work) -> Product:
         case "transient":
             raise TransientError("the moon is full")
         case "input":
-            raise InputError("seven is not a colour")
+            raise InputError("seven is not a color")
         case "bug":
             raise ZeroDivisionError("a defect")
         case "full disk":

@@ -35,8 +35,8 @@ def test_a_seed_is_a_graph(family):
     assert len({family(40, seed=seed).digest for seed in range(8)}) == 8
 
 
-def test_every_labelled_tree_is_equally_likely():
-    # 16 labelled trees on four labels: 4 stars and 12 paths, 1,600 seeds, 100 expected of each.
+def test_every_labeled_tree_is_equally_likely():
+    # 16 labeled trees on four labels: 4 stars and 12 paths, 1,600 seeds, 100 expected of each.
     drawn = Counter(random_tree(4, seed=seed).digest for seed in range(1600))
     assert len(drawn) == 16
     assert sum((count - 100) ** 2 / 100 for count in drawn.values()) < 37.7  # chi-square, 15 degrees: 0.1 %
@@ -47,7 +47,7 @@ def test_trees_are_trees_and_one_label_is_one():
 
 
 def test_edges_are_as_many_as_the_family_has():
-    assert watts_strogatz(100).n_edges == 200  # k = 5 joins two neighbours on either side
+    assert watts_strogatz(100).n_edges == 200  # k = 5 joins two neighbors on either side
     assert barabasi_albert(100).n_edges == 2 * 98
     assert degrees(barabasi_albert(100)).max() > 2 * degrees(erdos_renyi(100, p=0.04)).max()
     mean = np.mean([erdos_renyi(100, seed=seed).n_edges for seed in range(10)])

@@ -87,7 +87,7 @@ def read_targets(connection: sa.Connection, job_id: str) -> list[Mapping[str, st
 def read_jobs(
     connection: sa.Connection, condition: sa.ColumnElement[bool], *, limit: int | None
 ) -> list[Job]:
-    """Return the newest jobs that fulfil `condition`, newest first."""
+    """Return the newest jobs that fulfill `condition`, newest first."""
     newest = sa.select(job_table).where(condition).order_by(_job.created_at.desc(), _job.id).limit(limit)
     rows = connection.execute(newest).all()
     return [
@@ -137,7 +137,7 @@ def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[J
 
 
 def read_units(connection: sa.Connection, condition: sa.ColumnElement[bool], *, limit: int) -> list[Unit]:
-    """Return the units that fulfil `condition`, in an order in which they may run."""
+    """Return the units that fulfill `condition`, in an order in which they may run."""
     short = [column for column in unit_table.c if column is not _unit.spec_json]  # that may be megabytes
     query = sa.select(*short).where(condition).order_by(_unit.stage, _unit.key).limit(limit)
     return [

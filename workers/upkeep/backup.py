@@ -1,4 +1,4 @@
-"""A backup: every row of catalogue and ledger as they stood at one moment, and every artifact they name.
+"""A backup: every row of catalog and ledger as they stood at one moment, and every artifact they name.
 
 ::
 
@@ -125,7 +125,7 @@ class BackupResult:
 def backup(
     workspace: Workspace, folder: str | os.PathLike[str], *, progress: Progress | None = None
 ) -> BackupResult:
-    """Write a backup of catalogue, ledger and artifacts into `folder`, while the workspace is in use.
+    """Write a backup of catalog, ledger and artifacts into `folder`, while the workspace is in use.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which artifacts anything refers to: rows of catalogue and ledger, requests, schedules, the static index.
+"""Which artifacts anything refers to: rows of catalog and ledger, requests, schedules, the static index.
 
 A request names an artifact by its digest, as a JSON string of its own. No artifact of ours refers to another:
 results name their ontology by its digest, not by a file.
@@ -57,13 +57,13 @@ class References:
 
 
 def references(workspace: Workspace) -> References:
-    """Return every artifact that catalogue, ledger, schedules or the static index refer to now."""
+    """Return every artifact that catalog, ledger, schedules or the static index refer to now."""
     return References(_referenced(workspace))
 
 
 def _referenced(workspace: Workspace) -> Iterator[str]:
     artifacts = workspace.artifacts
-    for name in artifacts.index_names():  # may lag behind the catalogue, and adapters read it
+    for name in artifacts.index_names():  # may lag behind the catalog, and adapters read it
         yield from _DIGEST.findall(json.dumps(artifacts.read_index(name)))
     with reading(workspace.engine) as connection:
         yield from named_digests(connection)

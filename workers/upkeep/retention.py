@@ -315,7 +315,7 @@ def _clear_temporaries(store: ArtifactStore, since: float, *, dry_run: bool) -> 
 
 
 def _forget_rows(workspace: Workspace, grace_s: float) -> None:
-    """Drop the catalogue's rows of artifacts that are gone."""
+    """Drop the catalog's rows of artifacts that are gone."""
     with reading(workspace.engine) as connection:
         rows = unnamed_rows(connection, grace_s)
     gone = [digest for digest in rows if not workspace.artifacts.exists(digest)]

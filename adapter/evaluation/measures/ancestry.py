@@ -77,7 +77,7 @@ class Ancestry:
         for v in range(n - 1, 0, -1):
             heights[parents[v]] = max(heights[parents[v]], heights[v] + 1)
         self.level, self.height = np.array(levels), np.array(heights)
-        # row k holds the smallest parent among 2^k neighbours: range minima are meeting points
+        # row k holds the smallest parent among 2^k neighbors: range minima are meeting points
         least = [tree.parent.astype(np.int32)]
         while 2 ** len(least) <= n:
             last, half = least[-1], 2 ** (len(least) - 1)

@@ -19,7 +19,7 @@ __all__ = ["as_reading", "read_source", "reading_options"]
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of `ontology.read`, the same wherever a file is read."""
     options = (
-        click.option("--format", "format_", metavar="FORMAT", help="Source format; recognised if not given."),
+        click.option("--format", "format_", metavar="FORMAT", help="Source format; recognized if not given."),
         click.option(
             "--direction",
             type=click.Choice(["parent-child", "child-parent", "undirected"]),

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from labelgrove.datasets.glosses import glosses
-from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, judge, mean
 from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import rule_errors
-from labelgrove.experiments.onglosses import LABELLED_FILES, ON_ALL_GLOSSES, OnGlosses
+from labelgrove.experiments.onglosses import LABELED_FILES, ON_ALL_GLOSSES, OnGlosses
 from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.geometry import locus, sample_observed, select_classes
 
@@ -35,7 +35,7 @@ class Settings:
     n_labels: int = 0
 
 
-class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labelled]]"]):
+class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"]):
     """From the same labels, those chosen actively and those drawn at random are added and trained on.
 
     The data are samples by seed for each kind of features.
@@ -50,7 +50,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labelled]]"]
         "WordNet glosses of 1,575 synsets, tree of 2,268; masked, without the words that name synsets, and "
         f"named, with them. {ON_ALL_GLOSSES}"
     )
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = LABELLED_FILES
+    own_files: ClassVar[tuple[tuple[str, ...], ...]] = LABELED_FILES
     command: ClassVar[str] = (
         "grove experiment active-error --hierarchy imagenet-wordnet.txt --answers leaves \\\n"
         "  --embeddings simclr-train.npy --labels train.txt \\\n"
@@ -77,20 +77,20 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labelled]]"]
         """Return one unit for each seed."""
         return [{"seed": seed} for seed in settings.seeds]
 
-    def prepare(self, settings: Settings, files: Files | None) -> Mapping[str, Callable[[int], Labelled]]:
+    def prepare(self, settings: Settings, files: Files | None) -> Mapping[str, Callable[[int], Labeled]]:
         """Read and embed the glosses, masked and named, or open the user's files."""
         if files is not None:
             space = files.space()
-            return {_GIVEN: lambda seed: files.labelled(space, seed)}
+            return {_GIVEN: lambda seed: files.labeled(space, seed)}
 
-        def samples(named: bool) -> Callable[[int], Labelled]:
+        def samples(named: bool) -> Callable[[int], Labeled]:
             source = glosses(settings.n_dimensions, settings.n_labels, named=named)
-            return lambda seed: source.labelled(seed, n_test=settings.n_test)
+            return lambda seed: source.labeled(seed, n_test=settings.n_test)
 
         return {"masked": samples(False), "named": samples(True)}
 
     def measure(
-        self, data: Mapping[str, Callable[[int], Labelled]], settings: Settings, unit: Record
+        self, data: Mapping[str, Callable[[int], Labeled]], settings: Settings, unit: Record
     ) -> Record:
         """Return locus and errors after each round, chosen actively and at random, for all features."""
         found = {
@@ -98,9 +98,9 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labelled]]"]
         }
         return {**found, "checked_rows": sum(f["checked_rows"] for f in found.values())}
 
-    def _measured(self, labelled: Labelled, settings: Settings, unit: Record) -> dict[str, Any]:
-        space, candidates = labelled.space, list(labelled.trainable.keys)
-        start = sample_observed(labelled.trainable, settings.n_start, seed=unit["seed"])
+    def _measured(self, labeled: Labeled, settings: Settings, unit: Record) -> dict[str, Any]:
+        space, candidates = labeled.space, list(labeled.trainable.keys)
+        start = sample_observed(labeled.trainable, settings.n_start, seed=unit["seed"])
         methods: tuple[Any, ...] = ("active", "uniform")
         picks = {
             method: select_classes(
@@ -115,7 +115,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labelled]]"]
                 observed = (*start, *chosen[:n])
                 entry: dict[str, Any] = {"locus": len(locus(space, observed))}
                 for model in settings.models:
-                    found = rule_errors(space, fit_predict(labelled, observed, model)[0])
+                    found = rule_errors(space, fit_predict(labeled, observed, model)[0])
                     checked += found["checked_rows"]
                     entry[model] = {rule: found["rules"][rule]["squared"] for rule in ("loki", "argmax")}
                 out[f"{method} {n}"] = entry

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.labeled import Labeled
 from labelgrove.experiments.contrast import Contrast, judge, mean
 from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import check_argmax, fitted_temperature, loki_and_argmax, tempered
-from labelgrove.experiments.onglosses import OnLabelledGlosses
+from labelgrove.experiments.onglosses import OnLabeledGlosses
 from labelgrove.experiments.ruletables import grouped
 from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
@@ -34,7 +34,7 @@ class Settings:
     n_labels: int = 0
 
 
-class BetaAblation(OnLabelledGlosses[Settings]):
+class BetaAblation(OnLabeledGlosses[Settings]):
     """E[d²] of the answers under each exponent, as the model is and at its calibrated temperature."""
 
     name: ClassVar[str] = "beta-ablation"
@@ -60,12 +60,12 @@ class BetaAblation(OnLabelledGlosses[Settings]):
             raise InputError(f"betas: {settings.betas} given; give 2 and one other at least")
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
 
-    def measure(self, data: Callable[[int], Labelled], settings: Settings, unit: Record) -> Record:
+    def measure(self, data: Callable[[int], Labeled], settings: Settings, unit: Record) -> Record:
         """Train once, fit the temperature, and measure every exponent at both temperatures."""
-        labelled = data(unit["seed"])
-        observed = sample_observed(labelled.trainable, unit["K"], seed=unit["seed"])
+        labeled = data(unit["seed"])
+        observed = sample_observed(labeled.trainable, unit["K"], seed=unit["seed"])
         predicted, kept = fit_predict(
-            labelled, observed, "logistic", held_out=settings.held_out, seed=unit["seed"]
+            labeled, observed, "logistic", held_out=settings.held_out, seed=unit["seed"]
         )
         fitted = 1.0 if kept is None else fitted_temperature(kept)
         out: dict[str, list[float]] = {}
@@ -74,7 +74,7 @@ class BetaAblation(OnLabelledGlosses[Settings]):
             rows = replace(predicted, probabilities=tempered(predicted.probabilities, temperature))
             checked += check_argmax(rows.columns, rows.probabilities)
             out[state] = [
-                float(loki_and_argmax(labelled.space, rows, beta=beta)[0].mean()) for beta in settings.betas
+                float(loki_and_argmax(labeled.space, rows, beta=beta)[0].mean()) for beta in settings.betas
             ]
         return {**out, "temperature": fitted, "checked_rows": checked}
 
@@ -129,7 +129,7 @@ class BetaAblation(OnLabelledGlosses[Settings]):
             notes=(
                 "The verdict is on the calibrated model: otherwise the exponent makes up for the "
                 "temperature. The best other exponent is chosen seed by seed on the test samples, "
-                "which favours it.",
+                "which favors it.",
             ),
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from labelgrove.datasets.glosses import glosses
-from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.experiment import Record, Summary
 from labelgrove.experiments.measuring import rule_errors
@@ -31,7 +31,7 @@ class Settings:
     n_labels: int = 0
 
 
-class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labelled]"]):
+class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labeled]"]):
     """Euclidean distances between the classes' own texts; 5-NN on the documents' vectors."""
 
     name: ClassVar[str] = "class-embeddings"
@@ -62,21 +62,21 @@ class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labelled]"]):
         """Return one unit for each K and seed."""
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
 
-    def prepare(self, settings: Settings, files: Files | None) -> Callable[[int], Labelled]:
+    def prepare(self, settings: Settings, files: Files | None) -> Callable[[int], Labeled]:
         """Read and embed glosses and classes, or open the user's files."""
         if files is not None:
             space = files.class_space()
-            return lambda seed: files.labelled(space, seed)
+            return lambda seed: files.labeled(space, seed)
         source = glosses(settings.n_dimensions, settings.n_labels)
-        return lambda seed: source.labelled(
+        return lambda seed: source.labeled(
             seed, metric="internal", answers=source.labels, n_test=settings.n_test
         )
 
-    def measure(self, data: Callable[[int], Labelled], settings: Settings, unit: Record) -> Record:
+    def measure(self, data: Callable[[int], Labeled], settings: Settings, unit: Record) -> Record:
         """Draw observed classes uniformly, train on their documents, and measure every rule."""
-        labelled = data(unit["seed"])
-        observed = sample_observed(labelled.trainable, unit["K"], seed=unit["seed"])
-        return rule_errors(labelled.space, fit_predict(labelled, observed, settings.model)[0])
+        labeled = data(unit["seed"])
+        observed = sample_observed(labeled.trainable, unit["K"], seed=unit["seed"])
+        return rule_errors(labeled.space, fit_predict(labeled, observed, settings.model)[0])
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
         """Compare Loki with the other rules for each K."""

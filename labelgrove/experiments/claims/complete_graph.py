@@ -15,7 +15,7 @@ from labelgrove.experiments.measuring import check_argmax
 
 __all__ = ["EXPERIMENT", "CompleteGraph", "Settings"]
 
-_KINDS = ("probabilities", "votes of five neighbours", "float32", "saturated")
+_KINDS = ("probabilities", "votes of five neighbors", "float32", "saturated")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class CompleteGraph(Experiment[Settings, None]):
     """Random rows of four kinds, columns in random order; a row that differs stops the run."""
 
     name: ClassVar[str] = "complete-graph"
-    claim: ClassVar[str] = "On the complete graph the Fréchet mean equals argmax, so that it generalises it"
+    claim: ClassVar[str] = "On the complete graph the Fréchet mean equals argmax, so that it generalizes it"
     source: ClassVar[str] = "complete graph; 0-1 error"
     inputs: ClassVar[str] = "random rows, a quarter of them full of ties"
 

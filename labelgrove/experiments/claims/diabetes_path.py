@@ -34,7 +34,7 @@ class DiabetesPath(Experiment[Settings, None]):
         "On a path, where E[d²] is the mean squared error, the Fréchet mean of K observed bins is nearer to "
         "the truth than argmax"
     )
-    source: ClassVar[str] = "E[d²] generalises the mean squared error; partially observed label spaces"
+    source: ClassVar[str] = "E[d²] generalizes the mean squared error; partially observed label spaces"
     inputs: ClassVar[str] = "scikit-learn's diabetes in 33 bins of equal width. All seeds share 442 patients"
     version: ClassVar[int] = 2
 
@@ -51,10 +51,10 @@ class DiabetesPath(Experiment[Settings, None]):
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
         """Train on the patients of the observed bins, and measure every rule."""
-        labelled = diabetes_on_path(unit["seed"])
-        observed = sample_observed(labelled.trainable, unit["K"], seed=unit["seed"])
-        predicted, _ = fit_predict(labelled, observed, "logistic", regularisation=settings.regularisation)
-        return rule_errors(labelled.space, predicted)
+        labeled = diabetes_on_path(unit["seed"])
+        observed = sample_observed(labeled.trainable, unit["K"], seed=unit["seed"])
+        predicted, _ = fit_predict(labeled, observed, "logistic", regularisation=settings.regularisation)
+        return rule_errors(labeled.space, predicted)
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
         """Compare Loki with the other rules for each K."""

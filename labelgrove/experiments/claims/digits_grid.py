@@ -51,9 +51,9 @@ class DigitsGrid(Experiment[Settings, None]):
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
         """Train on the corners, and measure every rule."""
-        labelled = digits_on_grid(CORNERS, unit["seed"], n_images=settings.n_images)
-        predicted, _ = fit_predict(labelled, CORNERS, "logistic", regularisation=settings.regularisation)
-        return rule_errors(labelled.space, predicted)
+        labeled = digits_on_grid(CORNERS, unit["seed"], n_images=settings.n_images)
+        predicted, _ = fit_predict(labeled, CORNERS, "logistic", regularisation=settings.regularisation)
+        return rule_errors(labeled.space, predicted)
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
         """Compare Loki with argmax, a constant and the oracle."""

@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from labelgrove.datasets.glosses import glosses
-from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.experiments.experiment import Record, Summary
 from labelgrove.experiments.measuring import rule_errors
-from labelgrove.experiments.onglosses import LABELLED_FILES, ON_ALL_GLOSSES, OnGlosses
+from labelgrove.experiments.onglosses import LABELED_FILES, ON_ALL_GLOSSES, OnGlosses
 from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
 from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
@@ -41,14 +41,14 @@ class Settings:
 class Data:
     """How the samples of a seed are had, or probabilities of a model that knows all classes."""
 
-    samples: Callable[[int], Labelled] | None
+    samples: Callable[[int], Labeled] | None
     predicted: Predicted | None = None
     space: MetricSpace | None = None
     trainable: MetricSpace | None = None
 
 
 class PartiallyObserved(OnGlosses[Settings, Data]):
-    """Observed labels are drawn uniformly and from the Gibbs law about the centre, over K and seeds."""
+    """Observed labels are drawn uniformly and from the Gibbs law about the center, over K and seeds."""
 
     name: ClassVar[str] = "partially-observed"
     claim: ClassVar[str] = (
@@ -58,7 +58,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
     source: ClassVar[str] = "ImageNet with SimCLR features, one-vs-rest, WordNet tree; K from 10 to 1,000"
     inputs: ClassVar[str] = f"WordNet glosses of 1,575 synsets, tree of 2,268. {ON_ALL_GLOSSES}"
     own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
-        *LABELLED_FILES,
+        *LABELED_FILES,
         ("hierarchy", "probs", "columns", "truth"),
     )
     command: ClassVar[str] = (
@@ -88,10 +88,10 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
         """Read and embed the glosses, or open the user's files."""
         if files is None:
             source = glosses(settings.n_dimensions, settings.n_labels)
-            return Data(lambda seed: source.labelled(seed, n_test=settings.n_test))
+            return Data(lambda seed: source.labeled(seed, n_test=settings.n_test))
         space = files.space()
         if files.embeddings is not None:
-            return Data(lambda seed: files.labelled(space, seed))
+            return Data(lambda seed: files.labeled(space, seed))
         predicted = files.predicted(space)
         return Data(None, predicted, space, files.space(predicted.columns))
 
@@ -99,10 +99,10 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
         """Draw the observed labels, train each model on them, and measure every rule."""
         if data.samples is None:
             return self._columns_taken(data, settings, unit)
-        labelled = data.samples(unit["seed"])
-        observed = self._observed(labelled.trainable, settings, unit)
+        labeled = data.samples(unit["seed"])
+        observed = self._observed(labeled.trainable, settings, unit)
         found = {
-            model: rule_errors(labelled.space, fit_predict(labelled, observed, model)[0])
+            model: rule_errors(labeled.space, fit_predict(labeled, observed, model)[0])
             for model in settings.models
         }
         return {**found, "checked_rows": sum(f["checked_rows"] for f in found.values())}
@@ -157,7 +157,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
 def of_all_classes(predicted: Predicted, observed: tuple[str, ...]) -> Predicted:
     """Return the columns of the observed labels of a model that was trained on all classes.
 
-    That is what the source paper's code does; what the model learnt of the other classes leaks into them.
+    That is what the source paper's code does; what the model learned of the other classes leaks into them.
     Rows without any weight on these columns become uniform.
     """
     column = {key: i for i, key in enumerate(predicted.columns)}

@@ -1,4 +1,4 @@
-"""The LSHTC protocol: a huge category graph summarised to supernodes, majority votes, and 5-NN."""
+"""The LSHTC protocol: a huge category graph summarized to supernodes, majority votes, and 5-NN."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from labelgrove.datasets.category import Categories, categories, categories_of_files
-from labelgrove.datasets.labelled import Labelled, spread
+from labelgrove.datasets.labeled import Labeled, spread
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import mean
 from labelgrove.experiments.experiment import Experiment, Record, Summary, Table
@@ -29,7 +29,7 @@ from labelgrove.ontology.geometry import (
 __all__ = ["EXPERIMENT", "Settings", "Supernodes"]
 
 _METHODS = {
-    "neighbourhood": "whole neighbourhoods (the paper's text)",
+    "neighbourhood": "whole neighborhoods (the paper's text)",
     "node": "up to the target (the paper's code)",
     "capped": "capped (ours)",
 }
@@ -54,7 +54,7 @@ class Supernodes(Experiment[Settings, Categories]):
 
     name: ClassVar[str] = "supernodes"
     claim: ClassVar[str] = (
-        "On a huge category graph summarised to supernodes, the Fréchet mean improves on 5-NN for every K"
+        "On a huge category graph summarized to supernodes, the Fréchet mean improves on 5-NN for every K"
     )
     source: ClassVar[str] = "LSHTC, 325,056 classes to 10,000 supernodes, K = 50 to 300; 1.65 to 0.40"
     inputs: ClassVar[str] = (
@@ -92,7 +92,7 @@ class Supernodes(Experiment[Settings, Categories]):
         return categories(settings.n_labels, settings.n_documents, 0)
 
     def measure(self, data: Categories, settings: Settings, unit: Record) -> Record:
-        """Summarise, push, draw K supernodes that have documents, train 5-NN, and measure every rule."""
+        """Summarize, push, draw K supernodes that have documents, train 5-NN, and measure every rule."""
         method: Any = unit["method"]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DegenerateSummaryWarning)  # its share stands in the table
@@ -113,10 +113,10 @@ class Supernodes(Experiment[Settings, Categories]):
             return {**shape, "collapsed": True, "checked_rows": 0}
         test = np.concatenate([rest, np.flatnonzero(~np.isin(labels, np.array(observed)))])
         test = np.sort(test[spread(len(test), settings.n_test or len(test), rng)])
-        labelled = Labelled(
+        labeled = Labeled(
             space, trainable, data.features[train], labels[train], data.features[test], labels[test]
         )
-        found = rule_errors(space, fit_predict(labelled, observed, "5-nn")[0])
+        found = rule_errors(space, fit_predict(labeled, observed, "5-nn")[0])
         return {**found, **shape, "collapsed": False}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:

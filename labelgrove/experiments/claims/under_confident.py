@@ -63,9 +63,9 @@ class UnderConfident(Experiment[Settings, None]):
         """Measure every rule as the model is, and at the temperature that suits held-out pictures."""
         k, seed = unit["K"], unit["seed"]
         observed = CORNERS if k == _CORNERS else sample_observed(grid_space(), k, seed=seed)
-        labelled = digits_on_grid(observed, seed, n_images=settings.n_images)
+        labeled = digits_on_grid(observed, seed, n_images=settings.n_images)
         predicted, kept = fit_predict(
-            labelled,
+            labeled,
             observed,
             "logistic",
             regularisation=settings.regularisation,
@@ -74,7 +74,7 @@ class UnderConfident(Experiment[Settings, None]):
         )
         temperature = 1.0 if kept is None else fitted_temperature(kept)
         calibrated = replace(predicted, probabilities=tempered(predicted.probabilities, temperature))
-        raw, repaired = (rule_errors(labelled.space, p) for p in (predicted, calibrated))
+        raw, repaired = (rule_errors(labeled.space, p) for p in (predicted, calibrated))
         checked = raw["checked_rows"] + repaired["checked_rows"]
         return {"raw": raw, "calibrated": repaired, "temperature": temperature, "checked_rows": checked}
 

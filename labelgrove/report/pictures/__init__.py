@@ -1,4 +1,4 @@
-"""Each kind of picture as SVG: drawn without any library, coloured by the style of the page."""
+"""Each kind of picture as SVG: drawn without any library, colored by the style of the page."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _LETTERS = 19
 
 
 def draw_regions(picture: Regions) -> Drawing:
-    """Draw each region in the colour that its centre mixes from the corners, with its name if it fits."""
+    """Draw each region in the color that its center mixes from the corners, with its name if it fits."""
     drawing = Drawing(400, _BOTTOM + 28)
     for region in picture.regions:
         outline = [_place(weights) for weights in region.corners]
@@ -30,7 +30,7 @@ def draw_regions(picture: Regions) -> Drawing:
     taken: list[tuple[float, float, float]] = []
     for region in picture.regions:
         name = short(region.name, 14)
-        x, y = _place(_centre(region))
+        x, y = _place(_center(region))
         half = 3.9 * len(name)
         ends = [_place(weights)[0] for weights in region.corners]
         wide = 2 * half <= max(ends) - min(ends)
@@ -45,8 +45,8 @@ def draw_regions(picture: Regions) -> Drawing:
     return drawing
 
 
-def _centre(region: Region) -> tuple[float, float, float]:
-    """Return the weights at the centre of mass of a polygon."""
+def _center(region: Region) -> tuple[float, float, float]:
+    """Return the weights at the center of mass of a polygon."""
     (a, b, c), *rest = region.corners
     total, sums = 0.0, [0.0, 0.0, 0.0]
     for one, other in pairwise(rest):
@@ -63,8 +63,8 @@ def _place(weights: tuple[float, float, float]) -> tuple[float, float]:
 
 
 def _mixed(region: Region) -> str:
-    """Colour of the three corners, mixed by the weights at the centre, paled under dark text."""
-    centre = _centre(region)
+    """Color of the three corners, mixed by the weights at the center, paled under dark text."""
+    center = _center(region)
     pale = 0.3 if region.observed else 0.45
-    mixed = (sum(w * hue[i] for w, hue in zip(centre, _HUES, strict=True)) for i in range(3))
+    mixed = (sum(w * hue[i] for w, hue in zip(center, _HUES, strict=True)) for i in range(3))
     return "#" + "".join(f"{round((1 - pale) * v + pale * 255):02x}" for v in mixed)

@@ -4,7 +4,7 @@ A label has to be observed when all others together, observed, cannot reach it. 
 rows of distances. Let z be *no farther* than y from every observed label that still counts. Where z is
 strictly closer to one of them, weight there makes z better than y, and nothing can make up for it: that label
 no longer counts. When none counts any more, no weights reach y. On a star this finds every leaf, on a tree
-every vertex of degree one, on a graph of unit edges every label whose neighbours are all joined to each
+every vertex of degree one, on a graph of unit edges every label whose neighbors are all joined to each
 other. A label between two others, on a shortest path from one to the other, is reached. What is left is
 decided by the exact locus of all other labels.
 """

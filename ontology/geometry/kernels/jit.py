@@ -64,7 +64,7 @@ def compiled(kernel: Kernel) -> Kernel:
     """Compile `kernel` on its first call; it runs without the interpreter lock and divides like numpy.
 
     numba's cache notices changes of the file that a kernel stands in, and of no other, while kernels inline
-    functions of their neighbours. So each kernel is named after the state of the whole folder, and the cache,
+    functions of their neighbors. So each kernel is named after the state of the whole folder, and the cache,
     which goes by that name, has no other state's code for it. Where no cache folder is writable, an image
     mounted read-only for instance, the kernel is compiled once for each process.
     """

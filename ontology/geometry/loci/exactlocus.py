@@ -1,8 +1,8 @@
 """The exact locus: every label that some weights over the observed labels can reach, with weights that do.
 
-The locus of observed labels l_1, ..., l_K is the set of allowed labels y that minimise
+The locus of observed labels l_1, ..., l_K is the set of allowed labels y that minimize
 ``sum_i w_i d(y, l_i)^2`` for some non-negative weights that are not all zero. A member is *uniquely
-reachable* where some weights make it the only minimiser. What each kind of space calls for:
+reachable* where some weights make it the only minimizer. What each kind of space calls for:
 
 * a tree with every label allowed: the hull of the observed labels (`ontology.geometry.loci.hull`), and what
   the tie rule changes about it where edges are very short (`ontology.geometry.loci.shortedges`);

@@ -9,11 +9,11 @@ from a vertex x of the hull:
 * A label outside the hull that hangs at x at height h has ``F(x) + 2 h S + h^2 W``, where ``F(x) <= R S``: it
   ties with x for no weights unless ``2 h <= t R``.
 * For a vertex x of the hull there are weights that make it best, with ``F(x) / W`` no more than ``R^2 / 4``,
-  under which a neighbour q away has ``F(x) + q^2 W``: it is the only best one unless ``4 q^2 <= t R^2`` for
-  some neighbour.
+  under which a neighbor q away has ``F(x) + q^2 W``: it is the only best one unless ``4 q^2 <= t R^2`` for
+  some neighbor.
 
-What these leave in doubt is decided by the general algorithm, a vertex of the hull among its neighbours: F is
-convex along every path, so that beyond a neighbour that is above x it only rises.
+What these leave in doubt is decided by the general algorithm, a vertex of the hull among its neighbors: F is
+convex along every path, so that beyond a neighbor that is above x it only rises.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int
     Notes
     -----
     O(n_points) where no edge is short; elsewhere one `general_locus` over what is in doubt and what competes
-    with it: neighbours and, for labels outside the hull, all of the hull.
+    with it: neighbors and, for labels outside the hull, all of the hull.
     """
     tree = space.tree
     if tree.is_short:

@@ -45,7 +45,7 @@ class ExactPaths:
         order = np.argsort(sides, kind="stable")
         self._n_points = n_points
         self._begin = np.searchsorted(sides[order], np.arange(n_points + 1))
-        self._neighbour = np.concatenate([others, ends])[order].astype(np.int32)
+        self._neighbor = np.concatenate([others, ends])[order].astype(np.int32)
         self._edge = (order % len(ends)).astype(np.int32)
         self._unit = unit_exponent(length)
         self._whole: list[int] = whole_numbers(length).tolist()
@@ -65,7 +65,7 @@ class ExactPaths:
         for start in range(0, len(sources), step):
             some = sources[start : start + step]
             sums = np.empty((len(some), len(targets), len(exponent)), dtype=np.int64)
-            sums_from(self._begin, self._neighbour, self._edge, digits, some, targets, sums)
+            sums_from(self._begin, self._neighbor, self._edge, digits, some, targets, sums)
             parts = np.ldexp(np.moveaxis(sums, 2, 0).astype(np.float64), exponent[:, None, None])
             found[start : start + step] = np.where(sums[:, :, 0] < 0, np.inf, rounded(parts))
         return found
@@ -83,7 +83,7 @@ class ExactPaths:
 
     def _from(self, source: int) -> NDArray[np.float64]:
         """Return the distances of all points from one."""
-        begin, neighbour, edge = self._begin.tolist(), self._neighbour.tolist(), self._edge.tolist()
+        begin, neighbor, edge = self._begin.tolist(), self._neighbor.tolist(), self._edge.tolist()
         length: dict[int, int] = {}
         heap: list[tuple[int, int]] = [(0, source)]
         while heap:
@@ -92,8 +92,8 @@ class ExactPaths:
                 continue
             length[v] = so_far
             for i in range(begin[v], begin[v + 1]):
-                if neighbour[i] not in length:
-                    heapq.heappush(heap, (so_far + self._whole[edge[i]], neighbour[i]))
+                if neighbor[i] not in length:
+                    heapq.heappush(heap, (so_far + self._whole[edge[i]], neighbor[i]))
         found = np.full(self._n_points, np.inf)
         for v, whole in length.items():
             found[v] = math.ldexp(float(whole), self._unit)

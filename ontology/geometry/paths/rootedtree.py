@@ -318,7 +318,7 @@ class RootedTree:
             own, above = self._depths[0, points], self._depth_above[points[0] : points[-1] + 1]
         else:
             own, above = points.astype(np.int32), np.maximum(self._parent[points[0] : points[-1] + 1], 0)
-        # where neighbours in `points` meet; between any two of them, the least on the way
+        # where neighbors in `points` meet; between any two of them, the least on the way
         gap = np.minimum.reduceat(above, points[:-1] + 1 - points[0]) if len(points) > 1 else above[:0]
         step = max(1, _BLOCK_ENTRIES // (len(points) * self.n_parts))
         for start in range(0, len(sources), step):

@@ -127,14 +127,14 @@ def _hang_from_first(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.f
     others = np.concatenate([graph.edge_parent, graph.edge_child]).astype(np.int64)
     by = np.argsort(ends, kind="stable")
     begin = np.searchsorted(ends[by], np.arange(n + 1)).tolist()
-    neighbours = others[by].tolist()
+    neighbors = others[by].tolist()
     lengths = np.concatenate([graph.edge_weight, graph.edge_weight])[by].tolist()
     parent, length = [-1] * n, [1.0] * n
     stack = [0]
     while stack:
         v = stack.pop()
         for i in range(begin[v], begin[v + 1]):
-            u = neighbours[i]
+            u = neighbors[i]
             if u != parent[v]:
                 parent[u], length[u] = v, lengths[i]
                 stack.append(u)

@@ -86,7 +86,7 @@ class EuclideanSpace(MetricSpace):
         size = np.concatenate([np.abs(block).max(axis=1) for block in blocks])
         self._refuse(~np.isfinite(size), "hold NaN or infinity", "a vector is made of finite numbers")
         if normalize:
-            self._refuse(size == 0, "are all zero", "only vectors with a direction can be normalised")
+            self._refuse(size == 0, "are all zero", "only vectors with a direction can be normalized")
             scaled = vectors.astype(np.float64) / size[:, None]
             vectors = scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
         elif size.any():

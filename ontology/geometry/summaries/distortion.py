@@ -69,7 +69,7 @@ def supernode_diameters(
     Returns
     -------
     diameters : ndarray of shape (n_supernodes,), dtype=float64
-        From a centre c, no two members are farther apart than their two largest distances to c. Centres lie
+        From a center c, no two members are farther apart than their two largest distances to c. Centers lie
         among the members and the labels next to two of them, distances run over edges at members: found by
         two sweeps to the ends of a long path and one from its middle. Where those edges form a tree, a star
         or a path for instance, the two sweeps find the ends of its longest path: what these are apart over
@@ -79,12 +79,12 @@ def supernode_diameters(
 
     Notes
     -----
-    Four Dijkstra runs over at most ``2 n_edges`` edges, whatever the number of supernodes: the neighbourhoods
+    Four Dijkstra runs over at most ``2 n_edges`` edges, whatever the number of supernodes: the neighborhoods
     of all of them are laid side by side in one graph. Then, for each supernode that is left, a breadth-first
     search as wide as it is.
     """
     n_supernodes = len(sizes)
-    owner, length, ends = _neighbourhoods(graph, assignment)
+    owner, length, ends = _neighborhoods(graph, assignment)
     is_member = np.zeros(len(owner), dtype=bool)
     is_member[: len(assignment)] = True
     starts = np.unique(assignment, return_index=True)[1]
@@ -92,9 +92,9 @@ def supernode_diameters(
     begin = np.searchsorted(owner[by_owner], np.arange(n_supernodes))
     bound = np.full(n_supernodes, np.inf)
 
-    def sweep(centres: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Measure from one centre in each neighbourhood; take what its two largest distances prove."""
-        found = _nearest(len(owner), ends, length, centres)
+    def sweep(centers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Measure from one center in each neighbourhood; take what its two largest distances prove."""
+        found = _nearest(len(owner), ends, length, centers)
         np.minimum(bound, _two_largest(found[: len(assignment)], assignment, n_supernodes), out=bound)
         return found
 
@@ -117,7 +117,7 @@ def supernode_diameters(
     return bound
 
 
-def _neighbourhoods(
+def _neighborhoods(
     graph: LabelGraph, assignment: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Lay the supernodes side by side, each with the outside labels that touch two of its members.
@@ -197,13 +197,13 @@ def _matrix(n: int, ends: NDArray[Any], length: NDArray[np.float64]) -> Any:
 
 
 def _nearest(
-    n: int, ends: NDArray[Any], length: NDArray[np.float64], centres: NDArray[np.int64]
+    n: int, ends: NDArray[Any], length: NDArray[np.float64], centers: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the distance from each vertex to the nearest of `centres`, infinite where there is none."""
+    """Return the distance from each vertex to the nearest of `centers`, infinite where there is none."""
     matrix = _matrix(n, ends, length)
     from scipy.sparse.csgraph import dijkstra
 
-    return np.asarray(dijkstra(matrix, directed=False, indices=centres, min_only=True))
+    return np.asarray(dijkstra(matrix, directed=False, indices=centers, min_only=True))
 
 
 def _dijkstra(

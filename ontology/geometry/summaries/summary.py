@@ -1,7 +1,7 @@
 """summarize: a large label graph as a small one, whose vertices (supernodes) are sets of labels.
 
-Four ways to choose the sets. The published process draws a vertex and merges its neighbours into it, again
-and again; its text merges whole neighbourhoods (``"neighbourhood"``), its code stops in the middle of one
+Four ways to choose the sets. The published process draws a vertex and merges its neighbors into it, again
+and again; its text merges whole neighborhoods (``"neighbourhood"``), its code stops in the middle of one
 when the target is reached (``"node"``). On a graph with hubs both end with nearly all labels in one
 supernode, hence ``"capped"``, in which no supernode outgrows a cap, and ``"subtree"``, which cuts a hierarchy
 into subtrees.
@@ -208,10 +208,10 @@ def summarize(
     target : int
         Positive. From the number of labels on, every label stays a supernode of its own.
     method : {"capped", "neighbourhood", "node", "subtree"}, default="capped"
-        ``"neighbourhood"``: draw a supernode, each equally likely, and merge all its neighbours into it; ends
+        ``"neighbourhood"``: draw a supernode, each equally likely, and merge all its neighbors into it; ends
         once at most `target` are left. ``"node"``: the same, but stops at exactly `target`, in the middle of
-        a neighbourhood. ``"capped"``: as ``"node"``, but a neighbour is passed over where the union would
-        exceed `cap`; if the draws run dry before `target`, supernodes that are neighbours or share one
+        a neighbourhood. ``"capped"``: as ``"node"``, but a neighbor is passed over where the union would
+        exceed `cap`; if the draws run dry before `target`, supernodes that are neighbors or share one
         (siblings under a hub) are packed together within the cap. ``"subtree"``: the smallest size for which
         the tree of primary parents falls into at most `target` pieces, each a subtree without what was cut
         off below, or a run of such siblings; draws nothing.
@@ -314,7 +314,7 @@ class _Forest:
 
 
 def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None, seed: int) -> _Forest:
-    """Merge neighbourhoods at random; under a cap, pack what is left, or try the next cap."""
+    """Merge neighborhoods at random; under a cap, pack what is left, or try the next cap."""
     if target < graph.n_components:
         raise InputError(
             f"target: {target} supernodes asked of a graph in {graph.n_components} parts, which merging "
@@ -323,14 +323,14 @@ def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None,
     kernels = _kernels()
     from labelgrove.ontology.geometry.kernels.graphs.adjacency import adjacency
 
-    begin, neighbours = adjacency(graph.n_labels, graph.edge_child, graph.edge_parent)
+    begin, neighbors = adjacency(graph.n_labels, graph.edge_child, graph.edge_parent)
     limits = _limits(graph, target, cap) if method == "capped" else (graph.n_labels,)
     for limit in limits:
-        above, size, n_sets, picks, scanned = kernels.merge_neighbourhoods(
-            begin, neighbours, target, limit, method == "neighbourhood", seed
+        above, size, n_sets, picks, scanned = kernels.merge_neighborhoods(
+            begin, neighbors, target, limit, method == "neighbourhood", seed
         )
         if n_sets > target:
-            n_sets = kernels.pack_branches(begin, neighbours, above, size, n_sets, target, limit)
+            n_sets = kernels.pack_branches(begin, neighbors, above, size, n_sets, target, limit)
         if n_sets <= target:
             return _Forest(above, limit if method == "capped" else None, picks, scanned)
     enough = _limits(graph, target, None)[-1]

@@ -2,7 +2,7 @@
 
 A record is ``offset lex_filenum ss_type w_cnt word lex_id... p_cnt symbol offset pos scope... | gloss`` with
 ``w_cnt`` and ``lex_id`` hexadecimal and ``p_cnt`` decimal; verbs add frames. Lines that start with two blanks
-are the licence. Keys are ``n`` or ``v`` and the offset; the name is the first word. Parents rank in the order
+are the license. Keys are ``n`` or ``v`` and the offset; the name is the first word. Parents rank in the order
 of the record, hypernyms (``@``) before instance hypernyms (``@i``).
 """
 
@@ -61,7 +61,7 @@ def data_file(path: Path, part: str) -> Path:
 
 
 def looks_like_wordnet(lines: list[str]) -> bool:
-    """Whether the first lines of a file are WordNet records behind their licence."""
+    """Whether the first lines of a file are WordNet records behind their license."""
     records = [line for line in lines if line and not line.startswith("  ")]
     return bool(records) and _RECORD.match(records[0]) is not None
 

@@ -12,7 +12,7 @@ ABOUT = """\
 `python -m tests.benchmarks.bench_summary`: partition and quotient graph by each method, processor time of
 the best of three after one that compiles and is checked (a partition, its sizes, its quotient, its cap,
 each adjacency entry scanned at most once); memory is the peak of a process of its own beyond what it held
-before. networkx contracts the same picks one neighbour at a time on a small graph and reaches the same
+before. networkx contracts the same picks one neighbor at a time on a small graph and reaches the same
 partition."""
 
 

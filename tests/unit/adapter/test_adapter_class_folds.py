@@ -83,8 +83,8 @@ def test_the_seed_decides_which_classes_are_held_out_together():
     order = np.argsort(y, kind="stable")
     together = {tuple(np.unique(y[order][test])) for _, test in ClassKFold().split(X, y[order])}
     assert together == set(held_out(ClassKFold()))  # the order of the rows does not
-    neighbours = {tuple(part) for part in np.array_split(KNOWN, 5)}
-    assert neighbours.isdisjoint(held_out(ClassKFold()))  # keys that follow each other are often related
+    neighbors = {tuple(part) for part in np.array_split(KNOWN, 5)}
+    assert neighbors.isdisjoint(held_out(ClassKFold()))  # keys that follow each other are often related
     drawing = ClassKFold(random_state=np.random.RandomState(0))
     assert held_out(drawing) != held_out(drawing)
 

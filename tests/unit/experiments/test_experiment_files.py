@@ -60,10 +60,10 @@ def samples(tmp_path):
         tmp_path / "tree.csv",
         ["parent,child", *(f"s{i // 4},{k}" for i, k in enumerate(keys)), *(f"root,s{i}" for i in range(3))],
     )
-    centres = rng.normal(size=(12, 8)) * 2
+    centers = rng.normal(size=(12, 8)) * 2
     truth = rng.integers(0, 12, 600)
-    np.save(tmp_path / "features.npy", centres[truth] + rng.normal(size=(600, 8)))
-    np.save(tmp_path / "vectors.npy", centres)
+    np.save(tmp_path / "features.npy", centers[truth] + rng.normal(size=(600, 8)))
+    np.save(tmp_path / "vectors.npy", centers)
     return Files(
         hierarchy=hierarchy,
         embeddings=tmp_path / "features.npy",
@@ -73,7 +73,7 @@ def samples(tmp_path):
     )
 
 
-def test_the_default_tree_of_cifar_100_is_normalised_by_sixteen(cifar, tmp_path):
+def test_the_default_tree_of_cifar_100_is_normalized_by_sixteen(cifar, tmp_path):
     experiment = load("metric-comparison")
     settings = changed(experiment.settings(), ["seeds=0", "temperature=1"])
     document = run(experiment, tmp_path / "out", settings=settings, files=cifar).document
@@ -155,8 +155,8 @@ def test_experiments_that_train_take_features(samples, tmp_path, name):
         found = [unit["result"]["your own"] for unit in document["units"]]
         assert all(f["active 4"]["locus"] > f["active 2"]["locus"] for f in found)
         assert document["findings"][0]["because"].endswith("; it depends on the features")
-    trained = files.labelled(files.space(), 0)
-    again = files.labelled(files.space(), 0)
+    trained = files.labeled(files.space(), 0)
+    again = files.labeled(files.space(), 0)
     assert (trained.test_labels == again.test_labels).all()
     assert len(trained.train_labels) == len(trained.test_labels) == 300
     assert trained.trainable.n_labels == 12
@@ -171,7 +171,7 @@ def test_separate_test_files_are_not_split(samples, tmp_path):
         test_embeddings=tmp_path / "test.npy",
         test_labels=lines(tmp_path / "test.txt", CLASSES[:5]),
     )
-    found = files.labelled(files.space(), 0)
+    found = files.labeled(files.space(), 0)
     assert (len(found.train_labels), found.test_labels.tolist()) == (600, CLASSES[:5])
 
 
@@ -268,7 +268,7 @@ def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
         (predicted(probs=tmp_path / "gone.npy"), NotFoundError, r"gone\.npy: there is no such file"),
         (lambda: Files(cifar.hierarchy, classes=short, class_embeddings=cifar.class_embeddings).class_space(),
          InputError, "100 rows for 3 keys"),
-        (lambda: Files(embeddings=samples.embeddings, labels=short).labelled(samples.space(), 0),
+        (lambda: Files(embeddings=samples.embeddings, labels=short).labeled(samples.space(), 0),
          InputError, "--labels: 3 keys for 600 rows"),
         (lambda: read_votes(lines(tmp_path / "empty.txt", [])), InputError, "names no label"),
         (lambda: Files(embeddings=tmp_path / "gone.npz", labels=short).digests(), NotFoundError, "gone.npz"),

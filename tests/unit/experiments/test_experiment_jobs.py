@@ -48,14 +48,14 @@ def test_a_job_writes_what_the_command_writes(workspace, tmp_path):
 def test_settings_are_one_request_however_they_are_written(workspace):
     plain = complete_request(workspace, kind_named("experiment"), SMALL)
     assert plain["settings"] == {"sizes": "3,4", "seeds": "5", "n_rows": "50"}
-    spelt = {**SMALL, "quick": True, "settings": {**SMALL["settings"], "n_rows": 50}}
-    assert complete_request(workspace, kind_named("experiment"), spelt) == plain
+    spelled = {**SMALL, "quick": True, "settings": {**SMALL["settings"], "n_rows": 50}}
+    assert complete_request(workspace, kind_named("experiment"), spelled) == plain
     assert complete_request(workspace, kind_named("experiment"), plain) == plain
     job, content = done(workspace, SMALL)
     assert json.loads(content)["command"] == (
         "grove experiment complete-graph --set sizes=3,4 --set seeds=5 --set n_rows=50"
     )
-    again, _ = done(workspace, spelt)
+    again, _ = done(workspace, spelled)
     assert (again.id, again.finished_at) == (job.id, job.finished_at)
 
 

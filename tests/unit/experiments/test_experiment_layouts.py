@@ -30,12 +30,12 @@ def lines(name, keys):
 
 
 def clouds(truth, n_classes, n_features, rng):
-    """Features about a centre for each class, in the precision of a file that should not be large."""
-    centres = rng.standard_normal((n_classes, n_features), dtype=np.float32)
+    """Features about a center for each class, in the precision of a file that should not be large."""
+    centers = rng.standard_normal((n_classes, n_features), dtype=np.float32)
     rows = np.empty((len(truth), n_features), dtype=np.float16)
     for start in range(0, len(truth), 4096):
         part = truth[start : start + 4096]
-        rows[start : start + 4096] = centres[part] + rng.standard_normal(
+        rows[start : start + 4096] = centers[part] + rng.standard_normal(
             (len(part), n_features), dtype=np.float32
         )
     return rows

@@ -47,7 +47,7 @@ def test_errors_equal_a_plain_recomputation(beta):
         assert rules["argmax"]["squared"] == pytest.approx(argmax.mean())
 
 
-def test_rules_that_all_give_one_answer_are_recognised():
+def test_rules_that_all_give_one_answer_are_recognized():
     """The answers decide, not whether errors are equal."""
     sure = np.tile([0.05, 0.9, 0.05], (600, 1))
     truth = tuple(KEYS[i] for i in np.random.default_rng(5).integers(0, 6, 600))

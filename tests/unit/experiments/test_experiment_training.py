@@ -7,7 +7,7 @@ pytest.importorskip("sklearn")
 
 from scipy.sparse import csr_matrix
 
-from labelgrove.datasets.labelled import Labelled
+from labelgrove.datasets.labeled import Labeled
 from labelgrove.experiments.training import MODELS, fit_predict, make_model, observe, train_files
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import metric_space
@@ -24,14 +24,14 @@ def clouds(n=60, seed=0):
     return truth[:, None] * 10.0 + rng.normal(size=(n, 3)), KEYS[truth]
 
 
-def labelled():
+def labeled():
     train, test = clouds(), clouds(40, 1)
-    return Labelled(SPACE, SPACE, *train, *test)
+    return Labeled(SPACE, SPACE, *train, *test)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_knows_the_observed_labels_alone(model):
-    data = labelled()
+    data = labeled()
     observed = (KEYS[3], KEYS[0])
     predicted, kept = fit_predict(data, observed, model, regularisation=1.0)
     assert kept is None
@@ -50,12 +50,12 @@ def test_more_classes_than_half_of_the_samples_are_no_regression():
     space = metric_space(LabelGraph.grid((1, 40)))
     truth = np.array(list(space.keys))
     features = np.arange(40.0)[:, None]
-    data = Labelled(space, space, features, truth, features, truth)
+    data = Labeled(space, space, features, truth, features, truth)
     assert fit_predict(data, tuple(truth), "5-nn")[0].probabilities.shape == (40, 40)
 
 
-def test_neighbours_vote():
-    data = labelled()
+def test_neighbors_vote():
+    data = labeled()
     predicted, _ = fit_predict(data, tuple(KEYS), "5-nn")
     for i in (0, 7, 31):
         distance = ((data.train_features - data.test_features[i]) ** 2).sum(axis=1)
@@ -67,7 +67,7 @@ def test_neighbours_vote():
 def test_one_vs_rest_is_one_logistic_regression_a_class():
     from sklearn.linear_model import LogisticRegression
 
-    data = labelled()
+    data = labeled()
     predicted, _ = fit_predict(data, tuple(KEYS), "one-vs-rest", regularisation=0.1)
     scores = np.stack(
         [
@@ -82,7 +82,7 @@ def test_one_vs_rest_is_one_logistic_regression_a_class():
 
 
 def test_samples_kept_back_are_not_trained_on():
-    data = labelled()
+    data = labeled()
     predicted, kept = fit_predict(data, tuple(KEYS), "logistic", held_out=0.25, seed=3)
     assert len(kept.truth) == 15
     assert len(predicted.train_labels) == 45
@@ -92,7 +92,7 @@ def test_samples_kept_back_are_not_trained_on():
 
 def test_too_few_labels_and_unknown_models_are_refused():
     with pytest.raises(InputError, match="1 of 2 labels have training samples"):
-        fit_predict(labelled(), (KEYS[0], "elsewhere"), "5-nn")
+        fit_predict(labeled(), (KEYS[0], "elsewhere"), "5-nn")
     with pytest.raises(InputError, match="choose one of 5-nn, one-vs-rest, logistic"):
         make_model("6-nn")
 

@@ -53,7 +53,7 @@ def found(wordnet_dir):
     rows = {name: [] for name in (*FOLDS, "default", "constant")}
     with threadpool_limits(limits=1):
         for seed in SEEDS:
-            data = source.labelled(seed, n_test=0)
+            data = source.labeled(seed, n_test=0)
             learned = sample_observed(data.trainable, 40, seed=seed)
             known = np.isin(data.train_labels, learned)
             X, y = data.train_features[known], data.train_labels[known]

@@ -72,14 +72,14 @@ def _corners(text: Text, renderer: object) -> np.ndarray:
     angle = text.get_rotation()
     if angle % 90 == 0:
         return np.array([[box.x0, box.y0], [box.x1, box.y0], [box.x1, box.y1], [box.x0, box.y1]])
-    centre = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+    center = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
     text.set_rotation(0)
     flat = text.get_window_extent(renderer)
     text.set_rotation(angle)
     half = np.array([flat.width, flat.height]) / 2
     turn = np.radians(angle)
     matrix = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-    return centre + (np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half) @ matrix.T
+    return center + (np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half) @ matrix.T
 
 
 def _overlap(one: np.ndarray, other: np.ndarray) -> bool:

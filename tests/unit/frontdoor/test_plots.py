@@ -51,15 +51,15 @@ class TestErrorHistogram:
             "Fréchet mean: E[d²] = 1.8 hops²",
         ]
 
-    def test_one_rule_has_one_colour_in_every_panel(self):
+    def test_one_rule_has_one_color_in_every_panel(self):
         backwards = dict(reversed(COUNTS.items()))
         left, right = error_histogram({"a": COUNTS, "b": backwards}).axes
 
-        def colours(ax):
+        def colors(ax):
             return {c.get_label().split(":")[0]: c.patches[0].get_facecolor() for c in ax.containers}
 
-        assert colours(left) == colours(right)
-        assert len(set(colours(left).values())) == 2
+        assert colors(left) == colors(right)
+        assert len(set(colors(left).values())) == 2
 
     @pytest.mark.parametrize("bad", [{}, {"toy": {"argmax": [0, 0]}}])
     def test_nothing_to_draw_is_an_error(self, bad):
@@ -84,7 +84,7 @@ class TestGridErrors:
         assert second[1, 1] == 0
         assert np.isnan(first[0, 1])  # no sample lies there
 
-    def test_both_rules_share_one_colour_scale_with_its_unit(self):
+    def test_both_rules_share_one_color_scale_with_its_unit(self):
         left, right, bar = self.figure().axes
         assert left.images[0].get_clim() == right.images[0].get_clim() == (0, 4)
         assert bar.get_ylabel() == "mean squared distance to the true position (hops²)"
@@ -144,8 +144,8 @@ class TestPredictionRegions:
             picture = np.asarray(ax.images[0].get_array())
             drawn = (picture[..., 3] == 1) & (picture[..., :3] < 1).any(axis=-1)
             tip = picture[np.flatnonzero(drawn.any(axis=1))[-1]]
-            colour = tip[tip[:, 3] == 1][0]
-            found = (picture[drawn] == colour).all(axis=-1).mean()
+            color = tip[tip[:, 3] == 1][0]
+            found = (picture[drawn] == color).all(axis=-1).mean()
             assert found == pytest.approx(share, rel=0.1)
 
     def test_every_side_is_a_named_scale_of_probabilities(self, figure):

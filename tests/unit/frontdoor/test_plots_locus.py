@@ -69,7 +69,7 @@ class TestSelectionCurves:
         ]
         assert ax.texts[0].get_text() == "all 20 labels "
 
-    def test_methods_differ_in_more_than_colour(self, ax):
+    def test_methods_differ_in_more_than_color(self, ax):
         lines = [line for line in ax.lines if len(line.get_xdata()) == 3]
         for trait in ("get_color", "get_linestyle", "get_marker"):
             assert len({getattr(line, trait)() for line in lines}) == 2
@@ -122,7 +122,7 @@ class TestLocusHierarchy:
         assert [tick.get_text() for tick in ax.get_yticklabels()] == ["0", "1", "2"]
         assert {text.get_text() for text in ax.texts} == {"A1", "B1", "A", "B", "R"}  # observed, reached
 
-    def test_kinds_differ_in_more_than_colour(self):
+    def test_kinds_differ_in_more_than_color(self):
         (ax,) = self.figure().axes
         kinds = collections(ax)
         assert len(kinds["observed"].get_paths()[0]) != len(kinds["reached"].get_paths()[0])

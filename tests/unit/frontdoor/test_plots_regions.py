@@ -73,7 +73,7 @@ class TestExactRegions:
             regions = exact_regions(space.distances(cols=space.point_index(observed)))
             for region in regions:
                 if region.area:
-                    result = frechet_mean(space, observed, region.centre)
+                    result = frechet_mean(space, observed, region.center)
                     assert (result.index, result.n_tied) == (region.labels[0], len(region.labels))
                 for corner in region.corners:  # rounded: tied up to the last bits
                     value = (space.distances(cols=space.point_index(observed)).astype(float) ** 2) @ corner

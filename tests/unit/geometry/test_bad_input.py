@@ -42,7 +42,7 @@ from labelgrove.ontology.geometry import (
 )
 from labelgrove.ontology.geometry.loci import general
 from labelgrove.ontology.geometry.loci.general import general_locus
-from labelgrove.ontology.geometry.sampling import uniform_centre
+from labelgrove.ontology.geometry.sampling import uniform_center
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.dense.euclideanscorer import EuclideanScorer
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
@@ -665,7 +665,7 @@ def test_one_allowed_label_answers_everything(kind: str) -> None:
     assert locus(space, list(space.points)[:3]).unique == (key,)
     for cover in ("locus_cover", "minimum_locus_cover", "phylogenetic_cover", "must_observe"):
         assert getattr(geometry, cover)(space).keys == (key,)
-    assert uniform_centre(space) == geometry.select_next(space, []) == key
+    assert uniform_center(space) == geometry.select_next(space, []) == key
     assert sample_observed(space, 1, method="gibbs", seed=0) == (key,)
     assert frechet_mean(space, [key], np.ones((300, 1))).index.max() == 0
     assert geometry.eccentricities(space).tolist() == [0]

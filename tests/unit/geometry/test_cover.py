@@ -199,7 +199,7 @@ def test_opposite_corners_cover_and_all_corners_identify(shape: tuple[int, ...])
 
 
 def test_four_corners_of_a_cube_identify_it() -> None:
-    """Every other corner of the cube: each of the rest is the only best one between its three neighbours."""
+    """Every other corner of the cube: each of the rest is the only best one between its three neighbors."""
     space = metric_space(LabelGraph.grid((2, 2, 2)))
     assert is_identifying_cover(space, ["0,0,1", "0,1,0", "1,0,0", "1,1,1"])
     assert len(minimum_locus_cover(space, identifying=True)) == 4

@@ -44,11 +44,11 @@ def random_edges(n: int, n_more: int, rng: np.random.Generator) -> list[tuple[in
 
 def searched(graph: LabelGraph, sources: NDArray[np.int64]) -> NDArray[np.float64]:
     """Lengths of shortest paths from each source, by a plain Dijkstra; infinite where there is no path."""
-    neighbours: list[list[tuple[int, float]]] = [[] for _ in range(graph.n_labels)]
+    neighbors: list[list[tuple[int, float]]] = [[] for _ in range(graph.n_labels)]
     ends = zip(graph.edge_child.tolist(), graph.edge_parent.tolist(), graph.edge_weight.tolist(), strict=True)
     for a, b, w in ends:
-        neighbours[a].append((b, w))
-        neighbours[b].append((a, w))
+        neighbors[a].append((b, w))
+        neighbors[b].append((a, w))
     table = np.full((graph.n_labels, len(sources)), np.inf)
     for source in set(sources.tolist()):
         known: dict[int, float] = {}
@@ -57,7 +57,7 @@ def searched(graph: LabelGraph, sources: NDArray[np.int64]) -> NDArray[np.float6
             distance, v = heapq.heappop(heap)
             if v not in known:
                 known[v] = distance
-                for u, w in neighbours[v]:
+                for u, w in neighbors[v]:
                     heapq.heappush(heap, (distance + w, u))
         column = np.full(graph.n_labels, np.inf)
         column[list(known)] = list(known.values())
@@ -380,10 +380,10 @@ def test_an_out_that_does_not_fit_is_refused() -> None:
 def test_stripping_leaves_one_vertex_of_a_tree_without_a_source():
     """Its last vertex hangs on nothing: what it hung on was memory that nobody had written."""
     pairs = np.arange(0, 400, 2)
-    begin, neighbour = adjacency(400, pairs, pairs + 1)
+    begin, neighbor = adjacency(400, pairs, pairs + 1)
     keep = np.zeros(400, dtype=bool)
     keep[:8] = True
-    core_begin, _, anchor, height = breadthfirst._strip(begin, neighbour, keep)
+    core_begin, _, anchor, height = breadthfirst._strip(begin, neighbor, keep)
     assert len(core_begin) - 1 == 8 + 196
     assert ((anchor >= 0) & (anchor < 204)).all()
     assert sorted(height[8:].tolist()) == [0] * 196 + [1] * 196

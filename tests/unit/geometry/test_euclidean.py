@@ -172,7 +172,7 @@ def test_distances_and_diameters_are_those_of_the_definition(kind: str) -> None:
     assert (space.kind, space.distance_dtype) == ("euclidean", np.float64)
 
 
-def test_normalised_vectors_lie_on_the_sphere() -> None:
+def test_normalized_vectors_lie_on_the_sphere() -> None:
     vectors = np.array([[3.0, 4.0], [0.0, 2e-200], [-5e200, 0.0]])
     space = EuclideanSpace(vectors, ["a", "b", "c"], normalize=True)
     np.testing.assert_allclose(space.embeddings, [[0.6, 0.8], [0, 1], [-1, 0]], rtol=1e-15)

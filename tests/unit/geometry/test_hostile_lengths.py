@@ -25,7 +25,7 @@ from labelgrove.ontology.geometry import (
 from labelgrove.ontology.geometry.covers import required
 from labelgrove.ontology.geometry.paths.exactpaths import ExactPaths
 from labelgrove.ontology.geometry.paths.exactsums import expansion, narrowed, parts_of, rounded
-from labelgrove.ontology.geometry.sampling import uniform_centre
+from labelgrove.ontology.geometry.sampling import uniform_center
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
@@ -221,14 +221,14 @@ def test_nothing_cancels_below_a_long_stem():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_centre_is_that_of_the_exact_sums(family):
+def test_the_center_is_that_of_the_exact_sums(family):
     for number in range(20):
         case = hostile_tree(family, number, most_labels=12)
         table = [[case.exact[y][z] for z in case.allowed] for y in case.allowed]
         sums = [sum(d * d for d in row) for row in table]
         first = next(i for i, total in enumerate(sums) if total <= min(sums) * (1 + Fraction(TIE_RELATIVE)))
         for space in (case.tree, case.paths):
-            assert uniform_centre(space) == space.keys[first]
+            assert uniform_center(space) == space.keys[first]
 
 
 @pytest.mark.parametrize(("family", "number"), SMALL)

@@ -298,9 +298,9 @@ def test_what_pairs_miss() -> None:
     cube = LabelGraph.grid((3, 3, 3))
     space = metric_space(cube)
     corners = [cube.keys[i] for i in (0, 8, 20, 24)]  # of the eight, four at distance 4 from each other
-    centre = cube.keys[13]
-    assert centre not in locus(space, corners, method="pairs").members
-    assert centre in locus(space, corners).unique
+    center = cube.keys[13]
+    assert center not in locus(space, corners, method="pairs").members
+    assert center in locus(space, corners).unique
     assert not is_pairwise_decomposable(space, corners)
     assert is_pairwise_decomposable(space, corners[:2])
 

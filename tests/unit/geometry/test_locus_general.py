@@ -76,14 +76,14 @@ def test_three_leaves_of_a_spider_reach_the_fourth() -> None:
         assert 3 not in restricted_tree_locus(space, np.array(pair)).index
 
 
-def test_four_points_of_a_solid_grid_reach_its_centre() -> None:
+def test_four_points_of_a_solid_grid_reach_its_center() -> None:
     space = metric_space(LabelGraph.grid((3, 3, 3)), "graph")
     corners = space.point_index(["0,0,0", "2,2,0", "2,0,2", "0,2,2"])
     found = check_matrix(space.distances(cols=corners))
-    centre = int(space.index(["1,1,1"])[0])
-    assert centre in found.unique_index
+    center = int(space.index(["1,1,1"])[0])
+    assert center in found.unique_index
     for pair in itertools.combinations(corners, 2):
-        assert centre not in check_matrix(space.distances(cols=pair)).index
+        assert center not in check_matrix(space.distances(cols=pair)).index
 
 
 def test_a_label_that_is_reached_at_one_point_of_the_simplex() -> None:

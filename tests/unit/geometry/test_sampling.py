@@ -1,4 +1,4 @@
-"""Samplers draw with the probabilities they promise, about a centre that is exact."""
+"""Samplers draw with the probabilities they promise, about a center that is exact."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from labelgrove.ontology.errors import InputError, SpaceError
 from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace, metric_space
-from labelgrove.ontology.geometry.sampling import sample_observed, uniform_centre
+from labelgrove.ontology.geometry.sampling import sample_observed, uniform_center
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.spaces.euclideanspace import EuclideanSpace
 from labelgrove.ontology.geometry.spaces.points import allowed_points
@@ -24,17 +24,17 @@ LINE = TreeSpace.from_arrays(Keys.from_strings("abcde"), [-1, 0, 1, 2, 3])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_centre_has_the_least_sum_of_squares(kind: str) -> None:
+def test_the_center_has_the_least_sum_of_squares(kind: str) -> None:
     rng = np.random.default_rng(SEED)
     for _ in range(40):
         case = random_case(kind, rng, 1)
         ones = [1] * len(case.allowed)
         sums = oracles.variances(case.distances, case.allowed, case.allowed, ones)
-        assert uniform_centre(case.space) == case.space.keys[oracles.smallest(sums)[0]]
+        assert uniform_center(case.space) == case.space.keys[oracles.smallest(sums)[0]]
 
 
 @pytest.mark.parametrize("lengths", ["any", "tenths", "nine decades", "huge whole", "tiny"])
-def test_the_centre_of_weighted_trees_follows_the_tie_rule(lengths: str) -> None:
+def test_the_center_of_weighted_trees_follows_the_tie_rule(lengths: str) -> None:
     rng = np.random.default_rng(SEED)
     for round_ in range(40):
         n = int(rng.integers(1, 40))
@@ -52,28 +52,28 @@ def test_the_centre_of_weighted_trees_follows_the_tie_rule(lengths: str) -> None
         )
         points = allowed_points(space)
         best = DenseScorer(space.distances(cols=points)).score(np.ones(len(points))).index[0]
-        assert uniform_centre(space) == space.keys[int(best)]
+        assert uniform_center(space) == space.keys[int(best)]
 
 
 def test_exact_where_float_sums_would_not_be() -> None:
     # an even path: its two middle labels tie, and everything is a whole number beyond 2^53
     n = 200_000
     path = TreeSpace.from_arrays(Keys.from_strings([f"{i:06d}" for i in range(n)]), np.arange(n) - 1)
-    assert uniform_centre(path) == f"{n // 2 - 1:06d}"
+    assert uniform_center(path) == f"{n // 2 - 1:06d}"
 
 
-def test_the_centre_of_embeddings() -> None:
+def test_the_center_of_embeddings() -> None:
     vectors = np.random.default_rng(SEED).standard_normal((30, 3))
     space = EuclideanSpace(vectors, [f"{i:02d}" for i in range(30)], allowed=range(3, 20))
     sums = ((vectors[3:20, None] - vectors[None, 3:20]) ** 2).sum(axis=(1, 2))
-    assert uniform_centre(space) == space.keys[int(sums.argmin())]
+    assert uniform_center(space) == space.keys[int(sums.argmin())]
 
 
 def successive(space: MetricSpace, theta: float, n: int) -> dict[tuple[str, ...], float]:
     """Probability of every sequence of n draws, each proportional to what is left."""
-    centre = int(space.point_index([uniform_centre(space)])[0])
+    center = int(space.point_index([uniform_center(space)])[0])
     weight = dict(
-        zip(space.keys, np.exp(-theta * space.distances(cols=[centre])[:, 0].astype(float)), strict=True)
+        zip(space.keys, np.exp(-theta * space.distances(cols=[center])[:, 0].astype(float)), strict=True)
     )
     law = {}
     for drawn in permutations(space.keys, n):
@@ -140,10 +140,10 @@ def test_far_labels_do_not_underflow() -> None:
     assert max(abs(offset - rank // 2) for rank, offset in enumerate(offsets)) < 30  # near before far
 
 
-def test_leaf_only_centres_are_leaves() -> None:
+def test_leaf_only_centers_are_leaves() -> None:
     star = metric_space(LabelGraph.from_edges([(key, "hub") for key in "abcd"]), labels="leaves")
-    assert uniform_centre(star) == "a"
-    assert uniform_centre(CompleteSpace(["x", "y"])) == "x"
+    assert uniform_center(star) == "a"
+    assert uniform_center(CompleteSpace(["x", "y"])) == "x"
 
 
 @pytest.mark.parametrize(

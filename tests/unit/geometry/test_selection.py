@@ -206,7 +206,7 @@ def test_a_number_of_picks_and_a_budget_bind_together() -> None:
 
 
 def test_a_small_costly_start_does_not_fool_it() -> None:
-    # by gain per cost the cheap neighbour comes first and leaves too little for the long branch
+    # by gain per cost the cheap neighbor comes first and leaves too little for the long branch
     line = TreeSpace.from_arrays(Keys.from_strings("a0123456"), [1, -1, 1, 2, 3, 4, 5, 6])
     cost = {"a": 0.1, "6": 10.0}
     found = select_classes(line, ["0"], costs=cost, budget=10, candidates=["a", "6"])

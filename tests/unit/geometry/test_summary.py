@@ -69,9 +69,9 @@ class SplitMix64:
 def literal(
     graph: LabelGraph, target: int, seed: int, *, whole: bool
 ) -> tuple[list[frozenset[int]], list[int]]:
-    """Draw a supernode among those that have neighbours, merge its neighbours into it, and so on.
+    """Draw a supernode among those that have neighbors, merge its neighbors into it, and so on.
 
-    A supernode is a list of labels; its neighbours are looked up afresh, by reading every adjacency list of
+    A supernode is a list of labels; its neighbors are looked up afresh, by reading every adjacency list of
     the labels that joined since it was last drawn. Returns the supernodes and the ones drawn.
     """
     random = SplitMix64(seed)
@@ -92,7 +92,7 @@ def literal(
                 drawable[at] = last
 
     def merged(r: int) -> bool:
-        """Merge the neighbours of `r` into it; False where the target stops it in the middle."""
+        """Merge the neighbors of `r` into it; False where the target stops it in the middle."""
         labels, unread[r] = unread[r], []
         for v in labels:
             for u in around[v]:
@@ -277,7 +277,7 @@ def test_a_cap_that_cannot_be_is_refused(cap: object, told: str):
 
 
 def test_a_cap_under_which_merging_ends_too_early_is_an_error_with_the_figure():
-    # On a path of six, pairs 1-2 and 3-4 leave the two ends alone, without a neighbour in common.
+    # On a path of six, pairs 1-2 and 3-4 leave the two ends alone, without a neighbor in common.
     graph = LabelGraph.from_edges([(f"{i + 1}", f"{i}") for i in range(5)])
     told = []
     for seed in range(20):

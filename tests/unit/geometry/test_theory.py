@@ -56,7 +56,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "theory.md"
 # ---- what the words mean ---------------------------------------------------------------------------------
 
 
-def test_weights_that_are_all_zero_make_every_label_a_minimiser() -> None:
+def test_weights_that_are_all_zero_make_every_label_a_minimizer() -> None:
     exact = exact_space(metric_space(SPIDER), SPIDER)
     rows = exact.rows([1, 2])
     assert means(rows, [0, 0]) == list(range(8))
@@ -249,10 +249,10 @@ def test_a_leaf_can_only_tie_with_an_observed_sibling_at_its_height() -> None:
     for _ in range(60):
         edges = random_edges(rng.randint(4, 8), rng)
         ends = degree_one(edges)
-        neighbour = {v: a if b == v else b for v in ends for a, b, _ in edges if v in (a, b)}
+        neighbor = {v: a if b == v else b for v in ends for a, b, _ in edges if v in (a, b)}
         exact = ExactSpace(oracles.all_distances(len(edges) + 1, edges), ends)
         for y, sibling in itertools.permutations(ends, 2):
-            if neighbour[y] == neighbour[sibling]:
+            if neighbor[y] == neighbor[sibling]:
                 assert ends.index(y) not in exact.locus([v for v in ends if v != y]).unique
     two_short_legs = spider_graph([2, 2, 2, 1, 1])
     space = metric_space(two_short_legs, labels=[*FAR_ENDS, "v07", "v08"])

@@ -398,7 +398,7 @@ def test_expected_squared_distance_is_the_zero_one_loss_on_a_complete_graph() ->
 
 
 def test_the_published_summary_collapses_around_a_hub() -> None:
-    """A hub with 2,000 neighbours: whoever merges the hub's whole neighbourhood ends far below the target."""
+    """A hub with 2,000 neighbors: whoever merges the hub's whole neighbourhood ends far below the target."""
     pairs = [(f"v{i:04d}", "hub") for i in range(2_000)]
     graph = LabelGraph.from_edges(pairs, directed=False)
     whole = summarize(graph, 100, method="neighbourhood", seed=1)

@@ -36,7 +36,7 @@ def grown(n: int, seed: int, *, weighted: bool = False, deep: bool = False) -> T
 
 
 def drawn_rows(k: int, seed: int, n: int = N_ROWS) -> NDArray[np.float64]:
-    """Flat and peaked probabilities, votes of five neighbours, even splits, a single label."""
+    """Flat and peaked probabilities, votes of five neighbors, even splits, a single label."""
     rng = np.random.default_rng(seed)
     rows = rng.exponential(size=(n, k))
     peaked = np.exp(4.0 * rng.standard_normal((n, k)))
@@ -88,7 +88,7 @@ def test_index_value_bits_and_ties_are_those_of_numpy(k: int, shape: dict[str, b
 
 
 @pytest.mark.parametrize("length", [None, 0.1])
-def test_votes_of_neighbours_tie_often(length: float | None) -> None:
+def test_votes_of_neighbors_tie_often(length: float | None) -> None:
     """Votes of four: where edges are of one length, an odd number of votes cannot tie."""
     rng = np.random.default_rng(17)
     parent = np.concatenate([[-1], np.maximum(np.arange(1, 500) - rng.integers(1, 6, 499), 0)])

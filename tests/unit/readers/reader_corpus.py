@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
 
-HEADER = "  1 a licence line starts with two blanks  \n"
+HEADER = "  1 a license line starts with two blanks  \n"
 
 
 def wordnet(
@@ -197,14 +197,14 @@ def _edge_cases() -> list[Case]:
         edges("look-alike-keys", 2, "a,b\na,B\n", "case"),
         edges("look-alike-keys", 2, "a,caf\u00e9\na,cafe\u0301\n", "Unicode form"),
         edges("look-alike-keys", 2, "a\tred fox\na\tred  fox\n", "blanks"),
-        edges("header", 1, "parent,colour,weight\na,b,1\n", "child missing"),
+        edges("header", 1, "parent,color,weight\na,b,1\n", "child missing"),
         edges("header", 1, "id,name\n1,animal\n", "no parent"),
         edges("header", 1, "weight,height,age\n1,2,3\n", "weight in another place"),
         edges("header", 1, "parent,child,parent\na,b,c\n", "parent twice"),
         edges("header", 1, "one,two,three,four\na,b,c,d\n", "four unknown words", header=True),
         edges("header", 1, "onlyone\na\n", "one column", header=True, delimiter="comma"),
         edges("repeated-header", 3, "parent,child\na,b\nparent,child\na,c\n"),
-        edges("extra-column", 1, "parent,child,colour\na,b,red\n"),
+        edges("extra-column", 1, "parent,child,color\na,b,red\n"),
         edges("extra-column", 1, "source,target,name\na,b,B\n", "the name of which end"),
         edges("several-relations", 3, "parent,child,relation\na,b,is_a\na,c,part_of\na,d,is_a\n"),
         edges("other-relation", 2, "parent,child,relation\na,b,part_of\na,c,is_a\n", relation="is_a"),

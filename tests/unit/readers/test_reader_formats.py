@@ -145,7 +145,7 @@ class TestWordnet:
     def test_the_word_count_is_hexadecimal(self, tmp_path):
         words = " ".join(f"w{i} 0" for i in range(26))
         record = f"00000044 03 n 1a {words} 000 | many"
-        assert list(read_text(tmp_path, f"  licence\n{record}\n", "data.noun").graph.names) == ["w0"]
+        assert list(read_text(tmp_path, f"  license\n{record}\n", "data.noun").graph.names) == ["w0"]
 
     def test_a_folder(self, tmp_path):
         (tmp_path / "dict").mkdir()
@@ -424,11 +424,11 @@ class TestColumns:
             read_text(tmp_path, "child,parent\nb,a\n", relation="is_a")
 
     def test_a_column_that_is_not_read_is_named(self, tmp_path):
-        result = read_text(tmp_path, "id,parent_id,colour,size\n1,,red,2\n2,1,blue,3\n")
+        result = read_text(tmp_path, "id,parent_id,color,size\n1,,red,2\n2,1,blue,3\n")
         (defect,) = result.report.defects
         assert (defect.code, defect.count) == ("extra-column", 2)
         assert [text for _, _, text in defect.examples] == [
-            "colour: what it holds is left out", "size: what it holds is left out",
+            "color: what it holds is left out", "size: what it holds is left out",
         ]  # fmt: skip
 
 

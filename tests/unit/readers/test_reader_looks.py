@@ -240,7 +240,7 @@ def written(folder: Path) -> dict[str, tuple[Path, str]]:
     named("b.yaml", "YAML").write_text(yaml.safe_dump([{"name": "animal", "children": [{"name": "dog"}]}]))
     named("c.yaml", "YAML").write_text(yaml.safe_dump({"dog": "animal", "cat": "animal"}))
     settings = configparser.ConfigParser()
-    settings["core"] = {"level": "info", "colour": "red"}
+    settings["core"] = {"level": "info", "color": "red"}
     with named("a.ini", "a settings file (TOML or INI)").open("w") as file:
         settings.write(file)
     handler = logging.FileHandler(named("a.log", "a log file"))

@@ -49,17 +49,17 @@ def test_the_primary_tree(nouns):
 
 def diameter(parent: np.ndarray) -> int:
     """Longest path of the tree, by two sweeps."""
-    neighbours: list[list[int]] = [[] for _ in parent]
+    neighbors: list[list[int]] = [[] for _ in parent]
     for i, p in enumerate(parent.tolist()):
         if p >= 0:
-            neighbours[i].append(p)
-            neighbours[p].append(i)
+            neighbors[i].append(p)
+            neighbors[p].append(i)
 
     def farthest(start: int) -> tuple[int, int]:
         distance = {start: 0}
         queue = [start]
         for v in queue:
-            for u in neighbours[v]:
+            for u in neighbors[v]:
                 if u not in distance:
                     distance[u] = distance[v] + 1
                     queue.append(u)

@@ -1,4 +1,4 @@
-"""Pictures tell what the data say: places, heights, areas, and colours that can be told apart."""
+"""Pictures tell what the data say: places, heights, areas, and colors that can be told apart."""
 
 import re
 from importlib.resources import files
@@ -137,8 +137,8 @@ def test_a_difference_is_filled_only_where_its_interval_leaves_out_zero():
     assert len(parts(picture, "line", "whisker")) == 3
     zero, *others = parts(picture, "line", "zero")
     assert {e.get("x1") for e in others} == {zero.get("x1")}  # one line, in pieces
-    centre = [numbers(e, "cx")[0] for e in draw(picture).root.iter("circle")]
-    assert centre[0] > numbers(zero, "x1")[0]
+    center = [numbers(e, "cx")[0] for e in draw(picture).root.iter("circle")]
+    assert center[0] > numbers(zero, "x1")[0]
     assert [said for _, said, _ in draw(picture).legend] == ["saves", "costs", "the interval holds zero"]
 
 
@@ -203,7 +203,7 @@ def test_labels_that_tie_are_one_region_with_the_number_of_the_others():
     assert "x +2 100.0%" in tied.alternative
 
 
-def test_a_rule_has_one_colour_in_every_picture():
+def test_a_rule_has_one_color_in_every_picture():
     assert series_class("Loki", ["argmax", "Loki"]) == series_class("frechet_mean", ["frechet_mean"]) == "s0"
     names = ["argmax", "frechet_mean", "constant", "observed_only", "crm", "nearest_observed"]
     assert len({series_class(name, names) for name in names}) == 6
@@ -216,7 +216,7 @@ def test_an_element_escapes_and_keeps_its_text_in_order():
     assert ElementTree.tostring(made).decode() == '<p title="&quot;&lt;">a&lt;<b>&amp;</b>c</p>'
 
 
-# --- colours ----------------------------------------------------------------------------------------------
+# --- colors ----------------------------------------------------------------------------------------------
 
 
 def scheme(block):
@@ -229,8 +229,8 @@ DARK = LIGHT | scheme(
 )
 
 
-def luminance(colour):
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def luminance(color):
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -240,19 +240,19 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
-def test_text_and_series_can_be_read_in_both_schemes(colours):
+@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_and_series_can_be_read_in_both_schemes(colors):
     for text in ("ink", "quiet", "link"):
         for ground in ("page", "card"):
-            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+            assert contrast(colors[text], colors[ground]) >= 4.5, (text, ground)
     for tone in ("good", "mixed", "bad", "open"):
-        assert contrast(colours[tone], colours[f"{tone}-soft"]) >= 4.5, tone
-        assert contrast(colours["ink"], colours[f"{tone}-soft"]) >= 7, tone
+        assert contrast(colors[tone], colors[f"{tone}-soft"]) >= 4.5, tone
+        assert contrast(colors["ink"], colors[f"{tone}-soft"]) >= 7, tone
     for i in range(7):
-        assert contrast(colours[f"s{i}"], colours["card"]) >= 3, i
+        assert contrast(colors[f"s{i}"], colors["card"]) >= 3, i
 
 
-def test_every_colour_that_is_used_is_defined_in_both_schemes():
+def test_every_color_that_is_used_is_defined_in_both_schemes():
     used = set(re.findall(r"var\(--([\w-]+)\)", STYLE)) - {"own"}
     assert used <= set(LIGHT)
     assert set(DARK) == set(LIGHT)

@@ -1,4 +1,4 @@
-"""The catalogue on SQLite and PostgreSQL: leases, fences, versions, bundles."""
+"""The catalog on SQLite and PostgreSQL: leases, fences, versions, bundles."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine]:
-    """SQLite, unless a test is parametrised with the name of the database."""
+    """SQLite, unless a test is parametrized with the name of the database."""
     on_server = getattr(request, "param", "sqlite") == "postgresql"
     engine = create_engine(
         request.getfixturevalue("postgres_url") if on_server else f"sqlite:///{tmp_path}/l.db"
@@ -43,7 +43,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine
 
 @pytest.fixture
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """URL of a database: SQLite, unless a test is parametrised with the name of another."""
+    """URL of a database: SQLite, unless a test is parametrized with the name of another."""
     if getattr(request, "param", "sqlite") == "sqlite":
         return f"sqlite:///{tmp_path}/catalog.db"
     return str(request.getfixturevalue("postgres_url"))

@@ -73,7 +73,7 @@ def test_a_bundle_is_named_in_the_ontology_that_the_request_names(workspace):
         ("bundle", BUNDLE, {"bundle": "mine"}, "give bundle, the name that it gets"),
     ],
 )
-def test_a_wish_of_old_that_nothing_can_fulfil_ends_with_its_reason(
+def test_a_wish_of_old_that_nothing_can_fulfill_ends_with_its_reason(
     workspace, kind, parameters, target, said
 ):
     ledger = Ledger(workspace.engine)

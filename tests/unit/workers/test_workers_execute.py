@@ -118,7 +118,7 @@ def test_an_error_fails_the_job_with_its_message(workspace, ledger, tmp_path):
     plan = scripted(ledger, tmp_path / "log", "input")
     assert execute_unit(plan.units[0].key, ledger, workspace) is Outcome.FAILED
     job = ledger.job(plan.id)
-    assert (job.state, job.error) == (State.FAILED, "seven is not a colour")
+    assert (job.state, job.error) == (State.FAILED, "seven is not a color")
 
 
 def test_a_defect_fails_the_job_and_is_logged_with_its_traceback(workspace, ledger, tmp_path, caplog):

@@ -343,7 +343,7 @@ def test_a_failed_send_is_no_send(ledger, clock):
 
 def test_the_last_request_for_a_name_has_it(ledger):
     one, other = plan_parts([1]), plan_parts([2])
-    target = {"name": "favourite"}
+    target = {"name": "favorite"}
     ledger.submit(one, target=target)
     assert ledger.publications() == []
     finish(ledger, one)

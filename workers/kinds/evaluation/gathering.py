@@ -37,7 +37,7 @@ def gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
         asked |= {"outputs": outputs.sha256, "n_samples": outputs.n_samples, "observed": observed}
     for truth in ("truth", "train_truth"):
         if asked.get(truth) is not None:
-            asked[truth], n = _labelled(workspace.artifacts, asked, truth)
+            asked[truth], n = _labeled(workspace.artifacts, asked, truth)
             if truth == "truth" and n != asked.get("n_samples", n):
                 raise InputError(
                     f"evaluation: truth is {given[truth]!r} with {n} labels, for {asked['n_samples']} rows "
@@ -54,7 +54,7 @@ def _stored(
     return put_outputs(artifacts, _location(asked, "outputs"), array, id_column)
 
 
-def _labelled(artifacts: ArtifactStore, asked: Mapping[str, Any], truth: str) -> tuple[str, int]:
+def _labeled(artifacts: ArtifactStore, asked: Mapping[str, Any], truth: str) -> tuple[str, int]:
     """Return the artifact of a truth, and how many labels it holds."""
     if is_digest(asked[truth]):
         return asked[truth], len(read_keys(artifacts, asked[truth]))

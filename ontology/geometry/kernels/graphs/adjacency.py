@@ -1,4 +1,4 @@
-"""Edges as rows of neighbours, which every compiled search over a graph reads."""
+"""Edges as rows of neighbors, which every compiled search over a graph reads."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["adjacency"]
 def adjacency(
     n: int, ends: NDArray[np.integer], others: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return int64 (n + 1,) and int32 (2 n_edges,): v's neighbours are ``neighbour[begin[v]:begin[v + 1]]``.
+    """Return int64 (n + 1,) and int32 (2 n_edges,): v's neighbors are ``neighbor[begin[v]:begin[v + 1]]``.
 
-    `ends` and `others` hold the two ends of each edge; the neighbours of a vertex stand in the order of the
+    `ends` and `others` hold the two ends of each edge; the neighbors of a vertex stand in the order of the
     edges. O(n + n_edges).
     """
     begin = np.zeros(n + 1, np.int64)
@@ -26,10 +26,10 @@ def adjacency(
     for v in range(n):
         begin[v + 1] += begin[v]
     free = begin[:-1].copy()
-    neighbour = np.empty(2 * len(ends), np.int32)
+    neighbor = np.empty(2 * len(ends), np.int32)
     for e in range(len(ends)):
-        neighbour[free[ends[e]]] = others[e]
+        neighbor[free[ends[e]]] = others[e]
         free[ends[e]] += 1
-        neighbour[free[others[e]]] = ends[e]
+        neighbor[free[others[e]]] = ends[e]
         free[others[e]] += 1
-    return begin, neighbour
+    return begin, neighbor

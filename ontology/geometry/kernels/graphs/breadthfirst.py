@@ -1,6 +1,6 @@
 """Breadth-first search from 512 sources at once: every vertex holds one bit for each source.
 
-A sweep takes, level by level, the union of what the neighbours of a vertex have seen; a bit that is new at
+A sweep takes, level by level, the union of what the neighbors of a vertex have seen; a bit that is new at
 level t belongs to a source at distance t. Distances are not written as they come: a vertex collects its new
 bits in one plane for each binary digit of t, and after the last level every row is written once, in order.
 A vertex of degree one that is not a source lies on no path between others: such pendant trees are stripped
@@ -154,7 +154,7 @@ add_where: Any = intrinsic(_add_where)
 
 
 @compiled
-def distances_from(begin: NDArray[Any], neighbour: NDArray[Any], sources: NDArray[Any]) -> NDArray[Any]:
+def distances_from(begin: NDArray[Any], neighbor: NDArray[Any], sources: NDArray[Any]) -> NDArray[Any]:
     """Return int32 (n,): steps from the nearest of `sources`, -1 where none leads to; O(n + n_edges)."""
     distance = np.full(len(begin) - 1, -1, np.int32)
     queue = np.empty(len(begin) - 1, np.int32)
@@ -169,7 +169,7 @@ def distances_from(begin: NDArray[Any], neighbour: NDArray[Any], sources: NDArra
         v = queue[first]
         first += 1
         for e in range(begin[v], begin[v + 1]):
-            u = neighbour[e]
+            u = neighbor[e]
             if distance[u] < 0:
                 distance[u] = distance[v] + 1
                 queue[last] = u
@@ -179,7 +179,7 @@ def distances_from(begin: NDArray[Any], neighbour: NDArray[Any], sources: NDArra
 
 @compiled
 def _strip(
-    begin: NDArray[Any], neighbour: NDArray[Any], keep: NDArray[Any]
+    begin: NDArray[Any], neighbor: NDArray[Any], keep: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Strip pendant trees without a vertex of `keep`; O(n + n_edges).
 
@@ -205,7 +205,7 @@ def _strip(
             continue
         stripped[v] = True
         for e in range(begin[v], begin[v + 1]):
-            u = neighbour[e]
+            u = neighbor[e]
             if not stripped[u]:
                 hangs_on[v] = u
                 degree[u] -= 1
@@ -225,22 +225,22 @@ def _strip(
             anchor[v] = anchor[hangs_on[v]]
             height[v] = height[hangs_on[v]] + 1
     core_begin = np.zeros(m + 1, np.int64)
-    core_neighbour = np.empty(begin[n], np.int32)
+    core_neighbor = np.empty(begin[n], np.int32)
     last = 0
     for v in range(n):
         if not stripped[v]:
             for e in range(begin[v], begin[v + 1]):
-                if not stripped[neighbour[e]]:
-                    core_neighbour[last] = anchor[neighbour[e]]
+                if not stripped[neighbor[e]]:
+                    core_neighbor[last] = anchor[neighbor[e]]
                     last += 1
             core_begin[anchor[v] + 1] = last
-    return core_begin, core_neighbour[:last].copy(), anchor, height
+    return core_begin, core_neighbor[:last].copy(), anchor, height
 
 
 @compiled
 def _sweep(
     begin: NDArray[Any],
-    neighbour: NDArray[Any],
+    neighbor: NDArray[Any],
     sources: NDArray[Any],
     seen: NDArray[Any],
     ahead: NDArray[Any],
@@ -258,7 +258,7 @@ def _sweep(
     planes[:] = 0
     changed = np.zeros(n, np.uint8)
     changes = np.zeros(n, np.uint8)
-    # A complete vertex makes its neighbours complete one level later: its bits need no keeping after that.
+    # A complete vertex makes its neighbors complete one level later: its bits need no keeping after that.
     complete = np.zeros(n, np.uint8)
     every = np.zeros(8, np.uint64)
     for s in range(len(sources)):
@@ -273,7 +273,7 @@ def _sweep(
     n_changed = len(sources)
     while n_changed:
         level += 1
-        dense = 4 * n_changed > n  # then asking who changed costs more than taking every neighbour
+        dense = 4 * n_changed > n  # then asking who changed costs more than taking every neighbor
         n_changed = 0
         for v in range(n):
             if complete[v]:
@@ -282,7 +282,7 @@ def _sweep(
             old = load(seen, v * 8)
             now = old
             for e in range(begin[v], begin[v + 1]):
-                u = np.int64(neighbour[e])
+                u = np.int64(neighbor[e])
                 if dense or changed[np.uint64(u)]:
                     now = union(now, load(seen, u * 8))
                     if equal(now, full):
@@ -362,7 +362,7 @@ def _write_rows(
 
 def fill_distances(
     begin: NDArray[np.int64],
-    neighbour: NDArray[np.int32],
+    neighbor: NDArray[np.int32],
     rows: NDArray[np.int64],
     sources: NDArray[np.int64],
     bound: int,
@@ -378,11 +378,11 @@ def fill_distances(
     """
     if bound > 255 or len(sources) < _FEW:
         for j in range(len(sources)):
-            out[:, j] = distances_from(begin, neighbour, sources[j : j + 1])[rows]
+            out[:, j] = distances_from(begin, neighbor, sources[j : j + 1])[rows]
         return
     keep = np.zeros(len(begin) - 1, dtype=bool)
     keep[sources] = True
-    begin, neighbour, anchor, height = _strip(begin, neighbour, keep)
+    begin, neighbor, anchor, height = _strip(begin, neighbor, keep)
     sources, anchor, height = anchor[sources], anchor[rows], height[rows]
     n, n_planes = len(begin) - 1, bound.bit_length()
     seen, ahead = _lines(n * 8), _lines(n * 8)
@@ -392,7 +392,7 @@ def fill_distances(
         group = sources[first : first + n_sweeps * _SOURCES]
         for i in range(0, len(group), _SOURCES):
             batch = group[i : i + _SOURCES]
-            _sweep(begin, neighbour, batch, seen, ahead, planes[i // _SOURCES], n_planes)
+            _sweep(begin, neighbor, batch, seen, ahead, planes[i // _SOURCES], n_planes)
         _write_rows(anchor, height, planes, n_planes, out, first, len(group), out.ctypes.data, streamed)
 
 

@@ -20,7 +20,7 @@ Integers = NDArray[np.int64]
 @compiled
 def sums_from(
     begin: Integers,
-    neighbour: NDArray[np.int32],
+    neighbor: NDArray[np.int32],
     edge: NDArray[np.int32],
     digits: Integers,
     sources: Integers,
@@ -29,7 +29,7 @@ def sums_from(
 ) -> None:
     """Write the lengths of shortest paths from each source to each target, -1 where there is none.
 
-    The neighbours of v are ``neighbour[begin[v]:begin[v + 1]]``, over the edges that stand beside them.
+    The neighbors of v are ``neighbor[begin[v]:begin[v + 1]]``, over the edges that stand beside them.
     `digits` (n_edges, n_digits) and `out` (n_sources, n_targets, n_digits) hold whole numbers to the base
     ``2 ** DIGIT_BITS``, highest digit first, with room for every sum.
     """
@@ -59,7 +59,7 @@ def sums_from(
                 continue
             waits[v] = False
             for i in range(begin[v], begin[v + 1]):
-                u = neighbour[i]
+                u = neighbor[i]
                 e = edge[i]
                 carry = 0
                 for j in range(n_digits - 1, -1, -1):

@@ -13,7 +13,7 @@ __all__ = ["two_farthest"]
 @compiled
 def two_farthest(
     begin: NDArray[np.int32],
-    neighbours: NDArray[np.int32],
+    neighbors: NDArray[np.int32],
     length: NDArray[np.float64],
     assignment: NDArray[np.int32],
     sizes: NDArray[np.int64],
@@ -21,7 +21,7 @@ def two_farthest(
 ) -> NDArray[np.float64]:
     """Return, for the set of each of `starts`, the sum of the two largest path lengths from it to members.
 
-    `begin`, `neighbours` and `length` are the rows of a symmetric sparse matrix; `assignment` names the set
+    `begin`, `neighbors` and `length` are the rows of a symmetric sparse matrix; `assignment` names the set
     of each vertex, `sizes` the members of each set. Infinite where a member is not reached.
     """
     # Breadth first, stopped at the last member: O(edges within that radius) for each start.
@@ -41,7 +41,7 @@ def two_farthest(
             v = queue[read]
             read += 1
             for e in range(begin[v], begin[v + 1]):
-                x = neighbours[e]
+                x = neighbors[e]
                 if seen_from[x] == i:
                     continue
                 seen_from[x] = i

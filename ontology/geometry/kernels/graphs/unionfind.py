@@ -1,4 +1,4 @@
-"""Merging the labels of a graph into supernodes: union-find, with the neighbours of a set as a chained list.
+"""Merging the labels of a graph into supernodes: union-find, with the neighbors of a set as a chained list.
 
 A set is named by one of its members, its root. Its unscanned neighbourhood is a chain of member labels whose
 rows of the adjacency have not been read; chains are joined in O(1), and a label leaves its chain when its row
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.kernels.jit import compiled
 
-__all__ = ["contract_subtrees", "draw", "merge_neighbourhoods", "number_sets", "pack_branches"]
+__all__ = ["contract_subtrees", "draw", "merge_neighborhoods", "number_sets", "pack_branches"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
@@ -57,24 +57,24 @@ def _leave(drawable: NDArray[np.int32], place: NDArray[np.int32], n_drawable: in
 
 
 @compiled
-def merge_neighbourhoods(
+def merge_neighborhoods(
     begin: NDArray[np.int64],
-    neighbours: NDArray[np.int32],
+    neighbors: NDArray[np.int32],
     target: int,
     cap: int,
     whole: bool,
     seed: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], int, NDArray[np.int32], int]:
-    """Draw a set, merge its neighbours into it, and so on until at most `target` sets are left.
+    """Draw a set, merge its neighbors into it, and so on until at most `target` sets are left.
 
     Parameters
     ----------
-    begin, neighbours
+    begin, neighbors
         As `ontology.geometry.kernels.graphs.adjacency` gives them.
     target : int
         Number of sets at which it ends.
     cap : int
-        A neighbour is passed over where the union would hold more labels; n for no cap.
+        A neighbor is passed over where the union would hold more labels; n for no cap.
     whole : bool
         Whether a neighbourhood once begun is merged to its end, or left when `target` is reached.
     seed : int
@@ -90,9 +90,9 @@ def merge_neighbourhoods(
     picks : ndarray of shape (n_picks,), dtype=int32
         The root drawn in each round.
     scanned : int
-        Number of adjacency entries read, at most ``len(neighbours)``.
+        Number of adjacency entries read, at most ``len(neighbors)``.
     """
-    # Each entry is read once and costs one look-up, O(log n) amortised. A union only grows, so a neighbour
+    # Each entry is read once and costs one look-up, O(log n) amortized. A union only grows, so a neighbor
     # that is too large once is too large for ever, and its entry need not be kept. A set whose chain is empty
     # can merge nothing: it leaves the list of those that are drawn, which only spares idle rounds.
     n = len(begin) - 1
@@ -121,7 +121,7 @@ def merge_neighbourhoods(
                 if n_sets == target and not whole:
                     break
                 scanned += 1
-                x = _root(above, neighbours[e])
+                x = _root(above, neighbors[e])
                 if x == r or size[x] + size[r] > cap:
                     continue
                 above[x] = r
@@ -141,16 +141,16 @@ def merge_neighbourhoods(
 @compiled
 def pack_branches(
     begin: NDArray[np.int64],
-    neighbours: NDArray[np.int32],
+    neighbors: NDArray[np.int32],
     above: NDArray[np.int32],
     size: NDArray[np.int32],
     n_sets: int,
     target: int,
     cap: int,
 ) -> int:
-    """Merge sets that are neighbours or share one, within `cap`; return the number of sets left.
+    """Merge sets that are neighbors or share one, within `cap`; return the number of sets left.
 
-    `above` and `size` are changed in place. The first round takes single labels as the shared neighbours, the
+    `above` and `size` are changed in place. The first round takes single labels as the shared neighbors, the
     later ones whole sets; it ends at `target`, or when a round has merged nothing.
     """
     # O(n + n_edges) look-ups a round. Within the closed neighbourhood of a hub, `spare` is the smallest set
@@ -177,7 +177,7 @@ def pack_branches(
             for m in range(first[h], first[h + 1]):
                 v = members[m]
                 for e in range(begin[v], begin[v + 1]):
-                    x = _root(above, neighbours[e])
+                    x = _root(above, neighbors[e])
                     if x == spare:
                         continue
                     if size[x] + size[spare] <= cap:

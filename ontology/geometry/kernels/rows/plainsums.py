@@ -124,7 +124,7 @@ def _square(
     row: Floats,
 ) -> None:
     # the squared distances of a group, as `RootedTree.distances` measures them. The way to the labels low,
-    # ..., high - 1 in preorder turns at `meet`; further on, where neighbouring labels meet, if that is higher
+    # ..., high - 1 in preorder turns at `meet`; further on, where neighboring labels meet, if that is higher
     turn = meet
     for i in range(low, high):
         d = (y - turn) + (label_depth[i] - turn)
@@ -165,7 +165,7 @@ def sums_of_groups(
 ) -> None:
     """Write the plain sums of (sample, group) pairs on a tree, measuring each group's distances once."""
     # rows (n_samples, n_observed); `by` has the pairs by group; depth, meet, low, high: of each group;
-    # label_depth, column: of the labels in preorder; gap (n_observed - 1,) is where neighbours meet
+    # label_depth, column: of the labels in preorder; gap (n_observed - 1,) is where neighbors meet
     n_pairs = len(sample)
     n_observed = rows.shape[1]
     row = rows.reshape(-1)

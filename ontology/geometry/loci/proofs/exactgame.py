@@ -84,7 +84,7 @@ def exact_product(matrix: NDArray[Any], vector: NDArray[Any]) -> NDArray[Any]:
 
 
 def solve_game(payoff: NDArray[Any]) -> Answer:
-    """Solve a matrix game exactly: columns maximise, rows minimise.
+    """Solve a matrix game exactly: columns maximize, rows minimize.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def solve_game(payoff: NDArray[Any]) -> Answer:
 
     Notes
     -----
-    With payoffs shifted to be positive, the simplex method maximises ``sum(u)`` under ``payoff.T @ u <= 1``
+    With payoffs shifted to be positive, the simplex method maximizes ``sum(u)`` under ``payoff.T @ u <= 1``
     from the feasible start u = 0. The table holds whole numbers over one common denominator, the last pivot,
     by which every step divides without remainder. The entering row is the most promising one; after a step
     that gains nothing it is the first (Bland), until one gains, so that the method ends.

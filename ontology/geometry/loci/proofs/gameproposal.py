@@ -105,7 +105,7 @@ def balanced(payoff: NDArray[Any]) -> Balanced:
 
 
 def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
-    """Solve a matrix game in floating point, ever more exactly: columns maximise, rows minimise.
+    """Solve a matrix game in floating point, ever more exactly: columns maximize, rows minimize.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
 
 
 class _Refinement:
-    """Maximise the level t that a mixture w of columns keeps every row at, beside a mixture u of rows.
+    """Maximize the level t that a mixture w of columns keeps every row at, beside a mixture u of rows.
 
     The program is ``max t`` under ``A w - t - s = 0``, ``sum(w) = 1``, ``w >= 0`` and ``s >= 0``, with A
     the balanced payoff; u are the multipliers of the first equations and `level` that of the second. All are

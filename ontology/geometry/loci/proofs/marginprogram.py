@@ -35,7 +35,7 @@ class Margin:
 
 
 class MarginProgram:
-    """Maximise ``min_z F(z) - F(y)`` over weights on the simplex, for one row y after another.
+    """Maximize ``min_z F(z) - F(y)`` over weights on the simplex, for one row y after another.
 
     The variables are the weights and a level s below every ``F(z)``. Only the objective ``s - F(y)`` knows
     about y, so each solution starts from the one before. Rivals enter as constraints when a solution puts
@@ -90,13 +90,13 @@ class MarginProgram:
         for constraint in resting:
             self._solver.changeRowBounds(constraint, -self._infinity, self._infinity)
         try:
-            found = self._maximise(own, idle)
+            found = self._maximize(own, idle)
         finally:
             for constraint in resting:
                 self._solver.changeRowBounds(constraint, 0.0, self._infinity)
         return found or Margin(even, np.array([strongest]), np.ones(1))
 
-    def _maximise(self, own: NDArray[np.float64], idle: NDArray[np.bool_]) -> Margin | None:
+    def _maximize(self, own: NDArray[np.float64], idle: NDArray[np.bool_]) -> Margin | None:
         while True:
             self._solver.run()
             if self._solver.getModelStatus() != self._optimal:

@@ -182,7 +182,7 @@ class RowTree:
 def _grouped(distances: NDArray[Any]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """Return an order of the rows, and where groups begin in it: small ones first, then larger ones.
 
-    A group is split in two about two centres, which are far from one another at first and then the means of
+    A group is split in two about two centers, which are far from one another at first and then the means of
     their sides, until it is small.
     """
     n_rows, n_observed = distances.shape

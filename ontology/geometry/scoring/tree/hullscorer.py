@@ -1,4 +1,4 @@
-"""HullScorer: exact minimisers of any power of the distances on a tree, from rows of the hull alone.
+"""HullScorer: exact minimizers of any power of the distances on a tree, from rows of the hull alone.
 
 The hull of the observed labels is every vertex on a path between two of them. A vertex y outside it hangs on
 a vertex x of it at some height h, and is farther by h from every observed label. With R the largest distance

@@ -16,7 +16,7 @@ __all__ = ["Lowest", "NumpyTreeBatch", "TreeBatch", "tie_slack"]
 Lowest = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
 """Best place of each row, its rival that may be tied (-1: none), and whether there may be more of them.
 
-Places count the vertices of ``Skeleton.chain``. A row is crowded where a neighbour of the best vertex or of
+Places count the vertices of ``Skeleton.chain``. A row is crowded where a neighbor of the best vertex or of
 its rival is so near that rounding cannot tell them apart.
 """
 

@@ -155,7 +155,7 @@ class TreeScorer(OnTree):
     def _neighbourhood(self, row: NDArray[Any], place: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return vertices among which all tied ones are, as positions in the tree, and their plain sums.
 
-        F is convex along paths, so the vertices below any level hang together: walk from one over neighbours
+        F is convex along paths, so the vertices below any level hang together: walk from one over neighbors
         for as long as they are within the tolerance of the best seen.
         """
         column = row.astype(np.float64)[:, None]
@@ -171,13 +171,13 @@ class TreeScorer(OnTree):
         found = frontier = self._observed.skeleton.chain[[place]]
         total = sums(found)
         while len(frontier):
-            around = np.setdiff1d(self._neighbours(frontier), found)
+            around = np.setdiff1d(self._neighbors(frontier), found)
             more = sums(around)
             found, total = np.concatenate([found, around]), np.concatenate([total, more])
             frontier = around[more <= total.min() * slack]
         return found, total
 
-    def _neighbours(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _neighbors(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
         parent, begin, children = self._links
         below = [children[begin[v] : begin[v + 1]] for v in vertices.tolist()]
         return np.concatenate([parent[vertices], *below])

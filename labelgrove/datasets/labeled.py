@@ -1,4 +1,4 @@
-"""Labelled: samples with features and labels, in a space that may hold more labels than have samples."""
+"""Labeled: samples with features and labels, in a space that may hold more labels than have samples."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry import MetricSpace
 
-__all__ = ["Labelled", "spread"]
+__all__ = ["Labeled", "spread"]
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """Samples to train on and samples to test on.
 
     Attributes
