@@ -128,7 +128,8 @@ def read_safetensors(
             )
         arrays[key] = np.ndarray(shape, dtype=dtype, buffer=data[begin:end] if end > begin else b"")
     if expected != len(data):
-        raise ArtifactError(f"{name}: bytes follow the last array ({len(data) - expected:,}); expected none")
+        over = counted(len(data) - expected, "byte")
+        raise ArtifactError(f"{name}: {over} behind the last array; a file ends with it")
     return arrays, metadata
 
 

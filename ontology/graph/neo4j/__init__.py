@@ -6,3 +6,5 @@ try:
     import neo4j  # noqa: F401  (here once, so that every module of the folder may import it as it is)
 except ImportError as error:
     raise MissingExtraError.of("neo4j", "service", "the Neo4j graph") from error
+
+__all__: list[str] = []

@@ -375,7 +375,7 @@ def test_some_error_no_number_of_samples_removes() -> None:
     likelihood = np.exp(-0.5 * (x[:, None] - np.array([-1.0, 0.0])) ** 2)
     posterior = likelihood / likelihood.sum(axis=1, keepdims=True)
     report = evaluate(space, posterior, ["0,2"] * len(x), observed=["0,0", "0,1"])
-    assert report["loki"].all.mean_squared_distance >= 1
+    assert report["frechet_mean"].all.mean_squared_distance >= 1
 
 
 def test_expected_squared_distance_is_the_mean_squared_error_on_a_line() -> None:
@@ -385,7 +385,7 @@ def test_expected_squared_distance_is_the_mean_squared_error_on_a_line() -> None
     P = rng.dirichlet(np.ones(3), 200)
     answers = frechet_mean(line, observed, P).index
     report = evaluate(line, P, line.keys.take(truth), observed=observed)
-    assert math.isclose(report["loki"].all.mean_squared_distance, np.mean((answers - truth) ** 2))
+    assert math.isclose(report["frechet_mean"].all.mean_squared_distance, np.mean((answers - truth) ** 2))
 
 
 def test_expected_squared_distance_is_the_zero_one_loss_on_a_complete_graph() -> None:
@@ -394,7 +394,7 @@ def test_expected_squared_distance_is_the_zero_one_loss_on_a_complete_graph() ->
     truth = rng.integers(0, 5, 200)
     P = rng.dirichlet(np.ones(5), 200)
     report = evaluate(space, P, space.keys.take(truth), observed=space.keys)
-    assert math.isclose(report["loki"].all.mean_squared_distance, np.mean(P.argmax(axis=1) != truth))
+    assert math.isclose(report["frechet_mean"].all.mean_squared_distance, np.mean(P.argmax(axis=1) != truth))
 
 
 def test_the_published_summary_collapses_around_a_hub() -> None:
