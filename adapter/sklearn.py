@@ -455,7 +455,7 @@ def neg_expected_sq_distance(
             f"estimator: {estimator!r} has no space to measure in; give a FrechetClassifier, or "
             "scoring=expected_sq_distance_scorer(graph)"
         )
-    space = within._fitted().space
+    space = within._fitted().space  # noqa: SLF001  (of this module)
     answer = estimator.predict(X)
     if space is None:
         return -mean_over_samples(np.asarray(y) != answer, sample_weight)
@@ -478,7 +478,8 @@ def _classifier_within(estimator: Any) -> FrechetClassifier | None:
 
 def _warn_of_observed_truths(classifier: FrechetClassifier, y: ArrayLike) -> None:
     """Warn where a score tells nothing of labels that were not learned, and there are some."""
-    if classifier._fitted().learned_all(np.asarray(y, dtype=object)):
+    learned = classifier._fitted()  # noqa: SLF001  (of this module)
+    if learned.learned_all(np.asarray(y, dtype=object)):
         warnings.warn(
             f"{CAVEAT}; to choose parameters by a score, hold whole classes out of what is learned: "
             "cv=labelgrove.adapter.sklearn.ClassKFold()",

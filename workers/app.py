@@ -187,7 +187,7 @@ def _serve_here(settings: Settings, concurrency: int | None) -> None:
             raise
 
 
-def _end(number: int, frame: Any) -> NoReturn:
+def _end(_number: int, _frame: Any) -> NoReturn:
     """End this process in order, whatever it is busy with."""
     raise SystemExit(0)
 

@@ -161,7 +161,7 @@ def _glosses(path: Path, sha256: str, n_dimensions: int, n_labels: int, named: b
 
 
 @lru_cache(maxsize=1)
-def _nouns(path: Path, sha256: str) -> tuple[LabelGraph, dict[str, str], dict[str, tuple[str, ...]]]:
+def _nouns(path: Path, _sha256: str) -> tuple[LabelGraph, dict[str, str], dict[str, tuple[str, ...]]]:
     from labelgrove.datasets.synsets import synset_words
 
     source = read(path, format="wordnet")

@@ -196,7 +196,7 @@ def read_votes(path: Path) -> list[list[str]]:
 
 
 @lru_cache(maxsize=2)
-def _hierarchy(path: Path, largest: bool, sha256: str) -> LabelGraph:
+def _hierarchy(path: Path, largest: bool, _sha256: str) -> LabelGraph:
     """Read a hierarchy once for all units; another content at the same path is another hierarchy."""
     graph = read(path, policies={"roots": "largest"} if largest else {}).graph
     if graph is None:

@@ -81,7 +81,7 @@ def run(
     settings: Any = None,
     files: Files | None = None,
     command: str | None = None,
-    progress: Callable[[str, int, int], None] = lambda step, done, total: None,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Result:
     """Compute the units that are not there yet, and write what all of them say.
 

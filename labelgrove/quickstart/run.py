@@ -68,7 +68,7 @@ def run(
     out: Path,
     *,
     settings: Settings | None = None,
-    progress: Callable[[str], None] = lambda message: None,
+    progress: Callable[[str], None] = lambda _: None,
     wordnet: Path | Literal["find"] | None = "find",
 ) -> QuickstartResult:
     """Train classifiers, let them answer with labels they never saw, measure, and draw.

@@ -90,12 +90,12 @@ class now(FunctionElement[float]):
 
 
 @compiles(now, "postgresql")
-def _now_postgresql(element: now, compiler: Any, **options: Any) -> str:
+def _now_postgresql(_element: now, _compiler: Any, **_options: Any) -> str:
     return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
 @compiles(now, "sqlite")
-def _now_sqlite(element: now, compiler: Any, **options: Any) -> str:
+def _now_sqlite(_element: now, _compiler: Any, **_options: Any) -> str:
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 
@@ -242,13 +242,13 @@ def _parsed(url: str) -> URL:
     raise SettingsError(f"GROVE_DATABASE_URL: {masked(url)!r} must start with sqlite:// or postgresql://")
 
 
-def _connect_postgresql(dialect: Any, record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
+def _connect_postgresql(_dialect: Any, _record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
     from labelgrove.ontology.sql.postgresql import LIMITS, Connection
 
     return Connection.connect(*arguments, **{**LIMITS, **parameters})
 
 
-def _try_rested(connection: Any, record: Any, proxy: Any) -> None:
+def _try_rested(connection: Any, record: Any, _proxy: Any) -> None:
     """Have the pool connect again, and forget its older connections, where one broke while it rested."""
     from labelgrove.ontology.sql.postgresql import is_alive
 
@@ -258,7 +258,7 @@ def _try_rested(connection: Any, record: Any, proxy: Any) -> None:
         raise sqlalchemy.exc.InvalidatePoolError
 
 
-def _connect_sqlite(dialect: Any, record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
+def _connect_sqlite(_dialect: Any, _record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
     return connect_sqlite(Path(arguments[0]), **parameters)
 
 

@@ -34,7 +34,7 @@ class Connection(sqlite3.Connection):
     """
 
     unwritable: sqlite3.Error | None = None
-    _read: tuple[Path, tuple[int, ...]] | None = None
+    read_as: tuple[Path, tuple[int, ...]] | None = None
 
     @property
     def is_full(self) -> bool:
@@ -43,7 +43,10 @@ class Connection(sqlite3.Connection):
 
     def is_consistent(self) -> bool:
         """Whether all that was read stood in the file at one moment, as locks ensure elsewhere."""
-        return self._read is None or (_stamp(self._read[0]) == self._read[1] and not _has_log(self._read[0]))
+        if self.read_as is None:
+            return True
+        path, stamp = self.read_as
+        return _stamp(path) == stamp and not _has_log(path)
 
 
 def connect(path: Path, **options: Any) -> Connection:
@@ -78,7 +81,7 @@ def _read_only(path: Path, because: sqlite3.Error, options: dict[str, Any]) -> C
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     connection.unwritable = because
     if alone:
-        connection._read = path, stamp
+        connection.read_as = path, stamp
     return connection
 
 

@@ -160,7 +160,7 @@ def backup(
     """
     root = Path(folder).absolute()
     _check_apart(workspace.artifacts, root)
-    report = progress or (lambda step, done, total: None)
+    report = progress or (lambda *_: None)
     try:
         with _locked(root):
             return _write(workspace, root, report)

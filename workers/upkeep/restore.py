@@ -92,7 +92,7 @@ def restore(
     """
     root = Path(folder).absolute()
     manifest = read_manifest(root)
-    report = progress or (lambda step, done, total: None)
+    report = progress or (lambda *_: None)
     engine = create_engine(settings.database_url)
     try:
         _check_target(engine, manifest)

@@ -213,6 +213,17 @@ class GraphFile:
         """Return the most bytes of the buffer pool for a file of this size."""
         return self.pool_bytes or max(least, min(2 * file_bytes, _memory_bytes() // 2))
 
+    def hold_still(self) -> None:
+        """Close the reader and keep all others out until `go_on`, so that the process can be forked."""
+        self._writing.acquire()
+        self._reading.acquire()
+        self._close_reader()
+
+    def go_on(self) -> None:
+        """Let readers and writers in again."""
+        self._reading.release()
+        self._writing.release()
+
     def _close_reader(self) -> None:
         if self._open is not None:
             self._open[1].close()
@@ -236,17 +247,13 @@ _HELD: list[GraphFile] = []
 
 def _before_fork() -> None:
     for file in list(_FILES):
-        file._writing.acquire()
-        file._reading.acquire()
-        file._close_reader()
+        file.hold_still()
         _HELD.append(file)
 
 
 def _after_fork() -> None:
     while _HELD:
-        file = _HELD.pop()
-        file._reading.release()
-        file._writing.release()
+        _HELD.pop().go_on()
 
 
 @cache

@@ -23,7 +23,7 @@ __all__ = ["reached"]
 
 
 @contextmanager
-def reached(place: Mapping[str, Any], timeout_s: float, max_rows: int) -> Iterator[sandbox.Query]:
+def reached(place: Mapping[str, Any], timeout_s: float, _max_rows: int) -> Iterator[sandbox.Query]:
     """Open the file at ``path`` for one query: read-only, one thread, a pool of ``pool_bytes``."""
     path, pool_bytes = Path(place["path"]), int(place["pool_bytes"])
     reserve = 1 << max(30, (4 * path.stat().st_size - 1).bit_length())  # the engine takes it twice

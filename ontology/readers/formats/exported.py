@@ -26,7 +26,7 @@ EXPORT_FORMAT = "labelgrove/export/1"
 _LARGEST_RANK = 2**31 - 1
 
 
-def read_export(path: Path, into: Collector, options: Options) -> None:
+def read_export(path: Path, into: Collector, _options: Options) -> None:
     """Read an export into a collector; the text is held in memory."""
     document = read_document(path, into)
     if document is NO_DOCUMENT:

@@ -87,15 +87,15 @@ def _names_a_label(nodes: list[Any]) -> bool:
 
 
 def _has(*members: str) -> Callable[[Any, Any], bool]:
-    return lambda document, first: all(name in first for name in members)
+    return lambda _, first: all(name in first for name in members)
 
 
 def _has_any(*members: str) -> Callable[[Any, Any], bool]:
-    return lambda document, first: any(name in first for name in members)
+    return lambda _, first: any(name in first for name in members)
 
 
 def _is(member: str, *values: str) -> Callable[[Any, Any], bool]:
-    return lambda document, first: first.get(member) in values
+    return lambda _, first: first.get(member) in values
 
 
 def _all(*tests: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
@@ -105,7 +105,7 @@ def _all(*tests: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 def _within(member: str, *members: str) -> Callable[[Any, Any], bool]:
     """Tell by members of what a member holds, or of the first object in its array."""
 
-    def fits(document: Any, first: Any) -> bool:
+    def fits(_: Any, first: Any) -> bool:
         held = first.get(member)
         held = next(iter(held), None) if isinstance(held, list) else held
         return isinstance(held, dict) and all(name in held for name in members)
@@ -115,14 +115,14 @@ def _within(member: str, *members: str) -> Callable[[Any, Any], bool]:
 
 def _values(*kinds: type) -> Callable[[Any, Any], bool]:
     """Match an object in which the value of every member has one of these types."""
-    return lambda document, first: (
+    return lambda document, _: (
         isinstance(document, dict)
         and bool(document)
         and all(isinstance(value, kinds) for value in document.values())
     )
 
 
-def _is_array(document: Any, first: Any) -> bool:
+def _is_array(document: Any, _: Any) -> bool:
     return isinstance(document, list)
 
 
@@ -130,9 +130,9 @@ _GEOMETRIES = ("Point", "MultiPoint", "LineString", "MultiLineString", "Polygon"
                "GeometryCollection", "Feature", "FeatureCollection")  # fmt: skip
 
 SHAPES: tuple[Shape, ...] = (
-    Shape("a document of labelgrove ({})", lambda document, first: "labelgrove/" in str(first.get("format")),
+    Shape("a document of labelgrove ({})", lambda _, first: "labelgrove/" in str(first.get("format")),
           "read the source of its ontology, or an export that this version wrote"),
-    Shape("JSON-LD", lambda document, first: any(name.startswith("@") for name in first), _AS_TABLE),
+    Shape("JSON-LD", lambda _, first: any(name.startswith("@") for name in first), _AS_TABLE),
     Shape("OBO Graphs", _within("graphs", "nodes"), _AS_TABLE),
     Shape("GeoJSON", _is("type", *_GEOMETRIES), "read the file that relates the places"),
     Shape("TopoJSON", _is("type", "Topology"), "read the file that relates the places"),
@@ -153,7 +153,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape("a description of an HTTP service (OpenAPI)", _has_any("openapi", "swagger"),
           "read the file that relates labels"),
     Shape("the AudioSet ontology", _has("child_ids"), "write a line parent,child for each of its child_ids"),
-    Shape("a list of records with parents ({})", _all(_is_array, lambda document, first: any(
+    Shape("a list of records with parents ({})", _all(_is_array, lambda _, first: any(
         word_role(name) == "parent" for name in first)), _AS_TABLE),
     Shape("a list of records ({})", lambda document, first: _is_array(document, first) and bool(first),
           _AS_TREE + ", or as CSV with the columns key, name, parent"),
@@ -161,8 +161,8 @@ SHAPES: tuple[Shape, ...] = (
     Shape("a tree whose nodes have neither name nor id ({})", _has("children"), _AS_TREE),
     Shape("objects within objects ({})", _values(dict), _AS_TREE),
     Shape("a table of members and values ({})", _values(str, list, bool, type(None)), _AS_TREE),
-    Shape("a JSON object ({})", lambda document, first: isinstance(document, dict), _AS_TREE),
-    Shape("a single JSON value", lambda document, first: True, _AS_TREE),
+    Shape("a JSON object ({})", lambda document, _: isinstance(document, dict), _AS_TREE),
+    Shape("a single JSON value", lambda *_: True, _AS_TREE),
 )  # fmt: skip
 """Every shape that is not a tree of labels, in the order of asking; the last one always fits."""
 

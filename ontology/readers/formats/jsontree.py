@@ -25,7 +25,7 @@ from labelgrove.ontology.readers.text.jsontext import (
 __all__ = ["read_json"]
 
 
-def read_json(path: Path, into: Collector, options: Options) -> None:
+def read_json(path: Path, into: Collector, _options: Options) -> None:
     """Read a JSON tree into a collector; the text is held in memory, up to 256 MiB in one line."""
     document = read_document(path, into)
     if document is NO_DOCUMENT:

@@ -32,7 +32,7 @@ def looks_like_outline(lines: list[str]) -> bool:
     return 2 * n_dashed > len(lines) and any(re.match(r"--+[^-\s,;][^\s,;]*$", line) for line in lines)
 
 
-def read_outline(path: Path, into: Collector, options: Options) -> None:
+def read_outline(path: Path, into: Collector, _options: Options) -> None:
     """Read an outline into a collector."""
     blocks = Lines(path, into.recorder).blocks()
     first = next(blocks, None)

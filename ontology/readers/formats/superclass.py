@@ -20,7 +20,7 @@ def looks_like_superclasses(lines: list[str]) -> bool:
     )
 
 
-def read_superclasses(path: Path, into: Collector, options: Options) -> None:
+def read_superclasses(path: Path, into: Collector, _options: Options) -> None:
     """Read a superclass list into a collector."""
     superclasses: set[str] = set()
     for number, lines in Lines(path, into.recorder).blocks():

@@ -66,7 +66,7 @@ def looks_like_wordnet(lines: list[str]) -> bool:
     return bool(records) and _RECORD.match(records[0]) is not None
 
 
-def read_wordnet(path: Path, into: Collector, options: Options) -> None:
+def read_wordnet(path: Path, into: Collector, _options: Options) -> None:
     """Read ``data.noun`` or ``data.verb`` into a collector; 82,115 noun synsets in about two seconds."""
     suffix = Path(path.name.removesuffix(".gz")).suffix[1:]
     if suffix in ("adj", "adv"):

@@ -107,7 +107,7 @@ class RestrictedTreeScorer(OnTree):
             narrowed = self._narrowed(given)
             if narrowed is not None:
                 scorer, columns = narrowed
-                return scorer._decided(columns, labels, top)
+                return scorer._decided(columns, labels, top)  # noqa: SLF001  (this class)
         hanging = self._hanging if labels is None else self._hang(labels)
         step = max(1, _BATCH_ENTRIES // self.n_observed)
         return in_halves(len(given), step, lambda of: self._found(given[of], of.start, hanging, top))
@@ -122,7 +122,8 @@ class RestrictedTreeScorer(OnTree):
             narrowed = self._narrowed(rows)
             if narrowed is not None:
                 scorer, columns = narrowed
-                return scorer._found(columns, first, scorer._hang(hanging.label.astype(np.int64)), top)
+                hanging = scorer._hang(hanging.label.astype(np.int64))  # noqa: SLF001  (this class)
+                return scorer._found(columns, first, hanging, top)  # noqa: SLF001  (this class)
         return hanging, (*pairs, batch.sums(hanging, *pairs))
 
     def _narrowed(self, rows: NDArray[Any]) -> tuple[RestrictedTreeScorer, NDArray[Any]] | None:
