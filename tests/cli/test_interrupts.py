@@ -193,7 +193,7 @@ def test_a_backup_and_a_restore_go_on_with_themselves(garden, tmp_path, monkeypa
     ("at", "command"),
     [
         (
-            "labelgrove.ontology.geometry:grid_locus",
+            "labelgrove.ontology.geometry:locus",
             ("locus", "garden", "--observed", "oak,elm", "--method", "grid", "--out", "found.csv"),
         ),
         (
@@ -209,7 +209,7 @@ def test_a_backup_and_a_restore_go_on_with_themselves(garden, tmp_path, monkeypa
             ("score", "./b.safetensors", "p.csv", "--out", "found.csv"),
         ),
         ("labelgrove.adapter.evaluation:evaluate", ("evaluate", "./b.safetensors", "p.csv", "truth.txt")),
-        ("labelgrove.ontology.versions.ingest:verify_graph", ("graph", "verify")),
+        ("labelgrove.ontology.versions.rebuilding:verify_graph", ("graph", "verify")),
     ],
 )
 def test_what_writes_nothing_before_its_end_begins_again(at, command, garden):
