@@ -10,6 +10,7 @@ masked (`ontology.sql.database_faults`).
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -136,6 +137,10 @@ def create_engine(url: str) -> Engine:
 class _Pool(sqlalchemy.QueuePool):
     """The connections of one process; waiting too long for a free one raises `TransientError`."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        logging.getLogger(f"{_Pool.__module__}.{_Pool.__name__}").addFilter(_is_not_an_interrupt)
+
     def connect(self) -> Any:
         try:
             return super().connect()
@@ -144,6 +149,11 @@ class _Pool(sqlalchemy.QueuePool):
                 f"database: no connection became free: this process has held all {self.checkedout()} for too "
                 "long; try again, or let it do less at the same time (grove worker --concurrency)"
             ) from error
+
+
+def _is_not_an_interrupt(record: logging.LogRecord) -> bool:
+    """Leave out the traceback of a Ctrl-C that reached the pool: it goes on to the command, which says so."""
+    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
 
 
 @contextmanager

@@ -599,7 +599,8 @@ class TestBothTogether:
             "directed": True, "checksum": "x", "id": "x", "ids": ["x"], "job": "x", "kind": "x",
             "created": "x", "label": "x", "properties": {},
         }  # fmt: skip
-        url, auth = stores[1]._url, stores[1]._auth  # type: ignore[attr-defined]
+        server = stores[1].engine.server
+        url, auth = server._bare_url, server._auth
         with neo4j.GraphDatabase.driver(url, auth=auth) as driver:
             for name in query_names("neo4j"):
                 text = "EXPLAIN " + named_query("neo4j", name).text

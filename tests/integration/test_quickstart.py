@@ -19,6 +19,7 @@ pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
 from labelgrove.cli.printing.progress import Steps
+from labelgrove.datasets.synsets import masked_texts, synset_words
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import read
@@ -145,8 +146,8 @@ class TestAnimals:
         animals = wordnet.subtree(whole.graph)
         assert extract.graph.digest == animals.digest
         assert extract.definitions == {key: whole.definitions[key] for key in animals.keys}
-        words = wordnet.synset_words(wordnet_dir / "data.noun")
-        assert wordnet.synset_words(EXTRACT) == {key: words[key] for key in animals.keys}
+        words = synset_words(wordnet_dir / "data.noun")
+        assert synset_words(EXTRACT) == {key: words[key] for key in animals.keys}
         assert EXTRACT.stat().st_size < 1_000_000
 
     def test_the_license_of_wordnet_stands_in_the_extract_and_beside_it(self):
@@ -163,11 +164,11 @@ class TestAnimals:
         assert list(wordnet.subtree(nouns).keys) == ["n2", "n3"]
 
     def test_every_word_of_a_synset_is_masked_in_its_own_gloss(self, wordnet_dir):
-        words = wordnet.synset_words(wordnet_dir / "data.noun")
+        words = synset_words(wordnet_dir / "data.noun")
         assert len(words) == 82_115
         assert words["n02084071"] == ("dog", "domestic dog", "Canis familiaris")
         gloss = "a tame Dog of many kinds; domestic dogs guard; hot-dog, dogma, Canis familiaris"
-        assert wordnet.masked_texts(["n02084071"], {"n02084071": gloss}, words) == (
+        assert masked_texts(["n02084071"], {"n02084071": gloss}, words) == (
             "a tame of many kinds; guard; hot- , dogma,",
         )
 

@@ -205,6 +205,20 @@ def test_a_password_behind_the_path_and_an_unknown_host_are_a_service_error_too(
     assert "hunter2" not in str(caught.value)
 
 
+def test_an_interrupt_that_reaches_the_pool_is_raised_and_not_logged(sqlite: Engine, capfd, caplog) -> None:
+    """Ctrl-C comes where it comes; the pool logs what happens while it takes a connection back."""
+
+    def pressed(*_: object) -> None:
+        raise kind
+
+    event.listen(sqlite, "reset", pressed)
+    for kind, logged in ((KeyboardInterrupt(), False), (SystemExit(1), True)):
+        with pytest.raises(type(kind)), sqlite.connect() as connection:
+            connection.execute(text("SELECT 1"))
+        assert ("Exception during reset" in caplog.text) is logged
+    event.remove(sqlite, "reset", pressed)
+
+
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     path = tmp_path / "catalog.db"
     path.write_text("this is no database at all " * 100)
