@@ -98,7 +98,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         task_queues=[Queue(name) for name in queue_names()],  # type: ignore[no-untyped-call]
         worker_disable_prefetch=True,  # each message that is taken gets a free slot
         # Without a limit of the transport: it counts a message whose acknowledgement failed with a dead
-        # broker as taken for ever. A worker that lost as many as it has slots would take no more messages.
+        # broker as taken forever. A worker that lost as many as it has slots would take no more messages.
         worker_prefetch_multiplier=0,
         worker_pool="labelgrove.workers.celery_transport.children:TaskPool",
         worker_max_tasks_per_child=200,
@@ -179,7 +179,7 @@ def _serve_here(settings: Settings, concurrency: int | None) -> None:
         try:
             pool.serve()
         except (SystemExit, KeyboardInterrupt) as told:
-            if not pool.give_back(within_s=_ENDING_S):  # a unit of a single part checks nothing
+            if not pool.give_back(within_s=_ENDING_S):  # a unit of a single part never checks
                 if isinstance(told, SystemExit):
                     logging.shutdown()
                     os._exit(0)

@@ -123,8 +123,7 @@ def wait(
     shows it in the graph, and without a broker this process works only on this job.
 
     If the result of a done job cannot be given its name, waiting ends after the longest time for which
-    another
-    process may hold that name. `Job.delayed` then says what is wrong.
+    another process may hold that name. `Job.delayed` then says what is wrong.
 
     Raises
     ------
@@ -168,7 +167,7 @@ def list_units(workspace: Workspace, job_id: str, *, limit: int = 100) -> list[U
 def cancel(workspace: Workspace, job_id: str) -> Job:
     """Cancel a job for everybody who submitted it.
 
-    A running unit that belongs only to this job learns of it within a third of its lease and stops before the
+    A running unit that belongs only to this job is told within a third of its lease and stops before the
     next part of its work. A kind that works in a single part finishes the unit, but nothing is published.
 
     Raises

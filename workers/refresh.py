@@ -80,8 +80,7 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
 
     Lists of labels are looked up in the current version. Parameters decided by sizes, such as the number of
     units, are decided again; a given parameter that differs from the decided value stays. The names of
-    bundles
-    move to the new jobs. A second call changes nothing. No job is waited for.
+    bundles move to the new jobs. A second call changes nothing. No job is waited for.
 
     Parameters
     ----------

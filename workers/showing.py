@@ -69,9 +69,8 @@ def publish_results(
     """Give done jobs, by default all of them, the names that they wait for, and show them in the graph.
 
     What a temporary fault prevents is tried again by the next sweep. What cannot succeed ends with its
-    reason.
-    A kind that is unknown here is left to a worker that knows it. `out_of_time`, the exception that the
-    carrier raises when this takes too long, reaches the caller and closes nothing.
+    reason. A kind that is unknown here is left to a worker that knows it. `out_of_time`, the exception that
+    the carrier raises when this takes too long, reaches the caller and closes nothing.
     """
     waiting = [(p, find_kind(p.kind, p.version)) for p in ledger.publications(job_ids)]
     known = [(publication, kind) for publication, kind in waiting if kind is not None]
@@ -225,7 +224,7 @@ def _result(workspace: Workspace, publication: Publication) -> JobResult:
 def _name_result(
     workspace: Workspace, ledger: Ledger, kind: JobKind, out_of_time: OutOfTime, publication: Publication
 ) -> None:
-    """Give a result its name; close with an error a request for a name from a kind that names no results."""
+    """Give a result its name; raise `InputError` if its kind names no results."""
     if kind.publish is None:
         raise InputError(f"{kind.name} names no result; ask for the job without {dict(publication.target)}")
     kind.publish(

@@ -100,8 +100,7 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0, *, named: bool = False) 
     Notes
     -----
     Vocabulary and vectors are fitted on all glosses, including those of test documents, but on no labels, as
-    for
-    a pretrained text model. This takes 12 s for all labels.
+    for a pretrained text model. This takes 12 s for all labels.
     """
     path = _noun_file()
     return _glosses(path, sha256_of(path), n_dimensions, n_labels, named)
@@ -182,8 +181,7 @@ def _with_ancestors(parent: NDArray[np.int32], labels: NDArray[np.int64]) -> NDA
 
 
 def _embedded(texts: list[str], n_fitted: int, n_dimensions: int) -> NDArray[np.float64]:
-    """Return unit vectors of shape (n_texts, n_dimensions), with a model fitted on the first `n_fitted`
-    texts."""
+    """Return unit vectors of shape (n_texts, n_dimensions), fitted on the first `n_fitted` texts."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]

@@ -1,8 +1,7 @@
 """Zero-shot predictions: no training, and a class is more likely the nearer its text is to the sample.
 
 By default the classes are 100 synsets drawn from those of `glosses`. Their texts are their words and their
-own
-gloss, and the samples are the glosses of the synsets below them.
+own gloss, and the samples are the glosses of the synsets below them.
 """
 
 from __future__ import annotations

@@ -2,11 +2,9 @@
 
 A claim is judged in each setting separately. The trials of a setting are paired (the same data, two rules). A
 setting counts as better or worse only if the 95 % interval of the mean difference does not contain zero.
-Among
-many settings, some interval excludes zero by chance. Therefore the statement that *some* settings are better
-or worse is made only after a correction for the number of settings (Holm). The statement that *all* are
-better
-or worse needs no correction, because every single one would have to be wrong by chance.
+Among many settings, some interval excludes zero by chance. Therefore the statement that *some* settings are
+better or worse is made only after a correction for the number of settings (Holm). The statement that *all*
+are better or worse needs no correction, because every single one would have to be wrong by chance.
 """
 
 from __future__ import annotations
@@ -94,7 +92,7 @@ class Contrast:
     def p_value(self) -> float:
         """Two-sided p of the mean difference, by Student's t: below .05 if the interval excludes zero.
 
-        A single trial has no interval: the sign of its difference decides, and p is 0 or 1.
+        A single trial has no interval: p is 0 for any difference, and 1 for none.
         """
         difference, error = mean(self.differences), standard_error(self.differences)
         if not difference or not error:
@@ -155,7 +153,7 @@ class Finding:
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return the p values corrected for their number: below .05, with 5 % risk of any error among all.
+    """Return p values corrected for their number: all below .05 together carry a 5 % risk of any error.
 
     References
     ----------
@@ -193,17 +191,14 @@ def judge(
         Names of the two rules in the sentence.
     worse : Verdict, default=Verdict.REVERSES
         The verdict if no setting is better and at least one is worse; for a missed bound, use "does not
-        hold",
-        because nothing is reversed.
-        not hold, and nothing is reversed.
+        hold", because nothing is reversed.
 
     Returns
     -------
     finding : Finding
         ``holds`` if all settings are better, each by its own interval. ``holds in part`` if some are better,
         and ``reverses`` if none is better and at least one is worse, corrected for the number of settings
-        that
-        can be tested (or if all of them are worse). ``does not hold`` if no setting is decided. ``not
+        that can be tested (or if all of them are worse). ``does not hold`` if no setting is decided. ``not
         testable`` if no setting can be tested. An untestable setting is neither better nor worse.
 
     Examples

@@ -29,8 +29,7 @@ def pages(folder: Path, names: Sequence[str]) -> dict[str, str]:
     -------
     pages : dict
         ``results.html`` links to the page of each experiment; ``results.md`` contains all of them, without
-        the
-        sections that are folded there.
+        the sections that are folded there.
 
     Raises
     ------

@@ -65,13 +65,13 @@ class Experiment(ABC, Generic[S, D]):
     inputs : str
         The data used by default.
     own_files : tuple of tuple of str
-        Files of a user that it takes instead: sets of options, of which exactly one set has to be given.
+        Files of a user that it takes instead: sets of options. Exactly one set has to be given, and no other
+        options besides.
     command : str
         The command that repeats the source paper's own table with a user's files; empty if no files are
         needed.
     version : int
         Raised whenever a unit's result may change.
-        Rises whenever a unit's result may change.
     """
 
     name: ClassVar[str]

@@ -1,8 +1,7 @@
 """The kind of job `experiment`: a claim of the source paper tested by the workers, unit by unit.
 
 The document of a job is that of ``grove experiment`` with the same settings, byte for byte. Units are
-recorded
-in the ledger in place of a folder, so that any number of workers share them.
+recorded in the ledger in place of a folder, so that any number of workers share them.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ _PARAMETERS = (
 )
 
 _one_at_a_time = threading.Lock()
-"""Units limit BLAS threads and filter warnings, and both apply to a whole process."""
+"""Held while a unit runs: its limit of BLAS threads and its warning filters apply to the whole process."""
 
 
 def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:

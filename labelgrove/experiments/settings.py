@@ -32,8 +32,7 @@ def changed(settings: S, changes: Sequence[str]) -> S:
     ------
     InputError
         For a change without ``=``, an unknown field, a value of another type, a negative or infinite number,
-        0
-        where that means nothing, and a value given twice.
+        0 where that means nothing, and a value given twice.
 
     Examples
     --------

@@ -174,8 +174,7 @@ def train_files(
         Features of the samples to predict, of the same kind.
     out : Path
         Folder for ``probabilities.npy`` (float32, a row for each sample) and ``columns.txt`` (the label key
-        of
-        each column).
+        of each column).
     model, regularisation
         As for `make_model`.
 

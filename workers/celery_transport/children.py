@@ -14,7 +14,6 @@ class ChildPool(asynpool.AsynPool):  # type: ignore[misc]
 
     After a reconnect to the broker Celery watches all children again. A child whose end was just noticed, and
     whose place is not yet filled, has nothing left to watch. Celery's own pool then ends the whole node.
-    place is not yet filled, has nothing left to watch, and Celery's own pool ends the whole node over it.
     """
 
     def _track_child_process(self, proc: Any, hub: Any) -> None:

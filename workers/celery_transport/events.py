@@ -19,7 +19,6 @@ class Dispatcher(EventDispatcher):  # type: ignore[misc]
 
     Celery makes the event loop of the main process try to send its heartbeat until the broker is back. Until
     then nothing else happens there: no signal ends the worker, and no child can deliver its outcome.
-    then nothing else happens there: no signal ends the worker, and no child gets rid of its outcome.
     """
 
     def _publish(self, event: Any, producer: Any, routing_key: str, **options: Any) -> None:

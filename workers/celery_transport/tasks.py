@@ -28,7 +28,6 @@ class UnitTask(celery.Task):  # type: ignore[misc]
 
     The first unit of a process opens the workspace, so that no connection is older than the fork that made
     the process.
-    made the process.
     """
 
     name = TASK

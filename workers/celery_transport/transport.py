@@ -2,11 +2,9 @@
 
 Celery and its Redis transport trust the contents of a queue. An entry that is not JSON, or JSON of another
 layout, ends the worker that takes it, and is often put back for the next worker. Thus anybody who can write
-to
-the broker could stop every worker. Here an envelope is checked before it is delivered (`Transport`). Of the
-message in it, only its id and the key of the unit are kept (`strategy`): no time limits, due times or
-anything
-else that a sender may add.
+to the broker could stop every worker. Here an envelope is checked before it is delivered (`Transport`). Of
+the message in it, only its id and the key of the unit are kept (`strategy`): no time limits, due times or
+anything else that a sender may add.
 """
 
 from __future__ import annotations
@@ -23,8 +21,7 @@ from kombu.transport import redis
 __all__ = ["KEY", "TASK", "Transport", "strategy"]
 
 TASK = "labelgrove.run_unit"
-"""The task of every message. Celery's own tasks are registered in each worker too, but nobody may call
-them."""
+"""The task of every message; each worker registers Celery's own tasks too, but nobody may call them."""
 
 KEY = re.compile(r"[0-9a-f]{64}")
 """The content of a message: the key of a unit."""

@@ -126,7 +126,7 @@ def read_cover(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Cove
     return Cover(keys, status, lower_bound)
 
 
-# ---- what others see of it -----------------------------------------------------------------------------
+# ---- showing and describing ----------------------------------------------------------------------------
 
 
 def _show(result: JobResult) -> GraphResult:

@@ -87,7 +87,7 @@ def _execute(work: Work) -> Product:
 
 
 def _columns(work: Work, space: MetricSpace) -> NDArray[np.int64]:
-    """Return the points to measure from in canonical order, in whatever order they were named."""
+    """Return the points to measure from in canonical order, whatever order the request lists them in."""
     given = work.parameters["columns"]
     keys = list(space.points) if given == "all" else read_keys(work.artifacts, given)
     return np.sort(counted_points(space, keys, "columns", work.parameters["n_columns"]))
@@ -153,8 +153,7 @@ def read_distances(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
     -------
     space : MatrixSpace
         Its labels are the allowed labels, its points the columns. In a local store the matrix is a view of
-        the
-        file.
+        the file.
 
     Raises
     ------
@@ -181,7 +180,7 @@ def read_distances(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
         raise file.fault(str(error)) from None
 
 
-# ---- what others see of it -----------------------------------------------------------------------------
+# ---- showing and describing ----------------------------------------------------------------------------
 
 
 def _show(result: JobResult) -> GraphResult:

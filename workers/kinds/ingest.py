@@ -165,7 +165,6 @@ INGEST = JobKind(
 Parameters: ``ontology`` (its digest), ``snapshot`` and ``definitions`` (artifacts; definitions may be null),
 ``shrink``, whether it may have less than half of the labels that the name has, and ``shares``, how many units
 load it, one after the other. A publication's target is ``{"ontology": name}``; until its job is done, the
-name
-keeps its previous version. Results are receipts, because the loaded version itself is in the graph.
+name keeps its previous version. Results are receipts, because the loaded version itself is in the graph.
 `workers.client.submit_ingest` stores a read ontology and submits the job.
 """

@@ -3,9 +3,8 @@
 A kind is one `JobKind`, written in one module. For a request it says which parameters there are and how they
 are completed (`complete`), which units do the work (`plan`) and what one unit computes (`execute`). For a
 result it says which nodes show it in the graph (`show`), how it is described to people (`describe`) and how
-it
-is published under a name (`publish`). Only ``name``, ``version``, ``complete``, ``plan`` and ``execute`` are
-required.
+it is published under a name (`publish`). Only ``name``, ``version``, ``complete``, ``plan`` and ``execute``
+are required.
 """
 
 from __future__ import annotations
@@ -304,8 +303,7 @@ class JobKind:
         Workspace, `JobResult` -> `Description`. Without it the contents of the artifact are listed.
     complete_target : callable, optional
         Workspace, complete parameters, given target -> complete target, for kinds with `publish`. If the
-        given
-        target names no ontology, its ``ontology`` is the one in the request. Raises `InputError` or
+        given target names no ontology, its ``ontology`` is the one in the request. Raises `InputError` or
         `NotFoundError`.
     publish : callable, optional
         Points the name of a `Naming` at its result; repeatable. Without it results get no names.

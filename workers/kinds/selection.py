@@ -234,7 +234,7 @@ def read_selection(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
     )
 
 
-# ---- what others see of it -----------------------------------------------------------------------------
+# ---- showing and describing ----------------------------------------------------------------------------
 
 
 def _show(result: JobResult) -> GraphResult:

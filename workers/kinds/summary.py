@@ -189,7 +189,7 @@ def read_summary(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Su
     )
 
 
-# ---- what others see of it -----------------------------------------------------------------------------
+# ---- showing and describing ----------------------------------------------------------------------------
 
 
 def _show(result: JobResult) -> GraphResult:

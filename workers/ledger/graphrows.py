@@ -1,8 +1,7 @@
 """Which results are in the graph according to the ledger, and which results should be there.
 
 A row of the publication table whose target is ``{"graph": ID OF THE JOB}`` requests that the result of that
-job
-be shown. `Ledger.record` writes it with the job; `workers.showing` carries it out.
+job be shown. `Ledger.record` writes it with the job; `workers.showing` carries it out.
 """
 
 from __future__ import annotations

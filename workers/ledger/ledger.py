@@ -95,7 +95,7 @@ class Ledger:
         self._marks: tuple[tuple[tuple[str, int], ...] | None, sa.Update] | None = None
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
 
-    # ---- asking ------------------------------------------------------------------------------------
+    # ---- submitting --------------------------------------------------------------------------------
 
     def submit(self, plan: PlannedJob, *, target: Mapping[str, str] | None = None) -> None:
         """Record a job and all its units in one transaction; submitting it again makes no second job.

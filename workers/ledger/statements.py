@@ -1,8 +1,7 @@
 """The parts of the ledger's statements: moves between states, and conditions on the current row.
 
 Each condition costs a few lookups by index, however many units a job has. This matters because a sweep
-examines
-thousands of rows, and a job may have a million.
+examines thousands of rows, and a job may have a million.
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ _ends = sa.select(_job.last_unit).where(_job.state == State.PENDING)
 MISSED = sa.select(_unit.key).where(
     _unit.key.in_(_waited_for.union(_ends)), _is(_unit.state, State.CANCELLED), WANTED
 )
-"""Units cancelled at the very moment when a job requested them: the job would wait for ever."""
+"""Units cancelled at the very moment when a job requested them: the job would wait forever."""
 
 
 def advance() -> sa.Update:
@@ -145,8 +144,8 @@ _advanced = (
 )
 
 _ADVANCE_TO = sa.select(_advanced.c.waits_for).where(_advanced.c.waits_for.is_not(None)).distinct()
-# The same for each unit in ``ended`` that is done; only PostgreSQL can return the units that are waited for
-# now.
+# The same for each unit in ``ended`` that is done. The result, which only PostgreSQL can return, is the units
+# that are waited for now.
 
 
 def advance_after(connection: sa.Connection, ended: str) -> None:
@@ -240,8 +239,8 @@ def marking(instant: Any, kinds: Collection[tuple[str, int]] | None, pauses: Seq
     after ``pauses[n]`` seconds, times ``jitter``.
     """
     pending = _unit.state == State.PENDING
-    # The time is queried once, as no index serves a moving clock. The upper bound tells the planner: few
-    # rows.
+    # The time is queried once, because no index serves a moving clock. The upper bound tells the planner
+    # that these rows are few.
     asked = sa.select(instant).scalar_subquery()
     ahead = (_unit.next_send_at > asked, _unit.next_send_at < asked + _DAY_S)
     out = sa.select(sa.func.count(_unit.key).label("n")).where(pending, _unit.sends > 0, *ahead).subquery()

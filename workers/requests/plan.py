@@ -1,9 +1,8 @@
 """Turn a request into units, without side effects, so that the same request is the same job everywhere.
 
 Everything that can change a byte of the result is a parameter of the job: digests of ontology and input
-files,
-options, seed and layout. Names, dates and numbers of threads are not. The job's key is computed from their
-canonical JSON, with the kind and its version.
+files, options, seed and layout. Names, dates and numbers of threads are not. The job's key is computed from
+the canonical JSON of the parameters, the kind and its version.
 """
 
 from __future__ import annotations

@@ -46,6 +46,6 @@ def complete_target(
 
 
 def check_named(kind: JobKind, target: Mapping[str, str] | None) -> None:
-    """Refuse a target for a kind whose results get no names: the job would wait for it for ever."""
+    """Refuse a target for a kind whose results get no names: the job would wait for it forever."""
     if target is not None and kind.publish is None:
         raise InputError(f"{kind.name} names no result; leave out the target {dict(target)!r} (--target)")

@@ -4,7 +4,6 @@ The order is the guarantee. The artifact is whole in the store before the row sa
 the fence writes the row. A heartbeat in a separate thread keeps the lease alive and learns when the result is
 no longer wanted. If the ledger does not answer during a unit or at its end, no work is lost as long as it
 answers again before the lease ends.
-as long as it is back before the lease has ended.
 """
 
 from __future__ import annotations
@@ -70,9 +69,7 @@ class Recall:
     """Gives back all units that run in this process at once, whatever they are doing.
 
     A unit learns of it before the next part of its work. A unit that works in a single part continues in
-    vain,
-    because its result is not published.
-    as what it ends with is not published.
+    vain, because its result is not published.
     """
 
     def __init__(self) -> None:

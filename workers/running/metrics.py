@@ -37,7 +37,7 @@ BUCKETS_S = (0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 600.0)
 """Upper ends of the classes of durations; units are stopped at 660 s by default."""
 
 _SHARE = 10
-"""A reading of the ledger is reused for this multiple of its duration, to bound the use of one core."""
+"""A reading of the ledger is used for 10 times its duration: readings take at most 1/10 of one core."""
 
 _job, _unit = job_table.c, unit_table.c
 

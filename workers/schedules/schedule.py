@@ -2,8 +2,7 @@
 
 A sweep reads which schedules are due, turns their requests into jobs, and records job and firing in one
 transaction. The key of a firing row is schedule and due time, and the schedule must still wait for the due
-time
-that the sweep read. Therefore only one of any number of sweepers fires it. After a pause of the whole
+time that the sweep read. Therefore only one of any number of sweepers fires it. After a pause of the whole
 deployment only the latest missed due time fires.
 """
 
@@ -84,8 +83,7 @@ class Schedule:
         Its latest firing.
     damage : str or None
         Why its row cannot be read, if somebody edited it; such a schedule requests nothing. Unreadable
-        entries
-        of `parameters` and `target` are left out.
+        entries of `parameters` and `target` are left out.
     """
 
     name: str

@@ -9,8 +9,7 @@
     <folder>/sha256/ab/ab12...            the artifacts, as in an artifact store
 
 A folder holds one backup. The previous backup stays whole until the manifest of the next is in place, so a
-run
-may be killed at any time.
+run may be killed at any time.
 """
 
 from __future__ import annotations
@@ -146,8 +145,7 @@ def backup(
     ------
     ConflictError
         If the folder holds other files or is the artifact store itself, or another process is writing a
-        backup
-        into it.
+        backup into it.
     ArtifactError
         For damaged artifacts, and for missing artifacts that a version or bundle needs; each is named. The
         earlier backup in the folder stays valid, as after every other error.

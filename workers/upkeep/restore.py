@@ -64,8 +64,8 @@ def restore(
     ----------
     settings : Settings
         The deployment to restore into, with SQLite or PostgreSQL, whichever the backup came from. The
-        database
-        must have no rows; if it has no schema, it is made here. The artifact store may hold anything.
+        database must have no rows; if it has no schema, it is made here. The artifact store may hold
+        anything.
     folder : path
         The folder given to `workers.upkeep.backup.backup`.
     progress : callable, optional

@@ -1,8 +1,7 @@
 """Retention: forget old finished jobs, and delete artifacts that nothing refers to.
 
 An artifact is deleted only if nothing refers to it, and nothing has referred to it during a grace period.
-Four
-rules prevent the deletion of an artifact that somebody is about to refer to:
+Four rules prevent the deletion of an artifact that somebody is about to refer to:
 
 1. Whoever publishes an artifact refers to it afterward, and publishing refreshes its time even if the same
    bytes already exist. The grace therefore protects it between publication and reference.
@@ -90,8 +89,7 @@ _DELETED_TOGETHER = 2_000
 """Number of artifacts deleted between two readings of the references.
 
 A reading takes 0.4 s for each 100,000 units. A worker forks no child during a sweep, so the number is large:
-a
-turn that deletes all that it may reads them four times, not thirty.
+a turn that deletes all that it may reads them four times, not thirty.
 """
 
 DAY_S = 86_400.0

@@ -158,8 +158,7 @@ def of_all_classes(predicted: Predicted, observed: tuple[str, ...]) -> Predicted
     """Return the columns of the observed labels from a model that was trained on all classes.
 
     The source paper's code does this; what the model learned about the other classes leaks into these
-    columns.
-    Rows with no weight on these columns become uniform.
+    columns. Rows with no weight on these columns become uniform.
     """
     column = {key: i for i, key in enumerate(predicted.columns)}
     taken = np.asarray(predicted.probabilities[:, [column[key] for key in observed]], dtype=np.float64)

@@ -153,7 +153,6 @@ LOCUS = JobKind(
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, an artifact with a JSON
 list of keys, and their number ``n_observed``; ``method`` (exact, pairs); ``block``, the labels decided
 together; and ``parts``, the units that share the blocks, or the pairs of observed labels for the method
-pairs.
-It is 1 on trees and complete graphs. The result, `workers.kinds.locus.file.read_locus`, is the same for any
-number of parts; another ``block`` may prove the same members by other weights.
+pairs. ``parts`` is 1 on trees and complete graphs. The result, `workers.kinds.locus.file.read_locus`, is the
+same for any number of parts; another ``block`` may prove the same members by other weights.
 """
