@@ -119,8 +119,8 @@ def wait(
 ) -> Job:
     """Wait until a job is finished, or for `timeout_s` seconds, and return its state at that moment.
 
-    With `publish` false, wait only until the job has its result. The next sweep then names the result and
-    shows it in the graph, and without a broker this process works only on this job.
+    With `publish` false, wait only until the job has ended (`Job.ended`). The next sweep then names its
+    result and shows it in the graph. Without a broker this process then works only on this job.
 
     If the result of a done job cannot be given its name, waiting ends after the longest time for which
     another process may hold that name. `Job.delayed` then says what is wrong.
@@ -348,7 +348,8 @@ def submit_ingest(
         For a name that no ontology may have; nothing is recorded.
     ShrinkError
         If it has less than half of the labels that the name has now, unless `shrink` is given; nothing is
-        recorded. If the name grows before the job is done, it also keeps its version, and the job says why.
+        recorded. The check is repeated when the job is done: if the name has grown too much by then, it keeps
+        its version, and the job says why.
     DefectsError
         For a read result whose defects stop it; nothing is recorded.
     ServiceError

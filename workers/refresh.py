@@ -44,7 +44,7 @@ class Refreshed:
     targets : tuple of mapping
         The names that moved with it.
     reason : str or None
-        Why there is none.
+        Why there is no such request.
     """
 
     stale_id: str

@@ -20,7 +20,7 @@ class Labeled:
     Attributes
     ----------
     space : MetricSpace
-        The space of the answers, its allowed labels.
+        Its allowed labels are the possible answers.
     trainable : MetricSpace
         The same metric; its allowed labels are the labels with samples, from which observed ones are drawn.
     train_features, test_features : ndarray or scipy.sparse matrix, a row for each sample

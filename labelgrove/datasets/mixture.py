@@ -21,7 +21,7 @@ class Mixture:
     Attributes
     ----------
     labels : ndarray of shape (n_labels, n_dimensions)
-        The mean of each class: a point of the ball, which also is the class in the metric space.
+        The mean of each class: a point in the ball, and the point of the class in the metric space.
     observed : ndarray of shape (n_observed,)
         Observed classes spread over the ball: each one is the farthest from those before it.
     space : EuclideanSpace
@@ -57,7 +57,7 @@ class Mixture:
         return float(self.space.distances(cols=self.observed).min(axis=1).max())
 
     def estimated_means(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the coordinate-wise median of eight means of `n` random samples, for each observed class."""
+        """Draw `n` samples of each observed class; return the coordinate-wise median of 8 block means."""
         centers = self.labels[self.observed]
         samples = centers[:, None, :] + rng.standard_normal((len(centers), n, centers.shape[1]))
         blocks = np.array_split(np.arange(n), min(_BLOCKS, n))

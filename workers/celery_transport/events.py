@@ -50,7 +50,7 @@ class Gathering(bootsteps.StartStopStep):  # type: ignore[misc]
         self._timer = consumer.timer.call_repeatedly(_EVENTS_S, events.flush)
 
     def stop(self, consumer: Any) -> None:
-        """Detach from the dispatcher, which the next start replaces."""
+        """Cancel the timer; the next start replaces the dispatcher."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -113,7 +113,7 @@ def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
     seconds = (n_labels + n_edges) * (n * _SECONDS_PER_STEP + units * OPENING_SECONDS)
     width = 8 if parameters["dtype"] == "exact" else 4  # bytes of a distance at most
     n_bytes = n_labels * n * width * written + 8 * (n_labels + n) + HEADER_BYTES * units
-    n_rows = n_labels if parameters["labels"] == "all" else 1  # the number of some labels is unknown
+    n_rows = n_labels if parameters["labels"] == "all" else 1  # the number of listed labels is unknown
     return Estimate(units, n_bytes, 1, seconds, least_bytes=n_rows * n * written)
 
 

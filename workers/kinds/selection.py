@@ -39,9 +39,9 @@ _FORMAT = "labelgrove/selection/1"
 _PART_FORMAT = "labelgrove/selection-part/1"
 _MOST_PARTS = 1000
 _SECONDS_OF_PART = 30  # about
-_MEASURED_PER_PICK = 16  # candidates, of a draw
-_SECONDS_PER_PICK = 8e-6  # and per label
-_SECONDS_PER_OBSERVED = {False: 5e-7, True: 2e-7}  # and per pick and label; the second on trees
+_MEASURED_PER_PICK = 16  # candidates of a draw
+_SECONDS_PER_PICK = 8e-6  # per label too
+_SECONDS_PER_OBSERVED = {False: 5e-7, True: 2e-7}  # per pick and label too; the second on trees
 
 _PARAMETERS = (
     *SPACE,

@@ -383,7 +383,7 @@ class Ledger:
     # ---- naming results ----------------------------------------------------------------------------
 
     def publications(self, job_ids: Collection[str] | None = None) -> list[Publication]:
-        """Return the unset names of results that exist, of some jobs or of all; the job done last first."""
+        """Return the pending names of finished results, of some jobs or of all; the job done last first."""
         wanted = sa.true() if job_ids is None else _publication.job_id.in_(job_ids)
         query = (
             sa.select(publication_table, _job.kind_version, _job.result_sha256, _job.spec_json)

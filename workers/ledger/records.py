@@ -22,14 +22,14 @@ _job, _unit, _job_unit, _publication = (
 )
 
 _BEGUN = (State.RUNNING, State.DONE)
-"""States of a unit which make a pending job read as running."""
+"""States of a unit that make a pending job count as running."""
 
 _PER_STATEMENT = 10_000  # ids; a database takes no more than some thousand parameters
 _DIGITS = 64  # of a digest; a longer name is not a version
 
 
 def in_state(state: State) -> sa.ColumnElement[bool]:
-    """Return the condition on a job row that the job reads as being in `state`."""
+    """Return the condition that the job of a row counts as being in `state`."""
     if state not in (State.PENDING, State.RUNNING):
         return _job.state == state
     begun = (
@@ -65,7 +65,7 @@ def holders(connection: sa.Connection, key: str) -> list[str]:
 def ended_on_other_versions(
     connection: sa.Connection, digests: Collection[str], *, kind: str | None
 ) -> list[Job]:
-    """Return the newest done jobs about a version of an ontology that is none of `digests`, newest first."""
+    """Return the done jobs about versions of an ontology other than `digests`, newest first."""
     as_json = sa.cast if connection.dialect.name == "postgresql" else sa.type_coerce
     version = as_json(_job.spec_json, sa.JSON)[("parameters", "ontology")].as_string()
     conditions = [_job.state == State.DONE, sa.func.length(version) == _DIGITS, version.not_in(digests)]

@@ -55,7 +55,7 @@ JOB_MOVES: Mapping[str, Move] = {
     "retry": _move(State.PENDING, State.FAILED, State.CANCELLED),
     "recompute": _move(State.PENDING, State.DONE),
 }
-"""Every legal move of a stored job; a pending job reads as running once any of its units has begun."""
+"""Every legal move of a stored job; a pending job counts as running once any of its units has begun."""
 
 
 @dataclass(frozen=True)

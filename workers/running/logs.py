@@ -1,7 +1,7 @@
 """Logs of a worker: text for people or one JSON object per line, about which unit, without passwords.
 
-While `about` is entered, every record carries its fields, whether a job kind, a driver or Celery logs it.
-Every line is masked after it is formatted, so that neither an argument nor a traceback can show a secret.
+Inside an `about` block every record carries the block's fields, whether a job kind, a driver or Celery logs
+it. Every line is masked after it is formatted, so that neither an argument nor a traceback can show a secret.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ _job, _unit = job_table.c, unit_table.c
 
 
 class Metrics:
-    """Answers Prometheus at an address, from when it is entered until it is left.
+    """Context manager that answers Prometheus at an address.
 
     Parameters
     ----------

@@ -230,7 +230,7 @@ def _write(workspace: Workspace, root: Path, report: Progress) -> BackupResult:
     run = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}-{secrets.token_hex(4)}"
     place = root / _TABLES / run
     make_folder(place)
-    revision = schema_state(workspace.engine)[1]  # opening the engine checked that there is one
+    revision = schema_state(workspace.engine)[1]  # opening the engine checked that it is ours
     wanted = _Wanted()
     tables = _write_tables(workspace.engine, place, wanted, report)
     copied = _copy(workspace.artifacts, open_store(str(root)), wanted, report)

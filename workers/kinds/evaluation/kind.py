@@ -214,7 +214,7 @@ EVALUATION = JobKind(
     show=_show,
     describe=_describe,
 )
-"""How good the answers to the outputs of a model are: `adapter.evaluation.evaluate` as a job.
+"""The quality of the answers to the outputs of a model: `adapter.evaluation.evaluate` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, ``truth`` and
 ``train_truth``, artifacts with a JSON list of keys; ``outputs``, an artifact that

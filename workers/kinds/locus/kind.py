@@ -33,7 +33,7 @@ _BLOCK = 4096  # labels decided together
 _MOST_PARTS = 10_000
 _SECONDS_OF_PAIRS = 30  # of a unit, about
 _SECONDS_PER_STEP = 2e-9  # to measure from one observed label across one label or edge of length 1
-_SECONDS_PER_PAIR = {False: 3e-9, True: 4e-8}  # and label; the second where lengths differ
+_SECONDS_PER_PAIR = {False: 3e-9, True: 4e-8}  # per label too; the second where lengths differ
 _CERTAIN = {"exact": "exact", "lower_bound": "a bound: not proven the best there is"}
 
 _PARAMETERS = (
