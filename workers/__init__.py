@@ -2,14 +2,14 @@
 
 Imports go down only, lazy ones included:
 
-    client, refresh        what people ask for
+    client, refresh        what people call
     app                    the Celery application
     celery_transport       how Celery carries a key
     running                one unit after the other, and the sweep
-    schedules, upkeep      what is due; what is kept, backed up and restored
+    schedules, upkeep      due requests; retention, backup and restore
     showing, requests      results in the graph and under names; from a request to a job and its units
-    kinds                  what can be computed
-    ledger                 jobs and units as SQL rows, and the texts that stand in them
+    kinds                  the computations that a job can request
+    ledger                 jobs and units as SQL rows, and the texts stored in them
 """
 
 import importlib

@@ -1,9 +1,9 @@
-"""The Celery application: transport only.
+"""The Celery application, used only for transport.
 
-No result backend, chords, countdowns, revocation or beat: the ledger holds the truth, a sweeper in every
-worker sends again what was lost, and a message is a hint of 64 digits. Start workers with ``grove worker``
-or with ``celery -A labelgrove.workers.app worker --without-gossip --without-mingle``, in an environment that
-says where things are (`ontology.settings`).
+It uses no result backend, chords, countdowns, revocation or beat. The ledger holds the truth, a sweeper in
+every worker sends lost units again, and a message is only a hint of 64 digits. Start workers with
+``grove worker`` or with ``celery -A labelgrove.workers.app worker --without-gossip --without-mingle``, in an
+environment that holds the settings (`ontology.settings`).
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ __all__ = ["make_app", "run_worker", "send_due"]
 logger = logging.getLogger(__name__)
 
 _DATABASE_S = 60.0
-"""Seconds for which a worker that starts waits for its database: servers may start at the same time."""
+"""Seconds for which a starting worker waits for its database, because servers may start at the same time."""
 
 _ENDING_S = 2.0
-"""Seconds that threads have to end once their units were given back; then their process ends."""
+"""Seconds in which threads may end after their units were given back; then their process ends."""
 
 _TO_GIVE_BACK_S = 60
-"""What a unit that is out of time has to end in before its process is killed."""
+"""Seconds in which a unit that exceeded its time limit may end before its process is killed."""
 
 _no_fork = threading.RLock()
-"""Held during a sweep: a child forked then would inherit locks that its one thread never releases."""
+"""Held during a sweep: a child forked then would inherit locks that its only thread never releases."""
 
 
 def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0) -> celery.Celery:
@@ -70,7 +70,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
     settings : Settings
         Broker, database and artifacts of the deployment.
     lease_s : float
-        Seconds after which the unit of a lost worker is taken up again.
+        Seconds after which the unit of a lost worker is run again.
     sweep_s : float
         Seconds between two sweeps of a worker.
     """
@@ -96,25 +96,25 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
         task_time_limit=hard_limit_s,
         task_default_queue=DEFAULT_QUEUE,
         task_queues=[Queue(name) for name in queue_names()],  # type: ignore[no-untyped-call]
-        worker_disable_prefetch=True,  # a slot of its own for each message that is taken
-        # Without a limit of the transport's: it counts a message whose acknowledgement met a dead broker as
-        # taken for ever, and a worker stops asking for messages once as many as it has slots were lost so.
+        worker_disable_prefetch=True,  # each message that is taken gets a free slot
+        # Without a limit of the transport: it counts a message whose acknowledgement failed with a dead
+        # broker as taken forever. A worker that lost as many as it has slots would take no more messages.
         worker_prefetch_multiplier=0,
         worker_pool="labelgrove.workers.celery_transport.children:TaskPool",
         worker_max_tasks_per_child=200,
-        worker_max_memory_per_child=2_000_000,  # KiB, looked at after each unit
+        worker_max_memory_per_child=2_000_000,  # KiB, checked after each unit
         worker_soft_shutdown_timeout=20,
         worker_enable_remote_control=False,
-        worker_send_task_events=True,  # for who listens, Flower say; nobody can answer
+        worker_send_task_events=True,  # for listeners such as Flower; nobody can reply
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
-        broker_channel_error_retry=True,  # a key of another type ends no worker; the sweep puts it aside
+        broker_channel_error_retry=True,  # a key of another type ends no worker: the sweep sets it aside
         broker_transport_options={
             "global_keyprefix": KEY_PREFIX,
             "visibility_timeout": max(3600, 3 * hard_limit_s),
             "unacked_restore_interval": 10,
             "unacked_restore_throttle": 1,
-            "socket_timeout": 10,  # of several connections that went silent the main process meets one by one
+            "socket_timeout": 10,  # the main process meets several silent connections one by one
             "socket_connect_timeout": 5,
             "socket_keepalive": True,
             "health_check_interval": 10,
@@ -125,14 +125,14 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
     app.register_task(task)
     app.steps["worker"].update((_Preflight, _Measuring, _Sweeping))
     app.steps["consumer"].add(Gathering)
-    # A second order to end may interrupt the first while it tells its receivers; with a plain lock the thread
+    # A second signal may interrupt the first while it notifies its receivers; with a plain lock the thread
     # would wait for itself.
     celery.signals.worker_shutting_down.lock = threading.RLock()
     return app
 
 
 def run_worker(settings: Settings, *, concurrency: int | None = None, log_level: str = "INFO") -> None:
-    """Work until told to stop: a Celery worker where the settings name a broker, else threads here.
+    """Work until told to stop, as a Celery worker if the settings name a broker, else in threads here.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
     MigrationError
         If the database has no schema of this version.
     KeyboardInterrupt
-        When told so by SIGINT, after a Celery worker has shut down as it does.
+        On SIGINT, after a Celery worker has shut down in its usual way.
     """
     if settings.broker_url is None:
         configure_logging(settings.log_format, level=log_level)
@@ -152,7 +152,7 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
     _await_database(settings, before_waiting=partial(configure_logging, settings.log_format, level=log_level))
     arguments = ["worker", f"--loglevel={log_level}", "--without-gossip", "--without-mingle"]
     if settings.log_format == "json":
-        arguments.insert(0, "--quiet")  # no banner among the lines
+        arguments.insert(0, "--quiet")  # no banner among the log lines
     if concurrency is not None:
         arguments.append(f"--concurrency={concurrency}")
     told_by = []
@@ -162,12 +162,12 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
 
     celery.signals.worker_shutting_down.connect(told)
     make_app(settings).worker_main(arguments)
-    if "SIGINT" in told_by:  # which a Celery worker takes for an order like any other
+    if "SIGINT" in told_by:  # a Celery worker treats it like any other signal to stop
         raise KeyboardInterrupt
 
 
 def _serve_here(settings: Settings, concurrency: int | None) -> None:
-    """Run units in threads of this process until a signal ends it; then they are given back at once."""
+    """Run units in threads of this process until a signal ends it; then give the units back at once."""
     signal.signal(signal.SIGTERM, _end)
     with contextlib.ExitStack() as stack:
         metrics = _metrics(settings)
@@ -179,27 +179,27 @@ def _serve_here(settings: Settings, concurrency: int | None) -> None:
         try:
             pool.serve()
         except (SystemExit, KeyboardInterrupt) as told:
-            if not pool.give_back(within_s=_ENDING_S):  # a unit in one part listens to nobody
+            if not pool.give_back(within_s=_ENDING_S):  # a unit of a single part never checks
                 if isinstance(told, SystemExit):
                     logging.shutdown()
                     os._exit(0)
-                stack.pop_all()  # who pressed Ctrl-C is told how to go on, and waits for no thread
+                stack.pop_all()  # after Ctrl-C, say how to continue, and wait for no thread
             raise
 
 
 def _end(_number: int, _frame: Any) -> NoReturn:
-    """End this process in order, whatever it is busy with."""
+    """End this process in order, whatever it is doing."""
     raise SystemExit(0)
 
 
 def send_due(settings: Settings, ledger: Ledger) -> int:
-    """Send what is due to the workers of a deployment, from outside; returns how many units were sent."""
+    """Send due units to the workers of a deployment from another process; return how many were sent."""
     with make_app(settings) as app:
         return dispatch(ledger, sender(app), window=WINDOW_PER_SLOT * (os.cpu_count() or 1))
 
 
 class _Preflight(bootsteps.Step):  # type: ignore[misc]
-    """Ends a worker before it starts anything, where the deployment is not fit for it."""
+    """Ends a worker before it starts anything if the deployment is not fit for it."""
 
     def __init__(self, worker: Any, **options: Any) -> None:
         super().__init__(worker, **options)
@@ -212,7 +212,7 @@ class _Preflight(bootsteps.Step):  # type: ignore[misc]
 
 
 class _Logging(Logging):  # type: ignore[misc]
-    """Configures the log of a worker as `workers.running.logs` does, whoever starts it."""
+    """Configures the log of a worker as `workers.running.logs` does, however the worker is started."""
 
     def setup_logging_subsystem(
         self, loglevel: Any = None, logfile: Any = None, hostname: Any = None, **_: Any
@@ -226,7 +226,7 @@ class _Logging(Logging):  # type: ignore[misc]
 
 
 class _Measuring(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Answers Prometheus in the worker's main process, where the settings name a port."""
+    """Answers Prometheus in the worker's main process if the settings name a port."""
 
     requires = ("celery.worker.components:Pool",)
 
@@ -235,12 +235,12 @@ class _Measuring(bootsteps.StartStopStep):  # type: ignore[misc]
         super().__init__(worker, **options)
 
     def create(self, worker: Any) -> Metrics | None:
-        """Return what answers, if anything; start and stop of the worker are its own."""
+        """Return the metrics server, if there is one; Celery starts and stops it with the worker."""
         metrics = worker.metrics = _metrics(worker.app.tasks[TASK].settings)
         return metrics
 
     def start(self, worker: Any) -> None:
-        """Listen; an address that cannot be had ends the worker."""
+        """Listen; end the worker if the address cannot be used."""
         try:
             super().start(worker)
         except SettingsError as error:
@@ -249,12 +249,12 @@ class _Measuring(bootsteps.StartStopStep):  # type: ignore[misc]
 
 
 class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Sweeps in a thread of the worker's main process, from when its pool stands until it shuts down."""
+    """Sweeps in a thread of the worker's main process, from the start of its pool until it shuts down."""
 
     requires = (_Measuring,)
 
     def create(self, worker: Any) -> Sweeper:
-        """Return the thread; start and stop of the worker are its own."""
+        """Return the thread; Celery starts and stops it with the worker."""
         _guard_forks()
         task = worker.app.tasks[TASK]
         window = task.window = WINDOW_PER_SLOT * worker.concurrency  # for its children too
@@ -265,7 +265,7 @@ class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
         def once() -> None:
             # A workspace for each sweep: no connection to SQL is open when the pool forks its next child.
             with _no_fork, Workspace.open(task.settings) as workspace:
-                with contextlib.suppress(ServiceError):  # a broker that is away is told of when it is sent to
+                with contextlib.suppress(ServiceError):  # an absent broker is reported when units are sent
                     put_aside(task.settings.broker_url)
                 expired = sweep(workspace, Ledger(workspace.engine), send, window=window, presence=presence)
             if worker.metrics is not None:
@@ -279,9 +279,9 @@ class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
 
 
 def _await_database(settings: Settings, *, before_waiting: Callable[[], None] = lambda: None) -> None:
-    """Return when the database can be used, its connection closed again; one that is away is waited for.
+    """Return when the database can be used, with its connection closed again; wait for an unreachable one.
 
-    A fault that is there after `_DATABASE_S` is raised, and at once any that waiting does not mend.
+    Raise a fault that remains after `_DATABASE_S`, and raise at once any fault that waiting does not mend.
     """
     until, waiting = time.monotonic() + _DATABASE_S, False
     while True:
@@ -316,6 +316,6 @@ def _default_app() -> celery.Celery:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "app":  # what `celery -A labelgrove.workers.app` asks for
+    if name == "app":  # the attribute that `celery -A labelgrove.workers.app` reads
         return _default_app()
     raise AttributeError(f"module 'labelgrove.workers.app' has no attribute {name!r}")

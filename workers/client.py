@@ -1,7 +1,7 @@
-"""Asking for work: submit, wait, status, list, cancel, retry.
+"""Submit, wait for, list, cancel and retry jobs.
 
-Nothing here is lost once `submit` returns: the job stands in the ledger. With a broker its units are sent to
-the Celery workers; without one they run in this process while it waits.
+Nothing is lost once `submit` returns, because the job is recorded in the ledger. With a broker, its units are
+sent to the Celery workers. Without one, they run in this process while it waits.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ __all__ = [
 _FIRST_POLL_S, _LAST_POLL_S = 0.05, 1.0
 
 _NAMING_S = LEASE_SECONDS + 15.0
-"""Seconds for which a result that cannot get its name is waited for.
+"""Seconds to wait for a result that cannot get its name.
 
-Any holder of the name of an ontology, even a dead one, lets go of it in this time; a full disk may stay full.
+Any holder of the name of an ontology, even a dead one, releases it in this time. A full disk may stay full.
 """
 
 
@@ -69,7 +69,7 @@ def submit(
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
-    """Ask for a job; the same request again is the same job, computed once.
+    """Submit a job; the same request again is the same job, computed once.
 
     Parameters
     ----------
@@ -78,29 +78,29 @@ def submit(
     kind : str
         Name of a job kind.
     parameters : mapping
-        What the kind asks for, decimals as strings; the names in it are resolved now, as
-        `workers.requests.request.plan_request` says.
+        The parameters of the kind, decimals as strings. Names in them are resolved now, as
+        `workers.requests.request.plan_request` describes.
     target : mapping, optional
-        The name to point at the result, as the kind understands it; its ``ontology`` is the one that the
-        request names, unless it is given.
+        The name to point at the result, as the kind understands it. Its ``ontology`` defaults to the ontology
+        that the request names.
     wait : bool, default=True
         Whether to return when the job is finished. Without a broker, a job that nobody waits for is run by
-        the next process that waits for one, or by ``grove worker``.
+        the next process that waits for a job, or by ``grove worker``.
     progress : callable, optional
-        Called with the job as it goes on, while waiting.
+        Called with the job repeatedly while waiting.
 
     Returns
     -------
     job : Job
-        As it stands; a failed one says why in `Job.error`.
+        Its present state; `Job.error` says why a failed job failed.
 
     Raises
     ------
     InputError
-        For an unknown kind, parameters or a target that it refuses, and results for which the artifact store
-        has no room; nothing is recorded.
+        For an unknown kind, for parameters or a target that the kind refuses, and for results that do not fit
+        into the artifact store. Nothing is recorded.
     NotFoundError
-        For an ontology that is not there; nothing is recorded.
+        For an ontology that does not exist. Nothing is recorded.
     """
     known = kind_named(kind)
     check_named(known, target)
@@ -117,20 +117,20 @@ def wait(
     progress: Callable[[Job], None] | None = None,
     publish: bool = True,
 ) -> Job:
-    """Wait until a job is finished, or for `timeout_s` seconds, and return it as it stands then.
+    """Wait until a job is finished, or for `timeout_s` seconds, and return its state at that moment.
 
-    With `publish` false its result is enough: naming it and showing it in the graph is left to the next
-    sweep, and without a broker this process works on this job alone.
+    With `publish` false, wait only until the job has ended (`Job.ended`). The next sweep then names its
+    result and shows it in the graph. Without a broker this process then works only on this job.
 
-    A done job whose result cannot be given its name is waited for no longer than somebody may hold that name;
-    `Job.delayed` says what is wrong.
+    If the result of a done job cannot be given its name, waiting ends after the longest time for which
+    another process may hold that name. `Job.delayed` then says what is wrong.
 
     Raises
     ------
     NotFoundError
         If there is no such job.
     ConflictError
-        If it waits for a kind or version that nothing here can run.
+        If the job waits for a kind or version that nothing here can run.
     """
     job = status(workspace, job_id)
     if not (job.finished if publish else job.ended):
@@ -139,12 +139,12 @@ def wait(
 
 
 def status(workspace: Workspace, job_id: str) -> Job:
-    """Return a job by its id or the beginning of it; `NotFoundError` where that names none or several."""
+    """Return a job by its id or a beginning of it; raise `NotFoundError` unless exactly one matches."""
     return Ledger(workspace.engine).job(job_id)
 
 
 def describe(workspace: Workspace, result: JobResult) -> Description:
-    """Return what people are told of a result, by its kind where that is known here."""
+    """Return the description of a result for people, written by its kind where the kind is known here."""
     kind = find_kind(result.kind)
     if kind is None or kind.describe is None:
         return describe_artifact(workspace, result)
@@ -154,21 +154,21 @@ def describe(workspace: Workspace, result: JobResult) -> Description:
 def list_jobs(
     workspace: Workspace, *, limit: int = 100, state: State | None = None, kind: str | None = None
 ) -> list[Job]:
-    """Return the newest jobs, newest first; of one state or kind alone where these are given."""
+    """Return the newest jobs, newest first; with `state` or `kind`, only the jobs that have it."""
     return Ledger(workspace.engine).jobs(limit=limit, state=state, kind=kind)
 
 
 def list_units(workspace: Workspace, job_id: str, *, limit: int = 100) -> list[Unit]:
-    """Return the first `limit` units of a job, in an order in which they may run."""
+    """Return the first `limit` units of a job, in a possible order of execution."""
     ledger = Ledger(workspace.engine)
     return ledger.unit_records(ledger.job(job_id).id, limit=limit)
 
 
 def cancel(workspace: Workspace, job_id: str) -> Job:
-    """Cancel a job for all who asked for it.
+    """Cancel a job for everybody who submitted it.
 
-    A unit that runs for it alone learns so within a third of its lease and stops before the next part of its
-    work; a kind that works in one part ends it, and nothing is published.
+    A running unit that belongs only to this job is told within a third of its lease and stops before the
+    next part of its work. A kind that works in a single part finishes the unit, but nothing is published.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def submit_for_ontology(
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
-    """Ask for a job on a version of an ontology: names become digests, and what sizes decide is filled in.
+    """Submit a job on a version of an ontology: turn names into digests and fill in what sizes decide.
 
     Parameters
     ----------
@@ -206,10 +206,10 @@ def submit_for_ontology(
     ontology : str
         Name of the ontology.
     options : mapping, optional
-        Parameters of the kind beside those that are filled in; decimals as strings.
+        Parameters of the kind other than those that are filled in; decimals as strings.
     keys : mapping of str to iterable of str, or mapping of str to str, optional
         Parameters that are labels, by name, or labels with an amount each, such as ``costs``, decimals as
-        strings; None for none. The order of ``observed`` is kept, all others count as sets.
+        strings; None where there are none. The order of ``observed`` is kept; the other lists count as sets.
     version : str, optional
         Beginning of the digest of a version; the current one by default.
     target, wait, progress
@@ -230,12 +230,12 @@ def submit_for_ontology(
 
 
 def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> Estimate | None:
-    """Return what a job of complete parameters will take; None where its kind does not say."""
+    """Return what a job with complete parameters is estimated to take; None without an estimate."""
     return _estimate(workspace, kind_named(kind), parameters)
 
 
 def free_bytes(workspace: Workspace) -> int | None:
-    """Return the room on the disk of the artifact store; None for a store that is not on this machine."""
+    """Return the free bytes on the disk of the artifact store; None if the store is not on this machine."""
     place = workspace.artifacts.local_path("0" * 64)
     if place is None:
         return None
@@ -249,7 +249,7 @@ def retry(
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
-    """Try a failed or cancelled job again; its done units are kept.
+    """Try a failed or cancelled job again; units that are done are kept.
 
     Raises
     ------
@@ -278,16 +278,16 @@ def build_bundle_job(
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
-    """Ask for a bundle of an ontology and let ``ontology/bundle`` name it once it is built.
+    """Submit the build of a bundle of an ontology and let ``ontology/bundle`` name it once it is built.
 
     Parameters
     ----------
     workspace : Workspace
         Holds the ontology.
     ontology, bundle : str
-        Name of the ontology, and the name the bundle gets.
+        Name of the ontology, and the name that the bundle gets.
     observed : iterable of str
-        Keys of the labels that the classifier knows, in the order of its columns.
+        Keys of the labels that the classifier was trained on, in the order of its columns.
     metric : {"auto", "tree", "graph"}
         As for `ontology.geometry.metric_space`.
     labels : {"all", "leaves"} or iterable of str
@@ -331,12 +331,12 @@ def submit_ingest(
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
-    """Store what was read, and ask for it to be loaded and made the current version of `name`.
+    """Store a read ontology, and submit a job that loads it and makes it the current version of `name`.
 
     Parameters
     ----------
     workspace : Workspace
-        Where to; graph and database are reached, so that nothing is asked for in vain.
+        Where to store it. Graph and database are reached first, so that no job is submitted in vain.
     name, result, source, shrink
         As for `ontology.versions.ingest.register`.
     wait, progress
@@ -348,15 +348,16 @@ def submit_ingest(
         For a name that no ontology may have; nothing is recorded.
     ShrinkError
         If it has less than half of the labels that the name has now, unless `shrink` is given; nothing is
-        recorded. A name that grows until the job is done keeps its version too, and the job says why.
+        recorded. The check is repeated when the job is done: if the name has grown too much by then, it keeps
+        its version, and the job says why.
     DefectsError
         For a read result whose defects stop it; nothing is recorded.
     ServiceError
-        When database, artifact store or graph cannot be reached or written.
+        If the database, artifact store or graph cannot be reached or written.
 
     Notes
     -----
-    The previous version answers until the job is done. Of several requests for one name, the last has it.
+    The previous version answers until the job is done. Of several requests for one name, the last one wins.
     """
     from labelgrove.ontology.versions.ingest import announce, check_size
     from labelgrove.ontology.versions.snapshots import Snapshot, put_result, unpacked
@@ -382,9 +383,9 @@ def submit_ingest(
 def submit_rebuild(
     workspace: Workspace, *, wait: bool = True, progress: Callable[[Job], None] | None = None
 ) -> Job:
-    """Ask for the graph to be made again from the snapshots; every request is a job of its own.
+    """Submit a rebuild of the graph from the snapshots; every request is a separate job.
 
-    Arguments are those of `submit`.
+    The arguments are those of `submit`.
     """
     request = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {secrets.token_hex(8)}"
     return submit(workspace, "rebuild-graph", {"request": request}, wait=wait, progress=progress)
@@ -424,11 +425,11 @@ def _estimate(workspace: Workspace, kind: JobKind, parameters: Mapping[str, Any]
 
 
 def _refuse_impossible(workspace: Workspace, ledger: Ledger, kind: JobKind, plan: PlannedJob) -> None:
-    """Refuse a job for whose results there is no room; one that is done, or has no estimate, passes."""
+    """Refuse a job whose results do not fit on the disk; a job that is done or has no estimate passes."""
     free = free_bytes(workspace)
     try:
         said = _estimate(workspace, kind, plan.parameters)
-    except (ArtifactError, InputError, NotFoundError):  # its units will tell what cannot be read
+    except (ArtifactError, InputError, NotFoundError):  # its units report what cannot be read
         return
     if said is None or free is None or said.least_bytes <= free or _is_done(ledger, plan.id):
         return
@@ -502,7 +503,7 @@ def _wait(
 
 
 def _send_due(workspace: Workspace) -> None:
-    """Send what is due to the workers; a broker that is away delays it until a worker's next sweep."""
+    """Send due units to the workers; if the broker is unreachable, a worker's next sweep sends them."""
     from labelgrove.workers.app import send_due
 
     send_due(workspace.settings, Ledger(workspace.engine))

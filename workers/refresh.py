@@ -1,8 +1,8 @@
-"""Results that an ontology has left behind, and the same requests made of its current version.
+"""Stale results of earlier versions of an ontology, and the same requests made for its current version.
 
-A done job is **stale** when the version it is about is current under no name. That is computed whenever it is
-asked for and stored nowhere, so it changes with the version alone. An ingest is never stale: what it made is
-the version itself.
+A done job is **stale** when the version it is about is current under no name. This is computed on every call
+and stored nowhere, so it changes only with the version. An ingest is never stale, because its result is the
+version itself.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _Keys = dict[str, list[str] | dict[str, str]]
 
 @dataclass(frozen=True)
 class Refreshed:
-    """What became of one stale job.
+    """The outcome for one stale job.
 
     Attributes
     ----------
     stale_id, kind : str
         The job on an earlier version.
     job_id : str or None
-        The same request of the current version.
+        The same request for the current version.
     targets : tuple of mapping
         The names that moved with it.
     reason : str or None
@@ -55,7 +55,7 @@ class Refreshed:
 
 
 def is_stale(job: Job, currents: Collection[str | None]) -> bool:
-    """Return whether a job's result is about a version that is none of `currents`, what names answer with."""
+    """Return whether a job's result is about a version that is not in `currents`, the current versions."""
     version = job.parameters.get("ontology")
     about_one = job.state is State.DONE and job.kind != INGEST.name and is_digest(version)
     return about_one and version not in currents
@@ -64,7 +64,7 @@ def is_stale(job: Job, currents: Collection[str | None]) -> bool:
 def stale_jobs(
     workspace: Workspace, *, limit: int | None = None, kind: str | None = None, ontology: str | None = None
 ) -> list[Job]:
-    """Return the newest stale jobs, newest first; of one kind or one ontology alone where it is given."""
+    """Return the newest stale jobs, newest first; with a kind or ontology, only the jobs of these."""
     currents = [digest for digest in workspace.catalog.currents().values() if digest is not None]
     with reading(workspace.engine) as connection:
         found = ended_on_other_versions(connection, currents, kind=kind)
@@ -76,11 +76,11 @@ def stale_jobs(
 
 
 def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> list[Refreshed]:
-    """Make the request of every stale job of `ontology` again, of its current version; the oldest first.
+    """Repeat the request of every stale job of `ontology` for its current version, the oldest first.
 
-    Lists of labels are looked up in the current version. What sizes decided, such as the number of units, is
-    decided again; a parameter that was given and differs from that stays. The names of bundles move to the
-    new jobs. Doing it again changes nothing; nothing is waited for.
+    Lists of labels are looked up in the current version. Parameters decided by sizes, such as the number of
+    units, are decided again; a given parameter that differs from the decided value stays. The names of
+    bundles move to the new jobs. A second call changes nothing. No job is waited for.
 
     Parameters
     ----------
@@ -89,20 +89,20 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
     ontology : str
         Name of the ontology.
     dry_run : bool, default=False
-        Record no job; lists of labels are stored all the same, for garbage collection to take.
+        Record no job; lists of labels are stored anyway, and garbage collection removes them.
 
     Returns
     -------
     refreshed : list of Refreshed
-        One for each stale job. A request that cannot be made, because a label is gone or its kind is not
-        known here, has the reason and does not keep the others from being made.
+        One for each stale job. A request that cannot be made, because a label is gone or its kind is unknown
+        here, has the reason and does not prevent the others.
 
     Raises
     ------
     NotFoundError
         For an unknown ontology.
     ServiceError
-        If a service does not answer; what was recorded stays, doing it again does the rest.
+        If a service does not answer; recorded jobs stay, and a second call does the rest.
     """
     workspace.catalog.version(ontology)
     stale = stale_jobs(workspace, ontology=ontology)
@@ -125,7 +125,7 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
         targets = tuple(moving if kind.publish is not None else ())
         options, keys = _asked(workspace, kind, job)
         plan = plan_for_ontology(workspace, kind, ontology, options, keys=keys)
-    except DEPLOYMENT_FAULTS:  # a service that is away
+    except DEPLOYMENT_FAULTS:  # an unreachable service
         raise
     except GroveError as error:
         return Refreshed(job.id, job.kind, None, (), str(error))
@@ -138,10 +138,10 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
 
 
 def _asked(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any], _Keys]:
-    """Return options and lists of labels that mean the same job: the fewest that do, on its own version.
+    """Return options and lists of labels that request the same job: as few as possible, on its own version.
 
-    A parameter that `JobKind.complete` gives back when it is left out need not be asked for: on
-    another version it may well come out otherwise.
+    A parameter that `JobKind.complete` restores when it is left out need not be requested. On another version
+    it may well have another value.
     """
     given = dict(job.parameters)
     if "snapshot" not in given:
@@ -172,7 +172,7 @@ def _asked(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any
 
 
 def _labels(workspace: Workspace, digest: str) -> list[str] | dict[str, str] | None:
-    """Return the labels, or the amounts by label, that an artifact holds; None where it holds neither."""
+    """Return the labels, or the amounts by label, in an artifact; None if it holds neither."""
     try:
         held = json.loads(workspace.artifacts.read_bytes(digest))
     except ValueError:

@@ -1,8 +1,8 @@
-"""Results of done jobs in the graph: put there, kept there while they are new, brought back when lost.
+"""Show results of done jobs in the graph, keep the newest there, and restore lost ones.
 
-The graph follows the ledger. A row of the ledger asks for each result to be shown
-(`workers.ledger.graphrows`) and stays until that is done, so a crash or a graph that is away only delays it.
-Everything here may be repeated, and by any number of processes at once.
+The graph follows the ledger. A row of the ledger requests that a result be shown (`workers.ledger.graphrows`)
+and stays until that is done, so a crash or an unreachable graph only delays it. Everything here may be
+repeated, also by any number of processes at once.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ if TYPE_CHECKING:
 __all__ = ["bring_back", "publish_results", "reshow", "reshow_once", "show_result"]
 
 OutOfTime = type[Exception] | tuple[()]
-"""What a carrier raises in work that takes too long; an empty tuple where nothing does."""
+"""The exception that a carrier raises in work that takes too long; an empty tuple where none does."""
 
 logger = logging.getLogger(__name__)
 
 _PATIENCE_S = 1.0
-"""A graph that takes longer to fail is not merely away: it keeps everything else in this process waiting."""
+"""Seconds; a graph that takes longer to fail is more than unreachable: it delays this whole process."""
 
 _REST_S = 20.0
-"""Seconds for which such a graph is left alone."""
+"""Seconds for which such a graph is not contacted."""
 
 _resting: dict[Settings, tuple[float, str]] = {}
-"""Until when, on the monotonic clock, and why."""
+"""Until when, on the monotonic clock, and why, by deployment."""
 
 _compared: set[Settings] = set()
 
 _settling: dict[tuple[int, Settings, str, str], object] = {}
-"""Publications that some thread of this process is carrying out, each with a mark of that thread's own."""
+"""Publications that some thread of this process is carrying out, each with a mark unique to that thread."""
 
 
 def publish_results(
@@ -66,11 +66,11 @@ def publish_results(
     *,
     out_of_time: OutOfTime = (),
 ) -> None:
-    """Give done jobs, by default all of them, the names that wait for them, and show them in the graph.
+    """Give done jobs, by default all of them, the names that they wait for, and show them in the graph.
 
-    What a fault of the moment prevents is tried again by the next sweep; what cannot succeed ends with its
-    reason. A kind that is unknown here is left to a worker that knows it. `out_of_time`, what the carrier
-    raises when this takes too long, goes to the caller and closes nothing.
+    What a temporary fault prevents is tried again by the next sweep. What cannot succeed ends with its
+    reason. A kind that is unknown here is left to a worker that knows it. `out_of_time`, the exception that
+    the carrier raises when this takes too long, reaches the caller and closes nothing.
     """
     waiting = [(p, find_kind(p.kind, p.version)) for p in ledger.publications(job_ids)]
     known = [(publication, kind) for publication, kind in waiting if kind is not None]
@@ -78,7 +78,7 @@ def publish_results(
         if not _is_shown(publication):
             name = partial(_name_result, workspace, ledger, kind, out_of_time)
             _settle(workspace, ledger, publication, name, out_of_time)
-    # after the names: a graph that is away holds none of them up
+    # after the names, so that an unreachable graph delays none of them
     shown = [(publication, kind) for publication, kind in known if _is_shown(publication)]
     for i, (publication, kind) in enumerate(shown):
         if kind.show is None:
@@ -95,15 +95,15 @@ def publish_results(
 def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -> None:
     """Show one result in the graph, as long as it is among the newest of its kind and version.
 
-    ``keep_results`` of the settings says how many these are. Older ones are dropped; their jobs and artifacts
-    stay. A result whose job the ledger does not know counts as the oldest.
+    The setting ``keep_results`` says how many are kept. Older ones are dropped; their jobs and artifacts
+    stay. A result whose job is not in the ledger counts as the oldest.
 
     Parameters
     ----------
     workspace : Workspace
         Holds artifacts, ledger and graph.
     kind : JobKind
-        One that shows results.
+        A kind that shows results.
     publication : Publication
         Names the job and its artifact.
 
@@ -112,7 +112,8 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
     NotFoundError
         If the version or the artifact is gone.
     ServiceError
-        If the graph is away, does not hold the version yet, or was changed while the result was written.
+        If the graph is unreachable, does not hold the version yet, or was changed while the result was
+        written.
     """
     graph_rows = GraphRows(workspace.engine)
     kept, _ = _ranked(workspace, graph_rows, publication)
@@ -124,22 +125,22 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
         workspace.graph.write_result(replace(result, created=asked.isoformat(timespec="milliseconds")))
     except NotFoundError as error:
         raise _without_version(workspace, publication) from error
-    except GraphDamagedError as error:  # somebody drops the version, or a result of the same content
+    except GraphDamagedError as error:  # another process drops the version or an equal result
         raise TransientError(f"{error}; it is shown later") from error
     _, outdated = _ranked(workspace, graph_rows, publication)  # again: others may have shown theirs meanwhile
     workspace.graph.drop_results(outdated)
 
 
 def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ()) -> list[str]:
-    """Show again what the graph lacks of the results it should have; returns the ids of their jobs.
+    """Show results again that the graph should have but lacks; return the ids of their jobs.
 
-    For after the graph was deleted, rebuilt or damaged. Cheap where nothing is amiss. `out_of_time` is what
-    `publish_results` takes.
+    Call this after the graph was deleted, rebuilt or damaged. It is cheap where nothing is missing.
+    `out_of_time` is as for `publish_results`.
 
     Raises
     ------
     ServiceError
-        If the graph is away.
+        If the graph is unreachable.
     """
     graph_rows = GraphRows(workspace.engine)
     wanted = graph_rows.newest(workspace.settings.keep_results)
@@ -159,9 +160,9 @@ def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ())
 
 
 def reshow_once(workspace: Workspace, ledger: Ledger) -> None:
-    """Call `reshow` the first time in this process, and again as long as the graph cannot be asked.
+    """Call `reshow` the first time in this process, and again as long as the graph cannot be reached.
 
-    Whatever is wrong with the graph must not end the sweep: units that need no graph wait to be sent.
+    No fault of the graph may end the sweep, because units that need no graph wait to be sent.
     """
     if workspace.settings in _compared:
         return
@@ -184,10 +185,10 @@ def bring_back(workspace: Workspace) -> None:
 
 
 def _reach_graph(workspace: Workspace) -> None:
-    """Raise what keeps the graph from answering; one that kept this process waiting is then left alone.
+    """Raise the error that keeps the graph from answering; if it kept this process waiting, let it rest.
 
-    A refused connection fails at once, and the graph is asked again each time; so results follow at once when
-    it is back. A transaction would be tried for minutes instead.
+    A refused connection fails at once, and the graph is tried again each time, so that results follow as soon
+    as it is back. A transaction would be retried for minutes instead.
     """
     began = time.monotonic()
     until, reason = _resting.get(workspace.settings, (began, ""))
@@ -223,7 +224,7 @@ def _result(workspace: Workspace, publication: Publication) -> JobResult:
 def _name_result(
     workspace: Workspace, ledger: Ledger, kind: JobKind, out_of_time: OutOfTime, publication: Publication
 ) -> None:
-    """Give a result its name; end a wish for one that came past `workers.requests.targets`."""
+    """Give a result its name; raise `InputError` if its kind names no results."""
     if kind.publish is None:
         raise InputError(f"{kind.name} names no result; ask for the job without {dict(publication.target)}")
     kind.publish(
@@ -244,7 +245,7 @@ def _settle(
     act: Callable[[Publication], None],
     out_of_time: OutOfTime,
 ) -> None:
-    """Carry out a publication and close it, unless what prevents it may pass."""
+    """Carry out a publication and close it, unless the fault that prevents it may pass."""
     with _one_thread(workspace.settings, publication) as is_mine:
         if is_mine:
             _carry_out(workspace, ledger, publication, act, out_of_time)
@@ -252,12 +253,12 @@ def _settle(
 
 @contextmanager
 def _one_thread(settings: Settings, publication: Publication) -> Iterator[bool]:
-    """Whether this thread may carry out a publication: another one of this process may be doing so.
+    """Yield whether this thread may carry out a publication; another thread of this process may be doing so.
 
-    The worker that ends the last unit and the sweep come to it at the same moment. The second would find the
-    name held, by its own process.
+    The worker that ends the last unit and the sweep reach it at the same moment. The second thread would find
+    the name held by its own process.
     """
-    this = os.getpid(), settings, publication.kind, publication.target_json  # a fork carries out nothing yet
+    this = os.getpid(), settings, publication.kind, publication.target_json  # a new fork carries out nothing
     mark = object()
     is_mine = _settling.setdefault(this, mark) is mark
     try:
@@ -278,16 +279,16 @@ def _carry_out(
         act(publication)
     except out_of_time:
         raise
-    except DEPLOYMENT_FAULTS as error:  # an unreachable service or a full disk: it stays to be published
+    except DEPLOYMENT_FAULTS as error:  # an unreachable service or a full disk: still to be published
         if _is_shown(publication):
             GraphRows(workspace.engine).postpone([publication], str(error))
-        elif not ledger.delayed(publication, str(error)):  # it was told before
+        elif not ledger.delayed(publication, str(error)):  # it was reported before
             return
         logger.warning("job %s: its result is not yet published: %s", publication.job_id, error)
     except GroveError as error:
         logger.error("job %s: its result cannot be published: %s", publication.job_id, error)  # noqa: TRY400
         ledger.published(publication, error=str(error))
-    except Exception as error:  # a defect of the kind: left pending, it would end every sweep after this
+    except Exception as error:  # a defect of the kind: left pending, it would end every later sweep
         logger.exception("job %s: its result cannot be published", publication.job_id)
         ledger.published(publication, error=f"{type(error).__name__}: {error}")
     else:
@@ -295,7 +296,7 @@ def _carry_out(
 
 
 def _without_version(workspace: Workspace, publication: Publication) -> GroveError:
-    """Return what it means that the graph lacks the version of a result."""
+    """Return the error that says why the graph lacks the version of a result."""
     digest = publication.parameters["ontology"]
     if any(version.digest == digest for version in workspace.catalog.versions()):  # it is being loaded again
         return TransientError(f"version {digest[:12]} is not ready in the graph; its results follow it")
@@ -308,7 +309,7 @@ def _without_version(workspace: Workspace, publication: Publication) -> GroveErr
 def _ranked(
     workspace: Workspace, graph_rows: GraphRows, publication: Publication
 ) -> tuple[frozenset[str], list[str]]:
-    """Return the jobs, this one among those in the graph, that may stay; and the results that may not."""
+    """Return the jobs that may stay, among those in the graph and this one, and the results that may not."""
     rows = [
         row
         for row in workspace.graph.results(publication.parameters["ontology"])

@@ -1,1 +1,1 @@
-"""Where labels, features and predictions come from: what quickstart and experiments run on."""
+"""Sources of labels, features and predictions for the quickstart and the experiments."""

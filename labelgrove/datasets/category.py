@@ -1,4 +1,4 @@
-"""Documents with several categories each, over a category graph with hubs: the shape of LSHTC, generated."""
+"""Generated documents with several categories each, over a category graph with hubs, similar to LSHTC."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
 
     Notes
     -----
-    A new category goes below one drawn by its number of children (three in four times) or uniformly; further
-    parents are drawn near the first until there are 2.65 edges for each category, as in LSHTC. A document has
-    one to four categories that are neighbors, and their mean vector with noise.
+    A new category is placed below another one, drawn by its number of children (three in four times) or
+    uniformly. Further parents are drawn near the first until there are 2.65 edges for each category, as in
+    LSHTC. A document has one to four neighboring categories, and as features their mean vector with noise.
     """
     rng = np.random.default_rng((seed, 23))
     parent = np.full(n_labels, -1, dtype=np.int64)
-    ends = np.zeros(2 * n_labels, dtype=np.int64)  # one entry for each label and each child: hubs stand often
+    ends = np.zeros(2 * n_labels, dtype=np.int64)  # one entry per label and child: hubs occur often
     filled = 1
     for label in range(1, n_labels):
         among = label if rng.random() < _UNIFORM else filled
@@ -84,12 +84,12 @@ def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
 def categories_of_files(files: Files) -> Categories:
     """Return the user's documents over the largest component of the user's hierarchy.
 
-    Categories outside that component are taken out of the documents, and documents without any left.
+    Categories outside that component are removed from the documents, and so are documents without any left.
 
     Raises
     ------
     InputError
-        For counts that differ, and where no document is left.
+        For counts that differ, or if no document is left.
     """
     graph = files.graph(largest=True)
     if files.embeddings is None or files.labels is None:

@@ -1,4 +1,4 @@
-"""Diabetes progression on a path: the label is a bin of a number, and hops are differences of bins."""
+"""Diabetes progression on a path: each label is a bin of a number, and hops are differences of bins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BINS = 33
 
 
 def diabetes_on_path(seed: int) -> Labeled:
-    """Return scikit-learn's 442 patients, half to train on; labels are 33 bins of equal width on a path."""
+    """Return scikit-learn's 442 patients, half for training; labels are 33 bins of equal width on a path."""
     from sklearn.datasets import load_diabetes
     from sklearn.preprocessing import StandardScaler
 

@@ -1,4 +1,4 @@
-"""Handwritten digits pasted on a grid: the label is where, and steps say how wrong an answer is."""
+"""Handwritten digits pasted on a grid: the label is the position, and grid steps measure the error."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def grid_space() -> MetricSpace:
 
 
 def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100) -> Labeled:
-    """Return pictures with a digit at one of 81 positions; those to train on show observed positions.
+    """Return images with a digit at one of 81 positions; training images show observed positions.
 
     Parameters
     ----------
     observed : tuple of str
         Positions, as ``row,column``.
     seed : int
-        Which images train, and where the others are pasted.
+        Decides which images train, and where the others are pasted.
     n_images : int, default=100
-        Images that train, each at every observed position; the rest of the 1,797 test.
+        Number of images that train, each at every observed position; the rest of the 1,797 are for testing.
 
     Raises
     ------
     InputError
-        For fewer than one image to train or to test on.
+        If there is not at least one image for training and one for testing.
     """
     from sklearn.datasets import load_digits
 
@@ -65,7 +65,7 @@ def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100)
 
 
 def _pasted(images: NDArray[np.float64], labels: NDArray[np.str_]) -> NDArray[np.float64]:
-    """Put each image of shape (8, 8) where its label says, on 16 x 16 pixels; returns shape (n, 256)."""
+    """Paste each image of shape (8, 8) at its label's position on 16 x 16 pixels; return shape (n, 256)."""
     width = _DIGIT + SHAPE[0] - 1
     canvas = np.zeros((len(images), width, width))
     for page, image, label in zip(canvas, images, labels.tolist(), strict=True):

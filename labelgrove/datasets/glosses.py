@@ -1,8 +1,8 @@
-"""WordNet glosses as documents, and the synset below which each belongs.
+"""WordNet glosses as documents, each labeled with the synset above it.
 
-A label is a noun synset with eight leaf children or more; its documents are the glosses of these children
-(twenty at most), with the words of child and label taken out. 1,575 labels and 21,042 documents in WordNet
-3.0; answers may be any of 2,268 synsets, the labels and all above them.
+A label is a noun synset with eight leaf children or more. Its documents are the glosses of these children
+(twenty at most), without the words of child and label. WordNet 3.0 gives 1,575 labels and 21,042 documents.
+Answers may be any of 2,268 synsets: the labels and all their ancestors.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ class Glosses:
     Attributes
     ----------
     graph : LabelGraph
-        Labels and all above them.
+        The labels and all their ancestors.
     labels : tuple of str
         Keys of the labels that have documents, in canonical order.
     truth : ndarray of str, shape (n_documents,)
         Key of each document's label.
     documents : ndarray of shape (n_documents, n_dimensions), dtype=float64
-        TF-IDF of the glosses, projected on their leading singular vectors; rows of unit length.
+        TF-IDF of the glosses, projected on the leading singular vectors; rows have unit length.
     classes : ndarray of shape (n_labels_of_graph, n_dimensions), dtype=float64
-        The same of each synset's own words and gloss, in the canonical order of `graph`.
+        The same for each synset's own words and gloss, in the canonical order of `graph`.
     """
 
     graph: LabelGraph
@@ -64,7 +64,7 @@ class Glosses:
         return EuclideanSpace(self.classes, self.graph.keys, None if allowed is None else np.sort(allowed))
 
     def labeled(self, seed: int, *, metric: str = "tree", answers: Any = "all", n_test: int) -> Labeled:
-        """Return 60 % of the documents to train on, and `n_test` of the others (0: all) to test on."""
+        """Return 60 % of the documents for training, and `n_test` of the others (0: all) for testing."""
         rng = np.random.default_rng((seed, _SPLIT_STREAM))
         shuffled = rng.permutation(len(self.truth))
         n_train = len(shuffled) - round(_TEST_SHARE * len(shuffled))
@@ -86,21 +86,21 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0, *, named: bool = False) 
     Parameters
     ----------
     n_dimensions : int, default=300
-        Of the vectors.
+        Length of the vectors.
     n_labels : int, default=0
-        The labels with most documents, as many as this (ties by canonical order); 0: all.
+        Number of labels to take, those with the most documents (ties by canonical order); 0: all.
     named : bool, default=False
-        Whether a document holds the child's own words before its gloss, and nothing is taken out of it.
+        Whether a document keeps all words and begins with the child's own words, before its gloss.
 
     Raises
     ------
     NotFoundError
-        Where WordNet is not installed.
+        If WordNet is not installed.
 
     Notes
     -----
-    Vocabulary and vectors are fitted on all glosses, those of test documents among them, and on no label, as
-    a pretrained text model's would be: 12 s for all.
+    Vocabulary and vectors are fitted on all glosses, including those of test documents, but on no labels, as
+    for a pretrained text model. This takes 12 s for all labels.
     """
     path = _noun_file()
     return _glosses(path, sha256_of(path), n_dimensions, n_labels, named)
@@ -113,7 +113,7 @@ def noun_tree() -> MetricSpace:
 
 
 def wordnet_digest() -> Mapping[str, str]:
-    """Return the sha256 of the file that all glosses and nouns are read from, under what it is called."""
+    """Return the sha256 of the file with all glosses and nouns, by its name."""
     return {"WordNet's data.noun": sha256_of(_noun_file())}
 
 
@@ -128,7 +128,7 @@ def _noun_file() -> Path:
 
 @lru_cache(maxsize=3)
 def _glosses(path: Path, sha256: str, n_dimensions: int, n_labels: int, named: bool) -> Glosses:
-    """Read and embed once for all units; another content at the same path is other glosses."""
+    """Read and embed the glosses once for all units; a file with other content is read again."""
     from labelgrove.datasets.synsets import masked_texts
 
     nouns, definitions, words = _nouns(path, sha256)
@@ -181,7 +181,7 @@ def _with_ancestors(parent: NDArray[np.int32], labels: NDArray[np.int64]) -> NDA
 
 
 def _embedded(texts: list[str], n_fitted: int, n_dimensions: int) -> NDArray[np.float64]:
-    """Return unit vectors of shape (n_texts, n_dimensions), made from the first `n_fitted` texts."""
+    """Return unit vectors of shape (n_texts, n_dimensions), fitted on the first `n_fitted` texts."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -192,6 +192,6 @@ def _embedded(texts: list[str], n_fitted: int, n_dimensions: int) -> NDArray[np.
         project = TruncatedSVD(n_dimensions, random_state=0).fit(counted)
         vectors = np.asarray(project.transform(words.transform(texts)))
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    empty = length[:, 0] == 0  # no word that others share: the mean direction says nothing, and costs least
+    empty = length[:, 0] == 0  # shares no word with others: the mean direction is neutral, and costs least
     vectors[empty], length[empty] = vectors.mean(axis=0), np.linalg.norm(vectors.mean(axis=0))
     return np.asarray(vectors / length)

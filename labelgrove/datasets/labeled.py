@@ -1,4 +1,4 @@
-"""Labeled: samples with features and labels, in a space that may hold more labels than have samples."""
+"""Samples with features and labels, in a space that may hold more labels than the samples have."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Labeled", "spread"]
 
 @dataclass(frozen=True)
 class Labeled:
-    """Samples to train on and samples to test on.
+    """Samples for training and samples for testing.
 
     Attributes
     ----------
     space : MetricSpace
-        Its allowed labels are the answers.
+        Its allowed labels are the possible answers.
     trainable : MetricSpace
-        The same metric; its allowed labels are those that have samples, of which the observed ones are drawn.
+        The same metric; its allowed labels are the labels with samples, from which observed ones are drawn.
     train_features, test_features : ndarray or scipy.sparse matrix, a row for each sample
     train_labels, test_labels : ndarray of str, shape (n_train,), (n_test,)
         Key of each sample's label.
@@ -37,5 +37,5 @@ class Labeled:
 
 
 def spread(n: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return `wanted` of the numbers below `n` (all of them where there are no more), shuffled."""
+    """Return `wanted` shuffled numbers below `n`, or all of them if there are fewer."""
     return rng.permutation(n)[: min(n, wanted)]

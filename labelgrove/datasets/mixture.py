@@ -16,14 +16,14 @@ _BLOCKS = 8
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Classes with identity covariance; some of them observed.
+    """Classes with identity covariance; some of them are observed.
 
     Attributes
     ----------
     labels : ndarray of shape (n_labels, n_dimensions)
-        The mean of each class: a point of the ball, and its place in the metric space.
+        The mean of each class: a point in the ball, and the point of the class in the metric space.
     observed : ndarray of shape (n_observed,)
-        Spread over the ball: each the farthest from those before it.
+        Observed classes spread over the ball: each one is the farthest from those before it.
     space : EuclideanSpace
     """
 
@@ -35,7 +35,7 @@ class Mixture:
     def draw(
         cls, n_labels: int, n_dimensions: int, n_observed: int, radius: float, rng: np.random.Generator
     ) -> Mixture:
-        """Draw classes uniformly from the ball of a radius, and choose the observed ones as a net."""
+        """Draw classes uniformly from a ball of radius `radius`, and choose the observed ones as a net."""
         directions = rng.standard_normal((n_labels, n_dimensions))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         labels = radius * rng.random((n_labels, 1)) ** (1 / n_dimensions) * directions
@@ -57,7 +57,7 @@ class Mixture:
         return float(self.space.distances(cols=self.observed).min(axis=1).max())
 
     def estimated_means(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw `n` samples of each observed class, and return the coordinate-wise median of eight means."""
+        """Draw `n` samples of each observed class; return the coordinate-wise median of 8 block means."""
         centers = self.labels[self.observed]
         samples = centers[:, None, :] + rng.standard_normal((len(centers), n, centers.shape[1]))
         blocks = np.array_split(np.arange(n), min(_BLOCKS, n))
@@ -65,7 +65,7 @@ class Mixture:
         return np.asarray(np.median(means, axis=0))
 
     def posteriors(self, samples: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of each observed class, equally likely beforehand, given each sample."""
+        """Return the probability of each observed class given each sample, with equal prior probabilities."""
         logits = -0.5 * ((samples[:, None, :] - means[None]) ** 2).sum(axis=2)
         rows = np.exp(logits - logits.max(axis=1, keepdims=True))
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))

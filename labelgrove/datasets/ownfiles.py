@@ -1,4 +1,4 @@
-"""Files of a user's own: probabilities, features, labels, hierarchies (layouts: docs/experiments.md)."""
+"""A user's own files: probabilities, features, labels, hierarchies (layouts: docs/experiments.md)."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _SPLIT_STREAM = 13
 
 @dataclass(frozen=True)
 class Files:
-    """Where a user's inputs are; what is not given is None.
+    """Paths of a user's inputs; None for inputs that are not given.
 
     Attributes
     ----------
     hierarchy : Path, optional
-        Anything `ontology.read` takes.
+        Any source that `ontology.read` accepts.
     probs, columns, truth : Path, optional
-        Probabilities of test samples (``.npy``, n_samples x n_columns), the label key of each column and of
-        each sample, one for each line. The header of a ``.csv`` or ``.parquet`` names the columns itself.
+        Probabilities of test samples (``.npy``, n_samples x n_columns); the label key of each column, and of
+        each sample, one per line. In a ``.csv`` or ``.parquet`` file the header itself names the columns.
     embeddings, labels : Path, optional
-        Features of samples (``.npy``, or ``.npz`` of a scipy sparse matrix) and the label key of each; lines
-        with several keys, separated by commas or spaces, where samples have several labels.
+        Features of samples (``.npy``, or ``.npz`` of a scipy sparse matrix) and the label key of each sample;
+        lines with several keys, separated by commas or spaces, if samples have several labels.
     test_embeddings, test_labels : Path, optional
-        The same of separate test samples; without them the samples are split.
+        The same for separate test samples; without them the samples are split.
     class_embeddings, classes : Path, optional
         A vector for each label (``.npy``), and the label key of each row.
     metric : {"tree", "graph"}
-        How distances on the hierarchy are taken.
+        How distances on the hierarchy are measured.
     answers : {"all", "leaves"}
         Labels of the hierarchy that may be answers.
     """
@@ -66,16 +66,16 @@ class Files:
     answers: Literal["all", "leaves"] = "all"
 
     def given(self) -> set[str]:
-        """Return the names of the files given, as on the command line."""
+        """Return the names of the given files, as on the command line."""
         return {f.name.replace("_", "-") for f in fields(self) if isinstance(getattr(self, f.name), Path)}
 
     def said(self) -> set[str]:
-        """Return what the files given say: their names, and ``columns`` where a header names them."""
+        """Return the names of the given inputs, and ``columns`` if a header names the columns."""
         named = self.probs is not None and self.probs.suffix in (".csv", ".parquet")
         return self.given() | ({"columns"} if named else set())
 
     def digests(self) -> dict[str, str]:
-        """Return the sha256 of each file given, and how distances are taken; a folder by its files."""
+        """Return the sha256 of each given file, and the metric and answers; a folder by its files."""
         found = {name: sha256_of(getattr(self, name.replace("-", "_"))) for name in sorted(self.given())}
         return found | {"metric": self.metric, "answers": self.answers}
 
@@ -87,22 +87,22 @@ class Files:
         Parameters
         ----------
         labels : iterable of str, optional
-            The labels that may be answers; by default those that `answers` names.
+            The labels that may be answers; by default those that the field `answers` names.
         """
         if self.hierarchy is None:
             return self.class_space(labels)
         return metric_space(self.graph(), self.metric, self.answers if labels is None else list(labels))
 
     def graph(self, *, largest: bool = False) -> LabelGraph:
-        """Return the hierarchy; of one in several parts the largest, or what its format makes of them.
+        """Return the hierarchy; if it has several parts, the largest or what its format makes of them.
 
-        Most formats refuse several parts; superclass lists have a root put above them.
+        Most formats refuse several parts; superclass lists get a root above them.
         """
         path = _needed("hierarchy", self.hierarchy)
         return _hierarchy(path, largest, sha256_of(path))
 
     def class_space(self, labels: Iterable[str] | None = None) -> EuclideanSpace:
-        """Return the Euclidean space of the class embeddings, in the byte order of the keys."""
+        """Return the Euclidean space of the class embeddings, with labels in the byte order of their keys."""
         path = _needed("class-embeddings", self.class_embeddings)
         vectors = OutputFile(path).read()
         keys = read_truth(_needed("classes", self.classes))
@@ -126,7 +126,7 @@ class Files:
         InputError
             For counts that differ.
         UnknownLabelError
-            For columns or truths that are not labels of `space`; the first are named.
+            For columns or truths that are not labels of `space`; the message names the first ones.
         """
         path = _needed("probs", self.probs)
         file = OutputFile(path)
@@ -148,14 +148,14 @@ class Files:
         return Predicted(tuple(columns), values, tuple(truth), tuple(truth))
 
     def labeled(self, space: MetricSpace, seed: int) -> Labeled:
-        """Return the samples to train and to test on; without test files half of the samples test.
+        """Return the samples for training and testing; without test files half of the samples test.
 
         Raises
         ------
         InputError
             For counts that differ, and samples with several labels.
         UnknownLabelError
-            For labels that are not in `space`; the first are named.
+            For labels that are not in `space`; the message names the first ones.
         """
         features, labels = self._samples("embeddings", "labels", space)
         if self.test_embeddings is not None:
@@ -179,7 +179,7 @@ class Files:
 
 
 def read_features(path: Path) -> Any:
-    """Return a row of numbers for each sample: ``.npy`` memory-mapped, or ``.npz`` of scipy, sparse."""
+    """Return a row of numbers for each sample: ``.npy`` memory-mapped, or ``.npz`` of scipy as sparse."""
     if path.suffix != ".npz":
         return OutputFile(path).read()
     from scipy.sparse import csr_matrix
@@ -197,7 +197,7 @@ def read_votes(path: Path) -> list[list[str]]:
 
 @lru_cache(maxsize=2)
 def _hierarchy(path: Path, largest: bool, _sha256: str) -> LabelGraph:
-    """Read a hierarchy once for all units; another content at the same path is another hierarchy."""
+    """Read a hierarchy once for all units; a path with other content is read again."""
     graph = read(path, policies={"roots": "largest"} if largest else {}).graph
     if graph is None:
         raise InputError(f"--hierarchy {path}: holds no hierarchy")

@@ -1,4 +1,4 @@
-"""What a classifier hands over: probabilities with names on the columns, and the truth to compare with."""
+"""The outputs of a classifier: probabilities with named columns, and the true labels to compare with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Predicted"]
 
 @dataclass(frozen=True)
 class Predicted:
-    """What one trained classifier says about its test samples.
+    """The outputs of one trained classifier for its test samples.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class Predicted:
     probabilities : ndarray of shape (n_samples, n_observed), dtype=float64
         Rows sum to one.
     truth : tuple of str, length n_samples
-        True label key of each sample; most of them no column knows.
+        True label key of each sample; most of them have no column.
     train_labels : tuple of str, length n_train
         Label key of each training sample, all of them observed.
     """

@@ -1,7 +1,7 @@
-"""Zero-shot predictions: no training, a class is as likely as its text is near to the sample.
+"""Zero-shot predictions: no training, and a class is more likely the nearer its text is to the sample.
 
-By default the classes are 100 synsets drawn from those of `glosses`, their texts are their words and own
-gloss, and the samples are the glosses of what lies below them.
+By default the classes are 100 synsets drawn from those of `glosses`. Their texts are their words and their
+own gloss, and the samples are the glosses of the synsets below them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _STREAM = 17
 
 @dataclass(frozen=True, eq=False)
 class ZeroShot:
-    """Predictions over classes that are all observed, and the spaces that they can be taken in.
+    """Predictions over classes that are all observed, and the spaces in which they can be judged.
 
     Attributes
     ----------
     predicted : Predicted
-        At temperature 1; other temperatures are had from it.
+        Predictions at temperature 1; predictions at other temperatures are computed from them.
     spaces : dict of str to MetricSpace
-        ``internal`` (between the class vectors), ``tree`` and ``graph`` (the classes alone may be answers),
-        ``tree, ancestors`` (all above them too), ``complete``; those that can be had.
+        The available ones of ``internal`` (between the class vectors), ``tree`` and ``graph`` (only the
+        classes may be answers), ``tree, ancestors`` (all their ancestors too) and ``complete``.
     """
 
     predicted: Predicted
@@ -43,23 +43,23 @@ class ZeroShot:
 def zero_shot(
     source: Glosses | Files, seed: int, *, seeds: Sequence[int], n_classes: int, n_test: int
 ) -> ZeroShot:
-    """Return the predictions of a seed: which classes are drawn, and which documents.
+    """Return the predictions of a seed, which decides the classes and documents that are drawn.
 
     Parameters
     ----------
     source : Glosses or Files
-        The samples of files are dealt out among the seeds, so that no two trials share one.
+        Glosses, or files whose samples are divided among the seeds, so that no two trials share one.
     seed : int
         One of `seeds`.
     seeds : sequence of int
-        Those of all trials.
+        The seeds of all trials.
     n_classes, n_test : int
-        Classes and documents that are drawn of glosses.
+        Numbers of classes and documents that are drawn from glosses.
 
     Raises
     ------
     InputError
-        For files with fewer samples than there are seeds, or without anything to measure distances with.
+        For files with fewer samples than seeds, or without data to measure distances with.
     """
     if isinstance(source, Files):
         return _of_files(source, seeds.index(seed), len(seeds))
@@ -110,7 +110,7 @@ def _of_files(files: Files, part: int, n_parts: int) -> ZeroShot:
 
 
 def _dealt(predicted: Predicted, part: int, n_parts: int) -> Predicted:
-    """Return one of several parts of the samples, whose sizes differ by one at most."""
+    """Return one of several parts of the samples; the sizes of the parts differ by at most one."""
     n = len(predicted.truth)
     if n_parts > n:
         raise InputError(

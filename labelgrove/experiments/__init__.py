@@ -1,4 +1,4 @@
-"""The source paper's experiments, one module for each claim, loaded when it is asked for.
+"""The source paper's experiments: one module for each claim, loaded on request.
 
 >>> from labelgrove.experiments import NAMES, load
 >>> "digits-grid" in NAMES, load("digits-grid").name
@@ -35,11 +35,11 @@ _HOMES = {
 }
 
 NAMES = tuple(_HOMES)
-"""Every experiment, in the order of the page of results."""
+"""The names of all experiments, in the order of the page of results."""
 
 
 def load(name: str) -> Experiment[Any, Any]:
-    """Return the experiment of a name; `NotFoundError` lists the names there are."""
+    """Return the experiment with this name; for an unknown one `NotFoundError` lists the names."""
     if name not in _HOMES:
         raise NotFoundError(f"experiment {name!r}: there is none; choose among {', '.join(NAMES)}")
     module = importlib.import_module(f"labelgrove.experiments.claims.{_HOMES[name]}")

@@ -1,10 +1,10 @@
 """Whether one rule beats another over repeated trials, and what that says about a claim.
 
-A claim is judged setting by setting: the trials of a setting are paired (the same data, two rules), and a
-setting counts as better or worse only where the 95 % interval of the mean difference leaves out zero. Among
-many settings, some interval leaves it out by chance. That *some* settings are better or worse is therefore
-said after a correction for their number (Holm). That *all* are needs none: it takes every single one to be
-wrong by chance.
+A claim is judged in each setting separately. The trials of a setting are paired (the same data, two rules). A
+setting counts as better or worse only if the 95 % interval of the mean difference does not contain zero.
+Among many settings, some interval excludes zero by chance. Therefore the statement that *some* settings are
+better or worse is made only after a correction for the number of settings (Holm). The statement that *all*
+are better or worse needs no correction, because every single one would have to be wrong by chance.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LEVEL = 0.05
 
 
 class Verdict(StrEnum):
-    """What an experiment says about a claim."""
+    """The outcome of an experiment for a claim."""
 
     HOLDS = "holds"
     IN_PART = "holds in part"
@@ -39,17 +39,17 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two rules in one setting, trial by trial; less is better.
+    """Two rules in one setting, trial by trial; a smaller error is better.
 
     Attributes
     ----------
     setting : str
-        What was varied, such as ``"K = 100"``.
+        The condition that was varied, such as ``"K = 100"``.
     before, after : tuple of float, length n_trials
-        Error of the rule that is to be beaten, and of the one that should beat it.
+        Errors of the rule to beat, and of the rule that should beat it.
     testable : bool, default=True
-        False where argmax, the Fréchet mean and one constant gave the same answer to every sample of every
-        trial: no rule can be told from another there, whatever it is worth.
+        False if argmax, the Fréchet mean and one constant gave the same answer to every sample of every
+        trial: rules cannot be told apart there, however good they are.
     """
 
     setting: str
@@ -66,7 +66,7 @@ class Contrast:
 
     @property
     def differences(self) -> tuple[float, ...]:
-        """What the second rule saves in each trial."""
+        """By how much the error of the second rule is smaller, in each trial."""
         return tuple(b - a for b, a in zip(self.before, self.after, strict=True))
 
     @property
@@ -76,7 +76,7 @@ class Contrast:
 
     @property
     def relative(self) -> float:
-        """Share of the first rule's mean error that the second saves; 0 where that error is 0."""
+        """Share of the first rule's mean error that the second rule saves; 0 if that error is 0."""
         before = mean(self.before)
         return 0.0 if before == 0 else mean(self.differences) / before
 
@@ -90,9 +90,9 @@ class Contrast:
 
     @property
     def p_value(self) -> float:
-        """Two-sided p of the mean difference, by Student's t: below .05 where the interval leaves out zero.
+        """Two-sided p of the mean difference, by Student's t: below .05 if the interval excludes zero.
 
-        A single trial has no interval: its difference counts as it is, and p is 0 or 1.
+        A single trial has no interval: p is 0 for any difference, and 1 for none.
         """
         difference, error = mean(self.differences), standard_error(self.differences)
         if not difference or not error:
@@ -101,7 +101,7 @@ class Contrast:
 
     @property
     def sign(self) -> int:
-        """1 where the second rule is better, -1 where it is worse, 0 where trials do not tell."""
+        """1 if the second rule is better, -1 if it is worse, 0 if the trials do not decide."""
         return _sign(self, self.p_value)
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim, what was found, and the figures it rests on.
+    """A claim, the verdict on it, and the figures behind the verdict.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class Finding:
     contrasts: tuple[Contrast, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; each contrast with its p corrected for those beside it."""
+        """Return plain values for JSON; each contrast has its p corrected for the number of contrasts."""
         corrected = iter(holm([contrast.p_value for contrast in self.contrasts if contrast.testable]))
         return {
             "claim": self.claim,
@@ -153,7 +153,7 @@ class Finding:
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return p corrected for the number of them: each below .05 is told, with 5 % for any error among all.
+    """Return p values corrected for their number: all below .05 together carry a 5 % risk of any error.
 
     References
     ----------
@@ -188,18 +188,18 @@ def judge(
     contrasts : sequence of Contrast
         One for each setting.
     before, after : str
-        What the two rules are called in the sentence.
+        Names of the two rules in the sentence.
     worse : Verdict, default=Verdict.REVERSES
-        What it is called where no setting is better and at least one is worse; a bound that is missed does
-        not hold, and nothing is reversed.
+        The verdict if no setting is better and at least one is worse; for a missed bound, use "does not
+        hold", because nothing is reversed.
 
     Returns
     -------
     finding : Finding
-        ``holds`` where all settings are better, each by its own interval; ``holds in part`` where some are,
-        and ``reverses`` where none is and at least one is worse, corrected for the number of settings that
-        can be tested (or all of them are worse); ``does not hold`` where the trials tell of none; ``not
-        testable`` where no setting can be tested. One that cannot is neither better nor worse.
+        ``holds`` if all settings are better, each by its own interval. ``holds in part`` if some are better,
+        and ``reverses`` if none is better and at least one is worse, corrected for the number of settings
+        that can be tested (or if all of them are worse). ``does not hold`` if no setting is decided. ``not
+        testable`` if no setting can be tested. An untestable setting is neither better nor worse.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def judge(
 
 
 def _signs(contrasts: Sequence[Contrast]) -> list[int]:
-    """Return the sign of each setting: its own where all agree, else corrected for their number."""
+    """Return the sign of each setting: its own if all agree, else corrected for the number of settings."""
     own = [contrast.sign for contrast in contrasts]
     if len(set(own)) == 1:
         return own
@@ -250,7 +250,7 @@ def _sign(contrast: Contrast, p: float) -> int:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the arithmetic mean, summed without rounding on the way."""
+    """Return the arithmetic mean, with exact summation before the division."""
     return math.fsum(values) / len(values)
 
 

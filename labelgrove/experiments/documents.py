@@ -1,4 +1,4 @@
-"""What a folder of results says together: the page of all verdicts."""
+"""Pages that join all results in a folder: the verdicts and their figures."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["pages", "read_result", "seconds_of"]
 
 
 def pages(folder: Path, names: Sequence[str]) -> dict[str, str]:
-    """Return the pages of all results that a folder holds, by the names of their files.
+    """Return the pages for all results in a folder, by file name.
 
     Parameters
     ----------
     folder : Path
-        What ``grove experiment`` wrote.
+        Output folder of ``grove experiment``.
     names : sequence of str
         Experiments in the order of the page; those without a result are left out.
 
     Returns
     -------
     pages : dict
-        ``results.html`` leads to the page of each experiment; ``results.md`` holds all of them, without what
-        is folded there.
+        ``results.html`` links to the page of each experiment; ``results.md`` contains all of them, without
+        the sections that are folded there.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def pages(folder: Path, names: Sequence[str]) -> dict[str, str]:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Return what a ``result.json`` holds."""
+    """Return the contents of a ``result.json``."""
     try:
         document: dict[str, Any] = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The shape that all experiments share: settings, units of work, and a summary with a verdict."""
+"""The common interface of all experiments: settings, units of work, and a summary with a verdict."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ S = TypeVar("S")
 D = TypeVar("D")
 
 Record = Mapping[str, Any]
-"""Plain values, as JSON holds them."""
+"""Plain values, as in JSON."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What an experiment found.
+    """The findings of an experiment, with tables and panels.
 
     Attributes
     ----------
     findings : tuple of Finding
-        The first is the verdict on the experiment's own claim; the others are what belongs beside it.
+        The first is the verdict on the experiment's own claim; the others supplement it.
     tables : tuple of Table
     panels : tuple of Panel
     notes : tuple of str
@@ -57,21 +57,21 @@ class Experiment(ABC, Generic[S, D]):
     Attributes
     ----------
     name : str
-        As on the command line.
+        Name on the command line.
     claim : str
-        One sentence: which claim of the source paper it tests.
+        One sentence: the claim of the source paper that is tested.
     source : str
-        Where in the source paper the claim stands, and its own figures where it gives some.
+        Where the source paper makes the claim, and its figures if it gives some.
     inputs : str
-        What data it runs on by default.
+        The data used by default.
     own_files : tuple of tuple of str
-        Which files of a user's own it takes instead: sets of options, one of which is to be given, and
-        nothing beside it.
+        Files of a user that it takes instead: sets of options. Exactly one set has to be given, and no other
+        options besides.
     command : str
-        The command that repeats the source paper's own table with a user's files; empty where nothing is
-        missing.
+        The command that repeats the source paper's own table with a user's files; empty if no files are
+        needed.
     version : int
-        Rises whenever a unit's result may change.
+        Raised whenever a unit's result may change.
     """
 
     name: ClassVar[str]
@@ -84,31 +84,31 @@ class Experiment(ABC, Generic[S, D]):
 
     @abstractmethod
     def settings(self, *, quick: bool = False) -> S:
-        """Return the settings: those of the claim, or small ones that run in a few seconds."""
+        """Return the settings of the claim, or with `quick` small ones that run in a few seconds."""
 
     @abstractmethod
     def units(self, settings: S) -> Sequence[Record]:
         """Return the parameters of each unit of work, in order."""
 
     def installed_data(self, files: Files | None) -> Mapping[str, str]:
-        """Return the sha256 of each data file that is read from where it is installed, by what it is called.
+        """Return the sha256 of each installed data file that is read, by the name of the data.
 
-        Nothing by default: data that come with a library are those of its version, and a user's files have
-        digests of their own.
+        Nothing by default: data in a library are determined by its version, and a user's files have separate
+        digests.
         """
         return {}
 
     @abstractmethod
     def prepare(self, settings: S, files: Files | None) -> D:
-        """Load what all units share; not called where no unit is left to compute."""
+        """Load what all units share; not called if no unit is left to compute."""
 
     @abstractmethod
     def measure(self, data: D, settings: S, unit: Record) -> Record:
-        """Compute one unit: plain values with ``checked_rows``, the rows on which argmax was verified."""
+        """Compute one unit: plain values; ``checked_rows`` counts rows on which argmax was verified."""
 
     @abstractmethod
     def summarize(self, settings: S, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Return findings, tables and panels from (parameters, result) of every unit, in order."""
+        """Return findings, tables and panels from the (parameters, result) pairs of all units, in order."""
 
 
 @dataclass
@@ -120,7 +120,7 @@ class _Band:
 
 
 def band(name: str, points: Mapping[float, Sequence[float]]) -> Line:
-    """Return the line through the mean of the trials at each x, in a band from the least to the largest.
+    """Return the line through the mean of the trials at each x, with a band from the smallest to the largest.
 
     >>> band("loki", {2.0: [1.0, 3.0]}).y
     (2.0,)

@@ -1,7 +1,7 @@
 """The kind of job `experiment`: a claim of the source paper tested by the workers, unit by unit.
 
-The document of a job is that of ``grove experiment`` with the same settings, byte for byte; what is computed
-stands in the ledger instead of a folder, so that any number of workers share the units.
+The document of a job is that of ``grove experiment`` with the same settings, byte for byte. Units are
+recorded in the ledger in place of a folder, so that any number of workers share them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _PARAMETERS = (
 )
 
 _one_at_a_time = threading.Lock()
-"""What units limit, BLAS threads and warnings, holds for a whole process."""
+"""Held while a unit runs: its limit of BLAS threads and its warning filters apply to the whole process."""
 
 
 def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
@@ -102,14 +102,14 @@ def _is_file(entry: Any) -> bool:
 
 
 def _is_environment(given: Any) -> bool:
-    """Whether this is what `_environment` fills in, here or on another node."""
+    """Return whether a value looks like the output of `_environment`, here or on another node."""
     return isinstance(given, dict) and all(
         isinstance(v, str) and v.isascii() for v in (*given, *given.values())
     )
 
 
 def _settings(parameters: Mapping[str, Any]) -> Any:
-    """Return the settings that a request means."""
+    """Return the settings of a request, with defaults."""
     from labelgrove.experiments.settings import changed
 
     asked = parameters["settings"]
@@ -123,7 +123,7 @@ def _settings(parameters: Mapping[str, Any]) -> Any:
 
 
 def _environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, str]:
-    """Return what a unit depends on beside its parameters."""
+    """Return everything that a unit depends on besides its parameters."""
     from labelgrove.experiments.running import environment
 
     here = environment(experiment, files)
@@ -131,7 +131,7 @@ def _environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[
 
 
 def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Publish the files as they are: their digests are those that `grove experiment` writes down."""
+    """Publish the files unchanged, so that their digests equal those that `grove experiment` records."""
     asked = dict(given)
     files = dict(asked.get("files") or {})
     for name in _FILES:
@@ -164,7 +164,7 @@ def _published(artifacts: ArtifactStore, name: str, location: Any) -> dict[str, 
 
 @contextmanager
 def _opened(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> Iterator[Files | None]:
-    """Give the files of a job, where it has any, under names with the endings that they had."""
+    """Yield the files of a job, if it has any, under names with their original endings."""
     with TemporaryDirectory(prefix="labelgrove-") as folder:
         paths = {}
         for name, entry in parameters["files"].items():
@@ -213,7 +213,7 @@ def _execute(work: Work) -> bytes:
 
 
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
-    """Count units; what training takes is not known from sizes."""
+    """Count units; sizes do not determine the time of training."""
     del subject
     n_units = len(_plan(parameters))
     return Estimate(n_units, 2 * n_units * _UNIT_BYTES, 0)
@@ -243,6 +243,6 @@ EXPERIMENT = JobKind(
 )
 """A claim tested on data available everywhere or on files: `labelgrove.experiments.running.run` as a job.
 
-One unit for each K and seed that the claim has, then one that joins them. The result is what ``result.json``
-of ``grove experiment`` holds.
+One unit for each K and seed of the claim, then one that joins them. The result is the same document as
+``result.json`` of ``grove experiment``.
 """

@@ -1,4 +1,4 @@
-"""What predictions are worth: every rule's error, other temperatures, and the check of argmax."""
+"""Measure predictions: the errors of every rule, other temperatures, and the check of argmax."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ __all__ = [
 ]
 
 _ROWS = 512
-_CALLED = {"frechet_mean": "loki"}  # by the source paper, and in the records of trials
+_CALLED = {"frechet_mean": "loki"}  # names in the source paper and in the records of trials
 
 
 class ArgmaxIdentityError(GroveError):
-    """A row on which the Fréchet mean of the complete graph is not argmax: a defect of labelgrove."""
+    """A row on which the Fréchet mean of the complete graph differs from argmax: a defect of labelgrove."""
 
 
 def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
-    """Return the errors of every rule on one set of predictions, argmax verified on every row.
+    """Return the errors of every rule on one set of predictions, after argmax was verified on every row.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
     result : dict
         ``rules``: rule to ``squared`` (E[d^2], squared edge-length units), ``accuracy`` and ``unobserved``
         (E[d^2] over the samples whose label was not observed, or None); ``n_observed``, ``diameter``,
-        ``checked_rows``, and ``one_answer``: whether argmax, the Fréchet mean and the constant answer every
-        sample with one and the same label, so that nothing can be told of them.
+        ``checked_rows``, and ``one_answer``: whether argmax, the Fréchet mean and the constant give the same
+        answer to every sample, so that the rules cannot be told apart.
 
     Raises
     ------
     ArgmaxIdentityError
-        As `check_argmax`.
+        As for `check_argmax`.
     """
     found = evaluate(
         space,
@@ -86,20 +86,20 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
 def loki_and_argmax(
     space: MetricSpace, predicted: Predicted, *, beta: float = 2
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the squared errors of the Fréchet mean and of argmax, and what the former answers.
+    """Return the squared errors of the Fréchet mean and of argmax, and the answers of the Fréchet mean.
 
     Parameters
     ----------
     space : MetricSpace
     predicted : Predicted
     beta : float, default=2
-        Exponent under which the mean is taken; errors are squared distances whatever it is.
+        Exponent of the distances in the mean; errors are squared distances for any exponent.
 
     Returns
     -------
     loki, argmax : ndarray of shape (n_samples,), dtype=float64
     answers : ndarray of shape (n_samples,), dtype=int64
-        Allowed labels that the Fréchet mean answers.
+        Answers of the Fréchet mean, as allowed labels.
     """
     answers = make_scorer(space, predicted.columns, beta=beta).score(predicted.probabilities).index
     truth = space.index(predicted.truth)
@@ -109,7 +109,7 @@ def loki_and_argmax(
 
 
 def _is_one_answer(space: MetricSpace, predicted: Predicted, constant: str) -> bool:
-    """Whether argmax and the Fréchet mean answer every sample with the constant."""
+    """Return whether argmax and the Fréchet mean answer every sample with the constant."""
     columns = space.point_index(predicted.columns)
     argmax = columns[argmax_columns(columns, predicted.probabilities)]
     if (argmax != space.point_index([constant])[0]).any():
@@ -121,15 +121,15 @@ def _is_one_answer(space: MetricSpace, predicted: Predicted, constant: str) -> b
 def squared_errors(
     space: MetricSpace, truth: NDArray[np.int64], answers: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the squared distance from each answer to its truth, both allowed labels."""
+    """Return the squared distance from each answer to its truth; both are allowed labels."""
     points = answers if space.allowed is None else space.allowed[answers]
     return pair_distances(space, truth, points) ** 2
 
 
 def tempered(probabilities: NDArray[Any], temperature: float) -> NDArray[np.float64]:
-    """Return the probabilities of the same logits under another temperature, in float64 whatever is given.
+    """Return the probabilities of the same logits under another temperature, in float64 for any input dtype.
 
-    Rows that are not weights raise `WeightError`.
+    Rows that are not valid weights raise `WeightError`.
 
     >>> tempered(np.array([[0.8, 0.2]]), 0.5).round(3).tolist()
     [[0.941, 0.059]]
@@ -143,7 +143,7 @@ def tempered(probabilities: NDArray[Any], temperature: float) -> NDArray[np.floa
 
 
 def fitted_temperature(predicted: Predicted) -> float:
-    """Return the temperature under which the true columns are likeliest; every truth is one of them."""
+    """Return the temperature that maximizes the likelihood of the true columns; every truth has a column."""
     fit = fit_temperature(
         predicted.probabilities, predicted.truth, columns=predicted.columns, outputs="probabilities"
     )
@@ -151,7 +151,7 @@ def fitted_temperature(predicted: Predicted) -> float:
 
 
 def argmax_columns(order: NDArray[np.int64], probabilities: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the column with the least expected 0-1 loss of each row; of tied ones the first by `order`."""
+    """Return the column with the least expected 0-1 loss in each row; among ties, the first by `order`."""
     arranged = np.argsort(order, kind="stable")
     out = np.empty(len(probabilities), dtype=np.int64)
     for start in range(0, len(probabilities), _ROWS):
@@ -161,7 +161,7 @@ def argmax_columns(order: NDArray[np.int64], probabilities: NDArray[Any]) -> NDA
 
 
 def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
-    """Verify on every row that the Fréchet mean of the complete graph is argmax, ties included.
+    """Verify on every row that the Fréchet mean of the complete graph equals argmax, ties included.
 
     Parameters
     ----------
@@ -171,17 +171,17 @@ def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
     Returns
     -------
     n_samples : int
-        Rows that were checked: all.
+        Number of rows that were checked: all.
 
     Raises
     ------
     ArgmaxIdentityError
-        Naming the first rows on which the two differ.
+        Names the first rows on which the two differ.
 
     Notes
     -----
-    On a complete graph a label that is not observed costs the whole weight of a row, so the observed labels
-    alone are scored. O(n_samples * n_observed^2), 512 rows at a time.
+    On a complete graph an unobserved label costs the whole weight of a row, so only the observed labels are
+    scored. O(n_samples * n_observed^2), 512 rows at a time.
     """
     space = CompleteSpace(sorted(columns, key=str.encode))
     order = space.index(columns)

@@ -1,4 +1,4 @@
-"""What claims on the same data share: the data they run on by default, and a user's files in their place."""
+"""What claims on the same data share: the default data, and a user's files in their place."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ ON_ALL_GLOSSES = (
     "TF-IDF on 300 singular vectors; vocabulary and vectors are fitted on all glosses, those of test "
     "documents among them. All seeds share this one corpus"
 )
-"""What must be said of every claim that is tested on glosses."""
+"""The statement that accompanies every claim tested on glosses."""
 
 FEW_CLASSES: Mapping[str, Any] = {"n_classes": 20, "n_test": 200, "n_dimensions": 40, "n_labels": 80}
 """The quick settings of every claim about zero-shot probabilities."""
 
 
 def with_test_files(*needed: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return some options, and the same with samples to test on beside those to train on."""
+    """Return some options, and the same options with files of test samples added."""
     return needed, (*needed, "test-embeddings", "test-labels")
 
 
 LABELED_FILES = with_test_files("hierarchy", "embeddings", "labels")
-"""What a user gives for samples of a hierarchy's labels."""
+"""Options for a user's samples of the labels of a hierarchy."""
 
 
 class _GlossSettings(Protocol):
@@ -66,7 +66,7 @@ Z = TypeVar("Z", bound=_ZeroShotSettings)
 
 
 class OnGlosses(Experiment[S, D]):
-    """A claim that is tested on WordNet where no files are given."""
+    """A claim that is tested on WordNet if no files are given."""
 
     def installed_data(self, files: Files | None) -> Mapping[str, str]:
         """Return the digest of WordNet's nouns."""
@@ -92,14 +92,14 @@ class OnZeroShotGlosses(OnGlosses[Z, "Glosses | Files"]):
         return glosses(settings.n_dimensions, settings.n_labels) if files is None else files
 
     def trial(self, data: Glosses | Files, settings: Z, seed: int) -> ZeroShot:
-        """Return the predictions of a seed, and the spaces that they can be taken in."""
+        """Return the predictions of a seed, and the metric spaces in which they can be judged."""
         return zero_shot(
             data, seed, seeds=settings.seeds, n_classes=settings.n_classes, n_test=settings.n_test
         )
 
 
 class OnLabeledGlosses(OnGlosses[G, "Callable[[int], Labeled]"]):
-    """A claim about models that are trained on samples of observed labels; the data are samples by seed."""
+    """A claim about models trained on samples of observed labels; the data are samples by seed."""
 
     inputs: ClassVar[str] = f"WordNet glosses of 1,575 synsets, tree of 2,268. {ON_ALL_GLOSSES}"
     own_files: ClassVar[tuple[tuple[str, ...], ...]] = LABELED_FILES

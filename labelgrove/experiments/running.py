@@ -1,14 +1,14 @@
-"""Run an experiment unit by unit, so that it can be stopped at any time and goes on where it was.
+"""Run an experiment unit by unit, so that it can be stopped at any time and continued later.
 
 ::
 
     FOLDER/NAME/units/<identity>/<unit>.json   one file for each unit, written whole or not at all
-    FOLDER/NAME/result.json, .md, .html        what was found; the same bytes however often it was stopped
+    FOLDER/NAME/result.json, .md, .html        the findings; the same bytes however often it was stopped
 
-The identity is a digest of what a unit's result depends on (experiment, version, settings, digests of the
-user's files and of installed data, versions of Python and the libraries), so that results of other settings
-are never mixed. Outside it are the processor and its linear algebra, which decide the last digits of trained
-models, and code of labelgrove that changes under one version.
+The identity is a digest of everything that decides a unit's result: experiment, version, settings, digests of
+the user's files and of installed data, versions of Python and the libraries. Results of other settings are
+therefore never mixed. Two influences are outside it: the processor and its linear algebra, which decide the
+last digits of trained models, and changes of labelgrove's code within one version.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ _IDENTITY_DIGITS = 16
 
 @dataclass(frozen=True)
 class Result:
-    """An experiment that ran to its end.
+    """An experiment whose units are all computed.
 
     Attributes
     ----------
     document : dict
-        What ``result.json`` holds.
+        Contents of ``result.json``.
     path : Path
-        Of that file.
+        Path of that file.
     computed : int
-        Number of units computed by this call; the others were there.
+        Number of units computed by this call; the others were computed before.
     seconds : float
         Wall-clock seconds that all units took, whenever they were computed.
     """
@@ -83,7 +83,7 @@ def run(
     command: str | None = None,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Result:
-    """Compute the units that are not there yet, and write what all of them say.
+    """Compute the units that are missing, and write the findings from all units.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ def run(
     folder : Path
         Where results are kept, one folder for each experiment; made if missing.
     settings : optional
-        By default those of the claim; ``experiment.settings(quick=True)`` for small ones.
+        By default the settings of the claim; ``experiment.settings(quick=True)`` for small ones.
     files : Files, optional
-        A user's own inputs, where the experiment takes them.
+        A user's own inputs, if the experiment takes them.
     command : str, optional
-        What was typed, for the record; by default the command that `repeating` returns.
+        The command that was typed, for the record; by default the command that `repeating` returns.
     progress : callable
         Called with the name of a unit, the number done and the number of units, before each.
 
@@ -108,10 +108,10 @@ def run(
     MissingExtraError
         Without scikit-learn.
     InputError
-        For files that the experiment does not take, settings and files with which it cannot be computed, and
-        a unit's file that is not what was written.
+        For files that the experiment does not take, for settings and files with which it cannot be computed,
+        and for a unit's file with other contents than those written.
     GroveError
-        Whatever a unit raises; the units before it are kept.
+        Any error of a unit; the units before it are kept.
     """
     check_runnable(experiment, files)
     settings = experiment.settings() if settings is None else settings
@@ -136,15 +136,15 @@ def run(
         report = experiment_report(document)
         for form in (".md", ".html"):
             write(path.with_suffix(form), as_bytes(report, path.with_suffix(form)).decode())
-        write(path, content.decode())  # the last one is what a finished run is known by
+        write(path, content.decode())  # written last: it marks a run as finished
     return Result(document, path, len(missing), seconds)
 
 
 @contextmanager
 def as_asked(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> Iterator[None]:
-    """Turn what a library raises for settings or files of a user's own into `InputError`.
+    """Turn errors of a library about settings or files of a user into `InputError`.
 
-    With the usual settings it is a defect, and stays what it is.
+    With the usual settings such an error is a defect, and is raised unchanged.
     """
     try:
         yield
@@ -181,7 +181,7 @@ def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> Non
 
 @dataclass(frozen=True)
 class Identity:
-    """What the result of a unit depends on, and the sha256 of it.
+    """Everything that decides the result of a unit, and the sha256 of it.
 
     Attributes
     ----------
@@ -195,12 +195,12 @@ class Identity:
 
 
 def environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, dict[str, str]]:
-    """Return what results depend on where they are computed: ``libraries``, with Python, and ``data``.
+    """Return what results depend on besides settings: ``libraries``, Python included, and ``data``.
 
     Raises
     ------
     NotFoundError
-        Where data that the experiment reads is not installed.
+        If data that the experiment reads are not installed.
     """
     return {"libraries": versions(_LIBRARIES), "data": dict(experiment.installed_data(files))}
 
@@ -225,7 +225,7 @@ def summarized(
     results: Sequence[Record],
     command: str,
 ) -> dict[str, Any]:
-    """Return the document that the results of all units make, in the order of the units."""
+    """Return the document made from the results of all units, in the order of the units."""
     units = list(experiment.units(settings))
     summary = experiment.summarize(settings, list(zip(units, results, strict=True)))
     return {
@@ -277,7 +277,7 @@ def _name(unit: Record) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file that appears whole or not at all; `InputError` where the folder cannot be written."""
+    """Write a file atomically, whole or not at all; raise `InputError` if the folder cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, [text.encode()])
@@ -301,7 +301,7 @@ class _Units:
         write(self._path(unit), json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
 
     def read(self, units: Sequence[Record]) -> tuple[list[Record], float]:
-        """Return the result of every unit, and the seconds that all took."""
+        """Return the result of every unit, and the total seconds of all units."""
         kept = [self._read(unit) for unit in units]
         return [k["result"] for k in kept], sum(float(k["seconds"]) for k in kept)
 

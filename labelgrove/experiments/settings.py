@@ -1,4 +1,4 @@
-"""Settings changed from the command line: ``sizes=10,25`` onto the fields of a settings dataclass."""
+"""Change settings from the command line: ``sizes=10,25`` sets a field of a settings dataclass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ S = TypeVar("S")
 
 _SEEDS = ("seeds", "large_seeds")
 _MAY_BE_ZERO = (*_SEEDS, "n_test", "n_labels", "theta")
-"""Other numbers are above zero: sizes, counts, strengths and temperatures."""
+"""Settings that may be zero; others (sizes, counts, strengths, temperatures) are above zero."""
 
 
 def changed(settings: S, changes: Sequence[str]) -> S:
@@ -31,8 +31,8 @@ def changed(settings: S, changes: Sequence[str]) -> S:
     Raises
     ------
     InputError
-        For a change without ``=``, a field there is not, a value of another type, a number that is negative,
-        not finite, or 0 where that means nothing, and a value that stands twice.
+        For a change without ``=``, an unknown field, a value of another type, a negative or infinite number,
+        0 where that means nothing, and a value given twice.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _check(change: str, name: str, values: Sequence[Any]) -> None:
 
 
 def with_seeds_from(settings: S, first: int) -> S:
-    """Return settings with as many seeds as before, counted from another one on.
+    """Return settings with the same number of seeds, counted from `first`.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def with_seeds_from(settings: S, first: int) -> S:
 
 
 def as_texts(settings: Any) -> dict[str, str]:
-    """Return what `changed` makes settings of, by name.
+    """Return settings as the texts from which `changed` makes them, by name.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def make_model(model: str, *, regularisation: float = 10.0, n_train: int | None 
     regularisation : float, default=10
         Inverse strength C of the penalty of both logistic models.
     n_train : int, optional
-        Number of training samples, where there may be fewer than five.
+        Number of training samples, if there may be fewer than five.
 
     Raises
     ------
@@ -92,21 +92,21 @@ def fit_predict(
     model, regularisation
         As for `make_model`.
     held_out : float, default=0
-        Share of the training samples of observed labels that is kept back, to calibrate on.
+        Share of the training samples of observed labels that is held out for calibration.
     seed : int, default=0
-        Which samples are kept back.
+        Decides which samples are held out.
 
     Returns
     -------
     predicted : Predicted
-        Of the test samples. An observed label without a training sample has no column.
+        Predictions for the test samples. An observed label without a training sample has no column.
     kept_back : Predicted or None
-        Of the samples kept back whose label has a column; None where none is asked for.
+        Predictions for the held-out samples whose label has a column; None if no share is held out.
 
     Raises
     ------
     InputError
-        Where fewer than two observed labels have training samples.
+        If fewer than two observed labels have training samples.
     """
     rows = observe(data, observed)
     kept = np.empty(0, dtype=np.int64)
@@ -136,7 +136,7 @@ def fit_predict(
 
 @dataclass(frozen=True)
 class Trained:
-    """What `train_files` wrote."""
+    """The files and figures that `train_files` wrote."""
 
     probabilities: Path
     columns: Path
@@ -162,19 +162,19 @@ def train_files(
     model: str,
     regularisation: float = 10.0,
 ) -> Trained:
-    """Train a baseline and write what it says of the test samples.
+    """Train a baseline, and write its predictions for the test samples.
 
     Parameters
     ----------
     features : list of str, ndarray or scipy.sparse matrix
-        Of the training samples: texts (taken as TF-IDF), or a row of numbers each.
+        Features of the training samples: texts (used as TF-IDF), or a row of numbers for each.
     labels : list of str
-        Key of each training sample's label.
+        Label key of each training sample.
     test_features
-        Of the samples to predict, of the same kind.
+        Features of the samples to predict, of the same kind.
     out : Path
-        Folder for ``probabilities.npy`` (float32, a row for each sample) and ``columns.txt`` (a label key for
-        each column).
+        Folder for ``probabilities.npy`` (float32, a row for each sample) and ``columns.txt`` (the label key
+        of each column).
     model, regularisation
         As for `make_model`.
 
@@ -185,7 +185,7 @@ def train_files(
     Raises
     ------
     InputError
-        For counts that differ, fewer than two labels, texts beside numbers, features that no model can be
+        For counts that differ, fewer than two labels, texts mixed with numbers, features that no model can be
         trained on, and a folder that cannot be written.
     """
     n_train = len(features) if isinstance(features, list) else features.shape[0]
@@ -237,7 +237,7 @@ def _taken(features: Any, rows: NDArray[np.int64]) -> Any:
 
 
 def _probabilities(fitted: Any, features: Any) -> NDArray[np.float64]:
-    """Return the probabilities; a row that one-vs-rest leaves without any weight becomes uniform."""
+    """Return the probabilities; a row to which one-vs-rest gives no weight becomes uniform."""
     rows = np.asarray(fitted.predict_proba(features), dtype=np.float64)
     empty = ~(rows.sum(axis=1) > 0)
     rows[empty] = 1.0 / rows.shape[1]
@@ -246,7 +246,7 @@ def _probabilities(fitted: Any, features: Any) -> NDArray[np.float64]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """One thread, and no word on what is meant: iterations are a setting, and classes may be many."""
+    """Use one thread, and ignore expected warnings: iterations are a setting, and classes may be many."""
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 

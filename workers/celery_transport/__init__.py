@@ -1,1 +1,1 @@
-"""How Celery carries a key, and nothing else."""
+"""How Celery carries the key of a unit, and nothing else."""

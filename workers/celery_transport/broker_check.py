@@ -1,4 +1,4 @@
-"""What must hold before a Celery worker starts: a deployment in which nothing can be lost or torn apart."""
+"""Check before a Celery worker starts that the deployment can neither lose work nor mix up messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["KEY_PREFIX", "Broker", "check_broker", "check_deployment", "for_cele
 logger = logging.getLogger(__name__)
 
 KEY_PREFIX = "labelgrove:"
-"""What every key of ours in the broker begins with."""
+"""The beginning of every key of this package in the broker."""
 
 _PRIORITIES = ("", "\x06\x163", "\x06\x166", "\x06\x169")  # kombu reads a list for each
 _TYPES = {
@@ -38,16 +38,16 @@ _ASIDE = f"{KEY_PREFIX}aside:"
 
 @dataclass(frozen=True)
 class Broker:
-    """A fit broker, as it describes itself.
+    """A broker that is fit for workers, as it describes itself.
 
     Attributes
     ----------
     version : str
-        Of Redis.
+        Version of Redis.
     durable : bool
         Whether it keeps waiting messages on disk.
     seconds : float
-        The time it has, since 1970.
+        Its clock, in seconds since 1970.
     """
 
     version: str
@@ -56,17 +56,17 @@ class Broker:
 
 
 def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
-    """Return what the broker says of itself once the settings are fit for Celery workers.
+    """Return the broker's description of itself once the settings are fit for Celery workers.
 
-    Without an answer of the cache work goes on. With `mend`, keys that something else wrote under names of
-    ours in the broker are put aside first.
+    If the cache does not answer, work continues. With `mend`, first set aside keys in the broker that another
+    program wrote under names of this package.
 
     Raises
     ------
     SettingsError
         For no broker, the embedded graph, SQLite with a broker that other hosts can reach, a broker that may
-        evict messages or holds something else under a name of ours, one Redis as broker and cache, or a Redis
-        that answers other hosts without a password; the message names the variable to set.
+        evict messages or has foreign data under a name of this package, one Redis as broker and cache, or a
+        Redis that answers other hosts without a password; the message names the variable to set.
     ServiceError
         If the broker does not answer.
     """
@@ -99,14 +99,14 @@ def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
 def for_celery(url: str) -> str:
     """Return a broker's URL as Celery spells it: a socket file is ``redis+socket:///path?virtual_host=0``.
 
-    Over TLS the certificate is checked unless the URL says otherwise.
+    Over TLS the certificate is checked unless the URL sets another rule.
 
     >>> for_celery("unix:///run/redis.sock?db=1")
     'redis+socket:///run/redis.sock?virtual_host=1'
     >>> for_celery("rediss://broker:6379/0")
     'rediss://broker:6379/0?ssl_cert_reqs=required'
     """
-    if url.startswith("rediss:") and "ssl_cert_reqs=" not in url:  # it would show anybody the password
+    if url.startswith("rediss:") and "ssl_cert_reqs=" not in url:  # or anybody could read the password
         return f"{url}{'&' if '?' in url else '?'}ssl_cert_reqs=required"
     if not url.startswith("unix:"):
         return url
@@ -114,9 +114,9 @@ def for_celery(url: str) -> str:
 
 
 def check_broker(url: str) -> Broker:
-    """Make sure that the Redis at `url` answers, nobody without its password, and never evicts a message.
+    """Check that the Redis at `url` answers, requires its password, and never evicts a message.
 
-    A key of another type under a name of ours stops every delivery; the error names it.
+    A key of another type under a name of this package stops every delivery; the error names it.
     """
     with _client_of(url) as client:
         facts = client.info()
@@ -147,14 +147,14 @@ def check_broker(url: str) -> Broker:
 
 
 def put_aside(url: str) -> list[str]:
-    """Rename keys of the broker that have a name of ours and another type; return their new names.
+    """Rename broker keys that have a name of this package and a foreign type; return their new names.
 
-    Messages that waited there are sent again from the ledger. Nothing of somebody else's is deleted.
+    Messages that waited there are sent again from the ledger. No foreign data is deleted.
 
     Raises
     ------
     SettingsError, ServiceError
-        As `check_broker`, for a malformed URL and for a broker that does not answer.
+        As for `check_broker`, for a malformed URL and for a broker that does not answer.
     """
     import redis
 
@@ -162,7 +162,7 @@ def put_aside(url: str) -> list[str]:
     with _client_of(url) as client:
         for key, said in _foreign_keys(client):
             new = f"{_ASIDE}{key.removeprefix(KEY_PREFIX)}:{time.time():.0f}"
-            with contextlib.suppress(redis.ResponseError):  # gone meanwhile, by another worker perhaps
+            with contextlib.suppress(redis.ResponseError):  # gone meanwhile, perhaps by another worker
                 client.rename(key, new)
                 logger.error("broker %s: %s; it is put aside as %r", masked(url), said, new)
                 aside.append(new)
@@ -171,7 +171,7 @@ def put_aside(url: str) -> list[str]:
 
 @contextmanager
 def _client_of(url: str) -> Iterator[redis.Redis]:
-    """Give a client of the broker; what goes wrong with it leaves as our own errors."""
+    """Yield a client of the broker; its faults are raised as errors of this package."""
     import redis
 
     try:
@@ -188,7 +188,7 @@ def _client_of(url: str) -> Iterator[redis.Redis]:
 
 
 def _foreign_keys(client: redis.Redis) -> list[tuple[str, str]]:
-    """Return the keys under our names that hold what neither Celery nor we wrote, and what is wrong."""
+    """Return the keys under our names whose data neither Celery nor we wrote, and what is wrong with each."""
     lists = {f"{queue}{priority}": "list" for queue in queue_names() for priority in _PRIORITIES}
     expected = {KEY_PREFIX + name: kept for name, kept in {**lists, **_TYPES}.items()}
     with client.pipeline(transaction=False) as pipe:

@@ -1,4 +1,4 @@
-"""The child processes of a node: Celery's prefork pool, which outlives a child that dies at a bad moment."""
+"""The child processes of a node: Celery's prefork pool, made to survive a child that dies at a bad moment."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["ChildPool", "TaskPool"]
 class ChildPool(asynpool.AsynPool):  # type: ignore[misc]
     """A pool that watches every child that can still end.
 
-    After a reconnect to the broker Celery watches all children again. One whose end was just seen, and whose
-    place is not yet filled, has nothing left to watch, and Celery's own pool ends the whole node over it.
+    After a reconnect to the broker Celery watches all children again. A child whose end was just noticed, and
+    whose place is not yet filled, has nothing left to watch. Celery's own pool then ends the whole node.
     """
 
     def _track_child_process(self, proc: Any, hub: Any) -> None:
@@ -22,6 +22,6 @@ class ChildPool(asynpool.AsynPool):  # type: ignore[misc]
 
 
 class TaskPool(prefork.TaskPool):  # type: ignore[misc]
-    """What ``worker_pool`` names."""
+    """The class that the setting ``worker_pool`` names."""
 
     Pool = ChildPool

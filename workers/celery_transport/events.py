@@ -1,4 +1,4 @@
-"""What a worker tells those who watch, such as Flower: hints, which hold nothing up and may get lost."""
+"""Events of a worker for observers such as Flower: hints, which delay nothing and may get lost."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from celery.events.dispatcher import EventDispatcher
 __all__ = ["EventsWithoutRetry", "Gathering"]
 
 _EVENTS_S = 1.0
-"""Seconds for which events of tasks are gathered."""
+"""Seconds for which events of tasks are collected."""
 
 
 class Dispatcher(EventDispatcher):  # type: ignore[misc]
-    """Sends an event once; what a broker that is away did not get waits with the dispatcher.
+    """Sends an event once; events that an unreachable broker did not get wait with the dispatcher.
 
-    Celery has the event loop of the main process try to send its heartbeat until the broker is back. Until
-    then nothing else happens there: no signal ends the worker, and no child gets rid of its outcome.
+    Celery makes the event loop of the main process try to send its heartbeat until the broker is back. Until
+    then nothing else happens there: no signal ends the worker, and no child can deliver its outcome.
     """
 
     def _publish(self, event: Any, producer: Any, routing_key: str, **options: Any) -> None:
@@ -26,15 +26,15 @@ class Dispatcher(EventDispatcher):  # type: ignore[misc]
 
 
 class EventsWithoutRetry(Events):  # type: ignore[misc]
-    """What an application sends events with."""
+    """The class with which an application sends events."""
 
     dispatcher_cls = "labelgrove.workers.celery_transport.events:Dispatcher"
 
 
 class Gathering(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Sends what the main process has to tell of its tasks once a second, not each event by itself.
+    """Sends the task events of the main process once a second, not each event separately.
 
-    Sent singly, they take a third of the processor time of the main process.
+    Sent separately, they take a third of the processor time of the main process.
     """
 
     requires = ("celery.worker.consumer.events:Events",)
@@ -44,19 +44,19 @@ class Gathering(bootsteps.StartStopStep):  # type: ignore[misc]
         super().__init__(consumer, **options)
 
     def start(self, consumer: Any) -> None:
-        """Flush what is gathered by the clock; Celery itself does so when there are many."""
+        """Flush the collected events by the clock; Celery itself flushes only when there are many."""
         events = consumer.event_dispatcher
         events.on_send_buffered = None
         self._timer = consumer.timer.call_repeatedly(_EVENTS_S, events.flush)
 
     def stop(self, consumer: Any) -> None:
-        """Leave the dispatcher, which the next start replaces."""
+        """Cancel the timer; the next start replaces the dispatcher."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def shutdown(self, consumer: Any) -> None:
-        """Send the last of it."""
+        """Send the remaining events."""
         self.stop(consumer)
         if consumer.event_dispatcher is not None:
             consumer.event_dispatcher.flush()

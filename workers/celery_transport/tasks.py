@@ -1,4 +1,4 @@
-"""The one Celery task: a 64-digit key in, the unit of that key executed. Everything else is in the ledger."""
+"""The only Celery task: it takes a 64-digit key and executes that unit. Everything else is in the ledger."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ logger = logging.getLogger(__name__)
 
 
 class UnitTask(celery.Task):  # type: ignore[misc]
-    """Runs one unit, then sends what has become due.
+    """Runs one unit, then sends the units that have become due.
 
-    The workspace is opened by the first unit of a process, so that no connection is older than the fork that
-    made the process.
+    The first unit of a process opens the workspace, so that no connection is older than the fork that made
+    the process.
     """
 
     name = TASK
@@ -35,13 +35,13 @@ class UnitTask(celery.Task):  # type: ignore[misc]
     settings: Settings
     lease_s: float
     sweep_s: float
-    window: int = WINDOW_PER_SLOT * (os.cpu_count() or 1)  # a worker sets that of its own slots
+    window: int = WINDOW_PER_SLOT * (os.cpu_count() or 1)  # a worker sets it from its own slots
 
     _opened: tuple[Workspace, Ledger] | None = None
     _opened_by: int = 0
 
     def run(self, key: str) -> str:
-        """Execute the unit with this key; a key that no row has does nothing."""
+        """Execute the unit with this key; do nothing if no row has the key."""
         check_key(key)
         try:
             workspace, ledger = self._open()
@@ -49,7 +49,7 @@ class UnitTask(celery.Task):  # type: ignore[misc]
                 key, ledger, workspace, lease_s=self.lease_s, out_of_time=SoftTimeLimitExceeded
             )
             dispatch(ledger, sender(self.app), window=self.window)
-        except DEPLOYMENT_FAULTS as error:  # the ledger's: it sends the unit again when it is back
+        except DEPLOYMENT_FAULTS as error:  # of the ledger, which sends the unit again when it is back
             logger.warning("unit %s is left to the ledger: %s", key, error)
             return "left to the ledger"
         return outcome.value
@@ -59,7 +59,7 @@ class UnitTask(celery.Task):  # type: ignore[misc]
         if kwargs or not isinstance(args, tuple) or len(args) != 1:
             raise InputError(f"{TASK}: a message carries one key and nothing else")
         check_key(args[0])
-        own = {"time_limit": None, "soft_time_limit": None}  # those of the worker that gets it
+        own = {"time_limit": None, "soft_time_limit": None}  # use the limits of the worker that gets it
         return super().apply_async(args, **own, **options)
 
     def _open(self) -> tuple[Workspace, Ledger]:

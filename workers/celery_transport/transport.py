@@ -1,10 +1,10 @@
-"""The way in for messages: what is not a message of ours is logged and dropped, and ends nobody.
+"""The entrance for messages: foreign messages are logged and dropped, and never end a worker.
 
-Celery and its Redis transport trust what lies in a queue: an entry that is not JSON, or JSON of another
-shape, ends the worker that takes it, and is often put back for the next one. Whoever can write to the
-broker could so stop every worker. Here an envelope is looked at before it is delivered (`Transport`), and
-of the message in it nothing is kept but its id and the key of the unit (`strategy`): no time limits, due
-times or anything else that a sender may add.
+Celery and its Redis transport trust the contents of a queue. An entry that is not JSON, or JSON of another
+layout, ends the worker that takes it, and is often put back for the next worker. Thus anybody who can write
+to the broker could stop every worker. Here an envelope is checked before it is delivered (`Transport`). Of
+the message in it, only its id and the key of the unit are kept (`strategy`): no time limits, due times or
+anything else that a sender may add.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from kombu.transport import redis
 __all__ = ["KEY", "TASK", "Transport", "strategy"]
 
 TASK = "labelgrove.run_unit"
-"""What every message asks for; Celery's own tasks stand ready in each worker, and nobody may call them."""
+"""The task of every message; each worker registers Celery's own tasks too, but nobody may call them."""
 
 KEY = re.compile(r"[0-9a-f]{64}")
-"""What a message carries: the key of a unit."""
+"""The content of a message: the key of a unit."""
 
 logger = logging.getLogger(__name__)
 
 _MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What Celery's own code raises at a message of another shape; faults of a connection are none of these."""
+"""Errors of Celery's own code for a message of another layout; none of them is a connection fault."""
 
-_EVENTS = "celeryev"  # queues of those who watch, such as Flower; a worker reads none of them
+_EVENTS = "celeryev"  # queues of observers such as Flower; a worker reads none of them
 _SHOWN_CHARACTERS = 80
 _LONGEST_BODY = 4096
-"""Characters of a body: one key takes 150."""
+"""Largest number of characters of a body; one key takes 150."""
 
 
 class _QoS(redis.QoS):
-    """What a channel took and did not acknowledge; an entry there that cannot be read is dropped."""
+    """The messages that a channel took and did not acknowledge; an unreadable entry among them is dropped."""
 
     def restore_by_tag(self, tag: Any, client: Any = None, leftmost: bool = False) -> None:
         try:
@@ -49,14 +49,14 @@ class _QoS(redis.QoS):
 
 
 class Channel(redis.Channel):
-    """A channel on which an entry that cannot be read does not end the worker, and that keeps its client."""
+    """A channel that keeps its client, and on which an unreadable entry does not end the worker."""
 
     QoS = _QoS
     _kept: tuple[Any, Any] | None = None
 
     def _create_client(self, asynchronous: bool = False) -> Any:
-        """Return one client for all commands of a pool: making one takes longer than what it is for."""
-        if asynchronous:  # it holds a connection
+        """Return one client for all commands of a pool; making a client takes longer than a command."""
+        if asynchronous:  # such a client holds a connection
             return super()._create_client(asynchronous)
         if self._kept is None or self._kept[0] is not self.pool:
             self._kept = self.pool, super()._create_client()
@@ -71,7 +71,7 @@ class Channel(redis.Channel):
 
 
 class Transport(redis.Transport):
-    """Redis as Celery's transport, for envelopes of the shape that Celery itself sends."""
+    """Redis as Celery's transport, for envelopes of the layout that Celery itself sends."""
 
     Channel = Channel
 
@@ -83,7 +83,7 @@ class Transport(redis.Transport):
 
 
 def strategy(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..., Any]:
-    """Return what handles a message of `task`: Celery's own way, with the id and the key alone."""
+    """Return the handler of messages of `task`: Celery's own, given only the id and the key."""
     handle = default(task, app, consumer, **options)
 
     def careful(message: Any, body: Any, *rest: Any, **given: Any) -> Any:
@@ -101,14 +101,14 @@ def strategy(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[...
 
 
 def _is_envelope(message: Any) -> bool:
-    """Whether the parts of a message have the types that Celery and kombu take for granted."""
+    """Return whether the parts of a message have the types that Celery and kombu take for granted."""
     if not isinstance(message, dict):
         return False
     headers, properties = message.get("headers"), message.get("properties")
     return (
         isinstance(headers, dict)
         and headers.get("task") == TASK
-        and "compression" not in headers  # kombu would unpack it, however large, before anybody looks
+        and "compression" not in headers  # kombu would unpack it before any check, however large
         and isinstance(message.get("body"), str)
         and len(message["body"]) <= _LONGEST_BODY
         and isinstance(message.get("content-type"), str)

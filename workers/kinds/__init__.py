@@ -1,8 +1,8 @@
-"""Kinds of jobs: what one is (`workers.kinds.kind`), and where they are found.
+"""Kinds of jobs: the contract of a kind (`workers.kinds.kind`), and how kinds are found.
 
-A kind is an object of the entry-point group ``labelgrove.job_kinds``, so that any installed package adds one
-without a change here. A kind's version rises whenever the bytes of its results may change. Ours stand in this
-package, one file for each.
+A kind is an object of the entry-point group ``labelgrove.job_kinds``, so that any installed package can add a
+kind without a change here. A kind's version rises whenever the bytes of its results may change. The built-in
+kinds are in this package, one file for each.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _add(kinds: dict[str, JobKind], kind: JobKind, source: str) -> None:
 
 
 def register(kind: JobKind) -> None:
-    """Add a kind to those of the entry points, in this process; a taken name raises `InputError`."""
+    """Add a kind to those of the entry points, in this process; raise `InputError` for a taken name."""
     _add(_registry(), kind, f"{kind!r:.100}")
 
 
@@ -78,13 +78,13 @@ def queue_names() -> list[str]:
 
 
 def find_kind(name: str, version: int | None = None) -> JobKind | None:
-    """Return the kind called `name`, or None where it is unknown here or has another version."""
+    """Return the kind called `name`; None if it is unknown here or has another version."""
     kind = _registry().get(name)
     return kind if kind is not None and version in (None, kind.version) else None
 
 
 def kind_named(name: str) -> JobKind:
-    """Return the job kind called `name`; `InputError` with the known ones where it is unknown."""
+    """Return the job kind called `name`; for an unknown one raise `InputError` with the known kinds."""
     found = find_kind(name)
     if found is None:
         known = ", ".join(known.name for known in known_kinds())

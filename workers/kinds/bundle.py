@@ -1,4 +1,4 @@
-"""The kind `bundle`: what the adapter pulls, built as a job."""
+"""The kind `bundle`: the file that the adapter loads, built as a job."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
     found = Parameters.of_space("bundle", given, _PARAMETERS)
     found.digests("observed")
     found.choice("form", _FORMS)
-    if found["form"] == "auto":  # as before there was a choice: the same request keeps its key
+    if found["form"] == "auto":  # the default is left out, so that older requests keep their key
         del found["form"]
     return found
 
@@ -105,14 +105,14 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
 
 
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
-    """Count keys and names at most as the snapshot holds them; a block adds a distance for each column."""
+    """Bound the sizes of keys and names by the snapshot; a block adds a distance for each column."""
     n_labels, n_observed = subject.n_labels, subject.n_keys["observed"]
     n_bytes = subject.snapshot_bytes + n_labels + 8 * n_observed + HEADER_BYTES
     if subject.space_kind(parameters) == "tree" and parameters.get("form") != "block":
         return Estimate(1, n_bytes + 16 * n_labels, 1, (n_labels + subject.n_edges) * OPENING_SECONDS)
     n_distances = n_labels * n_observed
     least_bytes = n_distances if parameters.get("labels", "all") == "all" else 0
-    return Estimate(1, n_bytes + 8 * n_distances, 1, least_bytes=least_bytes)  # sizes tell no diameter's time
+    return Estimate(1, n_bytes + 8 * n_distances, 1, least_bytes=least_bytes)  # a diameter's time is unknown
 
 
 BUNDLE = JobKind(
@@ -128,9 +128,9 @@ BUNDLE = JobKind(
     complete_target=_complete_target,
     publish=_publish,
 )
-"""What an adapter needs to score one label space: `adapter.bundles.bundle.build_bundle` as a job.
+"""Everything an adapter needs to score one label space: `adapter.bundles.bundle.build_bundle` as a job.
 
-Parameters: those of `workers.kinds.parameters.Parameters.of_space`, ``observed``, an artifact with a JSON
-list of keys, and ``form``, left out of the request where it is ``auto``. A publication's target is
+Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, an artifact with a JSON
+list of keys; and ``form``, left out of the request where it is ``auto``. A publication's target is
 ``{"ontology": name, "bundle": name}``.
 """

@@ -79,13 +79,13 @@ def pack_cover(
     Parameters
     ----------
     graph, space
-        The version of the ontology, and its space.
+        The version of the ontology, and its metric space.
     found : Cover
         The cover; the order of its keys is kept.
     method : {"minimum", "phylogenetic", "small"}
-        How it was found.
+        How the cover was found.
     identifying : bool, default=False
-        Whether it makes every label uniquely reachable.
+        Whether the cover makes every label uniquely reachable.
     """
     from labelgrove.ontology.results.layout import pack_space
 
@@ -103,7 +103,7 @@ def pack_cover(
 
 
 def read_cover(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Cover:
-    """Return a cover that was written by `pack_cover`.
+    """Return a cover written by `pack_cover`.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def read_cover(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Cove
     Raises
     ------
     NotFoundError, ArtifactError
-        If it is not there, or is no such file of this ontology.
+        If the artifact is missing, or is not such a file of this ontology.
     """
     from labelgrove.ontology.geometry import Cover
     from labelgrove.ontology.results.layout import ResultFile
@@ -126,7 +126,7 @@ def read_cover(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Cove
     return Cover(keys, status, lower_bound)
 
 
-# ---- what others see of it -----------------------------------------------------------------------------
+# ---- showing and describing ----------------------------------------------------------------------------
 
 
 def _show(result: JobResult) -> GraphResult:

@@ -1,4 +1,4 @@
-"""What kinds share when they show and describe a result."""
+"""Functions that kinds share to show and describe a result."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def labels_table(
 
 
 def facts(line: str, document: Mapping[str, Any], **more: Any) -> Description:
-    """Describe a result by its figures alone; `more` are further fields of the description."""
+    """Describe a result only by its figures; `more` are further fields of the description."""
     return Description(line, document, ("property", "value"), list(document.items()), **more)
 
 
 def describe_artifact(workspace: Workspace, result: JobResult) -> Description:
-    """Describe a result of which its kind says nothing by what stands in its artifact."""
+    """Describe a result by the contents of its artifact, for a kind without a description."""
     from labelgrove.ontology.errors import ArtifactError
     from labelgrove.ontology.store.artifacts import read_safetensors
 
@@ -56,7 +56,7 @@ def describe_artifact(workspace: Workspace, result: JobResult) -> Description:
     content = result.artifacts.read_bytes(result.sha256)
     try:
         arrays, metadata = read_safetensors(content)
-    except ArtifactError:  # a document of its own
+    except ArtifactError:  # the artifact is a document, not an array file
         return facts(line, {"bytes": len(content)})
     rows = [(name, str(array.dtype), list(array.shape)) for name, array in arrays.items()]
     document = {"metadata": metadata, "arrays": [dict(zip(_ARRAY, row, strict=True)) for row in rows]}
@@ -64,7 +64,7 @@ def describe_artifact(workspace: Workspace, result: JobResult) -> Description:
 
 
 def places(index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of each in its order, counted from 1.
+    """Return the place of each entry in its order, counted from 1.
 
     >>> places(np.array([30, 10, 20])).tolist()
     [1, 2, 3]

@@ -39,7 +39,7 @@ _FORMAT = "labelgrove/distances/1"
 _PART_FORMAT = "labelgrove/distances-part/1"
 _DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
 _BLOCK = 512  # columns; one sweep of the breadth-first search
-_SECONDS_PER_STEP = 2e-9  # of one column across one label or edge of length 1
+_SECONDS_PER_STEP = 2e-9  # for one column across one label or edge of length 1
 
 _PARAMETERS = (
     *SPACE,
@@ -51,7 +51,7 @@ _PARAMETERS = (
 
 
 def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
-    if subject is not None:  # all labels where no list was given
+    if subject is not None:  # all labels if no list is given
         given = {"columns": "all", "n_columns": subject.n_keys.get("columns", subject.n_labels), **given}
     found = Parameters.of_space("distances", given, _PARAMETERS)
     if found["columns"] != "all" and not is_digest(found["columns"]):
@@ -87,7 +87,7 @@ def _execute(work: Work) -> Product:
 
 
 def _columns(work: Work, space: MetricSpace) -> NDArray[np.int64]:
-    """Return the points to measure from in canonical order, whatever order they were named in."""
+    """Return the points to measure from in canonical order, whatever order the request lists them in."""
     given = work.parameters["columns"]
     keys = list(space.points) if given == "all" else read_keys(work.artifacts, given)
     return np.sort(counted_points(space, keys, "columns", work.parameters["n_columns"]))
@@ -113,7 +113,7 @@ def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
     seconds = (n_labels + n_edges) * (n * _SECONDS_PER_STEP + units * OPENING_SECONDS)
     width = 8 if parameters["dtype"] == "exact" else 4  # bytes of a distance at most
     n_bytes = n_labels * n * width * written + 8 * (n_labels + n) + HEADER_BYTES * units
-    n_rows = n_labels if parameters["labels"] == "all" else 1  # of some labels, how many is not said
+    n_rows = n_labels if parameters["labels"] == "all" else 1  # the number of listed labels is unknown
     return Estimate(units, n_bytes, 1, seconds, least_bytes=n_rows * n * written)
 
 
@@ -128,7 +128,7 @@ def pack_distances(
     Parameters
     ----------
     graph, space
-        The version of the ontology, and its space.
+        The version of the ontology, and its metric space.
     columns : ndarray of shape (n_columns,), dtype=int64
         Point indices, ascending.
     distances : ndarray of shape (n_labels, n_columns), dtype uint8, uint16, float32 or float64
@@ -142,7 +142,7 @@ def pack_distances(
 
 
 def read_distances(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> MatrixSpace:
-    """Return a block of distances as the space that it spans.
+    """Return a block of distances as the metric space that it spans.
 
     Parameters
     ----------
@@ -152,13 +152,13 @@ def read_distances(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
     Returns
     -------
     space : MatrixSpace
-        Its labels are the allowed ones, its points the columns; in a local store the matrix is a view of the
-        file.
+        Its labels are the allowed labels, its points the columns. In a local store the matrix is a view of
+        the file.
 
     Raises
     ------
     NotFoundError, ArtifactError
-        If it is not there, or is no such file of this ontology.
+        If the artifact is missing, or is not such a file of this ontology.
     """
     from labelgrove.ontology.geometry import MatrixSpace
     from labelgrove.ontology.keys import Keys
@@ -180,7 +180,7 @@ def read_distances(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
         raise file.fault(str(error)) from None
 
 
-# ---- what others see of it -----------------------------------------------------------------------------
+# ---- showing and describing ----------------------------------------------------------------------------
 
 
 def _show(result: JobResult) -> GraphResult:
@@ -219,7 +219,7 @@ DISTANCES = JobKind(
 """Distances from every allowed label to some points: `ontology.geometry.pairwise_distances` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``columns`` (all, or an artifact with a
-JSON list of keys) and their number ``n_columns``; ``dtype`` (exact, or float32 for what would be float64);
-and ``block``, the columns of a unit. The result, `read_distances`, has its columns in
-canonical order and is the same for every ``block``.
+JSON list of keys) and their number ``n_columns``; ``dtype`` (exact, or float32 in place of float64); and
+``block``, the columns of a unit. The result, `read_distances`, has its columns in canonical order and is the
+same for every ``block``.
 """

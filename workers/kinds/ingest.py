@@ -1,4 +1,4 @@
-"""The kind `ingest`: a version loaded into the graph, share by share, and made the current one of a name."""
+"""The kind `ingest`: load a version into the graph, share by share, and make it current under its name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["INGEST", "rows_of", "seconds_for"]
 
 _ROWS_PER_SHARE = 40_000
 _MOST_SHARES = 200
-_SECONDS_PER_ROW = 5e-5  # of a label or an edge, written to a server
+_SECONDS_PER_ROW = 5e-5  # for a label or an edge, written to a server
 
 _PARAMETERS = (
     *CONTENT,
@@ -56,9 +56,9 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
 
 
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
-    """One share after the other: edges need their labels, and two writers of a version would block another.
+    """Plan one share after the other: edges need their labels, and two writers of a version block each other.
 
-    Definitions do not concern the graph, so jobs that differ in them alone share every unit.
+    Definitions do not concern the graph, so jobs that differ only in definitions share every unit.
     """
     shares = parameters["shares"]
     content = {name: parameters[name] for name in ("ontology", "snapshot", "shares")}
@@ -82,28 +82,28 @@ def _execute(work: Work) -> Product:
 def _complete_target(
     workspace: Workspace, parameters: Mapping[str, Any], target: Mapping[str, str]
 ) -> dict[str, str]:
-    """Check the name and the size before any work begins: the ontology may not shrink unasked."""
+    """Check name and size before any work begins; the ontology may shrink only if the request allows it."""
     from labelgrove.ontology.versions.ingest import check_size
 
     name = _named(target)
     if not parameters["shrink"] and workspace.catalog.current(name) is not None:
         try:
             graph = open_graph(workspace.artifacts, parameters)
-        except (ArtifactError, NotFoundError):  # its units say so
+        except (ArtifactError, NotFoundError):  # its units report the error
             return dict(target)
         check_size(workspace, name, graph.n_labels)
     return dict(target)
 
 
 def _named(target: Mapping[str, str]) -> str:
-    """Return the name that the result is to have."""
+    """Return the name that the result shall get."""
     if set(target) != {"ontology"}:
         raise InputError(f"ingest: the target is {dict(target)!r}; give ontology, a name, and nothing else")
     return check_name(target["ontology"])
 
 
 def _publish(naming: Naming) -> None:
-    """Make the version current; one that left the graph since it was loaded is loaded by its units again."""
+    """Make the version current; if it left the graph since it was loaded, its units load it again."""
     from labelgrove.ontology.versions.graphloading import holds
     from labelgrove.ontology.versions.ingest import register
     from labelgrove.ontology.versions.snapshots import open_snapshot
@@ -117,11 +117,11 @@ def _publish(naming: Naming) -> None:
         naming.recompute()
         raise TransientError(f"version {snapshot.graph.digest[:12]} left the graph; it is loaded again")
     try:
-        # a job that was recorded before there was the parameter lacks it
+        # a job recorded before the parameter existed lacks it
         register(workspace, name, snapshot, shrink=bool(wanted.get("shrink")))
-    except ConflictError as error:  # whoever holds the name ends some time, and the wish stands
+    except ConflictError as error:  # the holder of the name ends at some time; the request stays
         raise TransientError(f"{error}; {name} follows later") from error
-    naming.reshow()  # results of a version that comes back
+    naming.reshow()  # results of a version that was loaded again
 
 
 def _describe(workspace: Workspace, result: JobResult) -> Description:
@@ -131,12 +131,12 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
 
 
 def rows_of(n_labels: int, n_edges: int) -> int:
-    """Return how many nodes and relationships of the graph a version takes, its own node counted."""
+    """Return how many nodes and relationships of the graph a version takes, including its own node."""
     return 1 + n_labels + n_edges
 
 
 def seconds_for(n_labels: int, n_edges: int) -> float:
-    """Return what loading a version takes."""
+    """Return how many seconds loading a version takes."""
     return rows_of(n_labels, n_edges) * _SECONDS_PER_ROW
 
 
@@ -160,11 +160,11 @@ INGEST = JobKind(
     complete_target=_complete_target,
     publish=_publish,
 )
-"""A version loaded into the graph, and made current: `ontology.versions.ingest.register` as a job.
+"""Load a version into the graph and make it current: `ontology.versions.ingest.register` as a job.
 
-Parameters: ``ontology`` (its digest), ``snapshot`` and ``definitions`` (artifacts; the latter may be null),
+Parameters: ``ontology`` (its digest), ``snapshot`` and ``definitions`` (artifacts; definitions may be null),
 ``shrink``, whether it may have less than half of the labels that the name has, and ``shares``, how many units
-load it, one after the other. A publication's target is ``{"ontology": name}``;
-until its job is done the name answers with what it answered before. Results are receipts: what was loaded is
-in the graph. `workers.client.submit_ingest` stores what was read and asks for the job.
+load it, one after the other. A publication's target is ``{"ontology": name}``; until its job is done, the
+name keeps its previous version. Results are receipts, because the loaded version itself is in the graph.
+`workers.client.submit_ingest` stores a read ontology and submits the job.
 """

@@ -1,4 +1,4 @@
-"""What units read: the label graph, its metric space, and lists of keys, out of the artifact store."""
+"""The inputs of units, read from the artifact store: label graph, metric space, and lists of keys."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _open: WeakValueDictionary[tuple[str, str], LabelGraph] = WeakValueDictionary()
 """Label graphs that this process holds open, by store and artifact."""
 
 _last_opened: list[LabelGraph] = []
-"""The last of them, which stays open between the request, the units and the result of a job."""
+"""The last opened label graph, which stays open between the request, the units and the result of a job."""
 
 
 def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> LabelGraph:
-    """Return the label graph that a job names, opened once in this process.
+    """Return the label graph that a job names, opened only once in this process.
 
     Raises
     ------
     NotFoundError, ArtifactError
-        Where the snapshot is gone, damaged or another ontology's.
+        If the snapshot is missing, damaged or belongs to another ontology.
     """
     place = artifacts.where, parameters["snapshot"]
     graph = _open.get(place)
@@ -66,7 +66,7 @@ def read_graph(work: Work) -> LabelGraph:
 
 
 def read_labels(work: Work) -> Any:
-    """Return which labels are allowed, as `ontology.geometry.metric_space` takes them."""
+    """Return which labels are allowed, in the form that `ontology.geometry.metric_space` takes."""
     labels = work.parameters["labels"]
     return read_keys(work.artifacts, labels) if is_digest(labels) else labels
 
@@ -80,7 +80,7 @@ def read_space(work: Work) -> tuple[LabelGraph, MetricSpace]:
 
 
 def read_keys(artifacts: ArtifactStore, digest: str | None) -> list[str]:
-    """Return the list of label keys that an artifact holds; an empty one for None."""
+    """Return the list of label keys in an artifact; an empty list for None."""
     if digest is None:
         return []
     keys = read_json(artifacts, digest, "a list of label keys")
@@ -90,7 +90,7 @@ def read_keys(artifacts: ArtifactStore, digest: str | None) -> list[str]:
 
 
 def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, float] | None:
-    """Return the amounts by label key that an artifact holds as decimal strings; None for None."""
+    """Return the amounts by label key that an artifact stores as decimal strings; None for None."""
     if digest is None:
         return None
     amounts = read_json(artifacts, digest, "an object of decimal strings by label key")
@@ -103,7 +103,7 @@ def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, floa
 
 
 def counted_points(space: MetricSpace, keys: list[str], name: str, count: int) -> NDArray[int64]:
-    """Return the point indices of a list of keys that the job says holds `count`."""
+    """Return the point indices of a list of keys; the job states that the list holds `count` keys."""
     from labelgrove.ontology.geometry.spaces.points import observed_points
 
     points = observed_points(space, keys, name=name)
@@ -115,7 +115,7 @@ def counted_points(space: MetricSpace, keys: list[str], name: str, count: int) -
 
 
 def read_json(artifacts: ArtifactStore, digest: str, expected: str) -> Any:
-    """Return what a JSON artifact holds; `ArtifactError`, which names what was expected, for other bytes."""
+    """Return the content of a JSON artifact; for other bytes, `ArtifactError` names what was expected."""
     try:
         return json.loads(artifacts.read_bytes(digest))
     except ValueError as error:

@@ -1,9 +1,10 @@
-"""What a kind of job is, and what its functions are given and return: the whole contract of a kind.
+"""The whole contract of a kind of job: its functions, their arguments and their return values.
 
-A kind is one `JobKind`, written in one module. Of a request it says which parameters there are and how they
-are completed (`complete`), which units do the work (`plan`) and what one unit computes (`execute`); of a
-result, which nodes the graph has of it (`show`), what people are told of it (`describe`) and what else gets
-its name (`publish`). ``name``, ``version``, ``complete``, ``plan`` and ``execute`` are all that a kind needs.
+A kind is one `JobKind`, written in one module. For a request it says which parameters there are and how they
+are completed (`complete`), which units do the work (`plan`) and what one unit computes (`execute`). For a
+result it says which nodes show it in the graph (`show`), how it is described to people (`describe`) and how
+it is published under a name (`publish`). Only ``name``, ``version``, ``complete``, ``plan`` and ``execute``
+are required.
 """
 
 from __future__ import annotations
@@ -43,22 +44,22 @@ __all__ = [
 DEFAULT_QUEUE = "labelgrove"
 
 HEADER_BYTES = 2048
-"""An artifact of ours begins with a header of no more than this."""
+"""Bytes; the header of an artifact of this package is no longer than this."""
 
 OPENING_SECONDS = 5e-7
-"""What opening a label graph and its space takes a unit, for each label and edge, on one core of 2020."""
+"""Seconds to open a label graph and its space in a unit, for each label and edge, on one core of 2020."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What a request is about: how large it is, and the label graph where it is about one version.
+    """The subject of a request: its size, and the label graph if the request is about one version.
 
     Attributes
     ----------
     n_labels, n_edges : int
-        Of the version, or of all versions where the request names none.
+        Numbers of labels and edges of the version, or of all versions where the request names none.
     graph : LabelGraph, optional
-        The version.
+        The label graph of the version.
     n_keys : mapping of str to int
         How many label keys each list of the request holds, by parameter.
     snapshot_bytes : int
@@ -79,13 +80,13 @@ class Subject:
         return cls(graph.n_labels, graph.n_edges, graph, dict(n_keys or {}), snapshot_bytes)
 
     def opened(self) -> LabelGraph:
-        """Return the label graph, which a request about one version has."""
+        """Return the label graph; a request about one version has one."""
         if self.graph is None:
             raise ValueError("the request is about all versions")
         return self.graph
 
     def space_kind(self, parameters: Mapping[str, Any]) -> str:
-        """Return which space ``metric`` means: complete, tree or graph."""
+        """Return the kind of space that ``metric`` stands for: complete, tree or graph."""
         from labelgrove.ontology.geometry.spaces.choosing import space_kind
 
         return space_kind(self.opened(), parameters["metric"])
@@ -99,7 +100,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Step:
-    """One unit of a plan: what to compute, after every step of a lower stage."""
+    """One unit of a plan: the parameters of a computation that follows every step of a lower stage."""
 
     parameters: Mapping[str, Any]
     stage: int = 0
@@ -107,22 +108,22 @@ class Step:
 
 @dataclass(frozen=True)
 class Work:
-    """What `JobKind.execute` is given.
+    """The argument of `JobKind.execute`.
 
     Attributes
     ----------
     parameters : mapping
-        Those of the step.
+        The parameters of the step.
     inputs : tuple of str
         Digests of the artifacts of the stage before, in the order of the plan.
     artifacts : ArtifactStore
         Where inputs are read.
     check : callable
-        Raises when the work is not wanted any more; called between the parts of a long computation.
+        Raises when the work is no longer wanted; called between the parts of a long computation.
     workspace : Workspace
-        For the kinds whose work is a change of the graph; arithmetic needs `artifacts` alone.
+        For kinds whose work changes the graph; arithmetic needs only `artifacts`.
     reshow : callable
-        Shows again in the graph what it lacks of results, for a kind that restored versions there.
+        Shows missing results in the graph again, for a kind that restored versions there.
     """
 
     parameters: Mapping[str, Any]
@@ -154,7 +155,7 @@ class JobResult:
     sha256 : str
         The artifact that holds the result.
     artifacts : ArtifactStore
-        Where that is read.
+        The store that holds this artifact.
     """
 
     job_id: str
@@ -192,7 +193,7 @@ class JobResult:
 
 @dataclass(frozen=True)
 class Naming:
-    """What `JobKind.publish` is given: a result, and the name that it shall have.
+    """The argument of `JobKind.publish`: a result, and the name that it shall get.
 
     Attributes
     ----------
@@ -201,9 +202,9 @@ class Naming:
     target : mapping
         The name, as `JobKind.complete_target` completed it.
     recompute : callable
-        Opens the job again, where what its units did is gone.
+        Opens the job again, if the outcome of its units is gone.
     reshow : callable
-        Shows again in the graph what it lacks of results, for a name that brought a version back.
+        Shows missing results in the graph again, for a name whose version was loaded again.
     """
 
     workspace: Workspace
@@ -215,24 +216,24 @@ class Naming:
 
 @dataclass(frozen=True)
 class Description:
-    """What people are told of a result, as plain data that the command line lays out.
+    """The description of a result for people, as plain data that the command line lays out.
 
     Attributes
     ----------
     line : str
-        The gist in one line.
+        The main fact in one line.
     document : mapping
         Its figures, as ``--json`` prints them.
     columns, rows : sequence of str, sequence of sequence
         A table for people, and for a .csv file.
     file : tuple, optional
-        Columns and rows of a .csv file, where it says more than the table.
+        Columns and rows of a .csv file, if it says more than the table.
     matrix : MatrixSpace, optional
-        Distances that a .npy file takes, for a result that is written so.
+        Distances for a .npy file, if the result can be written as one.
     is_document : bool
-        Whether a .json file holds ``document["document"]`` alone, as the artifact does.
+        Whether a .json file holds only ``document["document"]``, as the artifact does.
     is_file : bool
-        Whether the artifact is itself the file, of any other ending, to be written.
+        Whether the artifact itself is the file to write, with any other ending.
     """
 
     line: str
@@ -247,21 +248,21 @@ class Description:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a job will take, said before it starts.
+    """The estimated units, size and time of a job, known before it starts.
 
     Attributes
     ----------
     units : int
         Units of work.
     n_bytes : int
-        At most so many bytes of artifacts, those of every unit counted.
+        Upper bound on the bytes of artifacts, those of every unit included.
     graph_rows : int
-        At most so many nodes and relationships in the graph, when the result is shown there.
+        Upper bound on the nodes and relationships in the graph when the result is shown there.
     seconds : float or None
-        On one core, to an order of magnitude, where edges are all 1 long (distances over other lengths take
-        some fifty times as long); None where sizes alone do not tell.
+        Time on one core, to an order of magnitude, where all edges have length 1 (distances over other
+        lengths take some fifty times as long); None where sizes alone do not determine it.
     least_bytes : int
-        At least so many bytes of artifacts: a store without room for them makes the job impossible.
+        Lower bound on the bytes of artifacts; a store without room for them makes the job impossible.
     """
 
     units: int
@@ -278,22 +279,22 @@ class JobKind:
     Attributes
     ----------
     name, version : str, int
-        Both enter every key. The version rises whenever the bytes of a result may change.
+        Both are part of every key. The version rises whenever the bytes of a result may change.
     complete : callable
-        Parameters as given, and their `Subject` where it was opened -> complete parameters that are canonical
-        JSON. Called once for each request; complete parameters stay as they are. Raises `InputError`.
+        Given parameters, and their `Subject` if it was opened -> complete parameters that are canonical
+        JSON. Called once for each request; leaves complete parameters as they are. Raises `InputError`.
     plan : callable
         Complete parameters -> steps; pure. The last stage is one step, whose artifact is the result.
     execute : callable
         `Work` -> `Product`, or the bytes of a document; the same bytes every time. Raises `TransientError`
-        for what may pass by itself.
+        for faults that may pass by themselves.
     parameters : sequence of Parameter
-        What may be given, for messages and the manual; `complete` decides.
+        Which parameters may be given, for messages and the manual; `complete` decides.
     queue : str
         Queue of its messages; workers listen on the queues of all kinds that they know.
     gather : callable, optional
-        Workspace, parameters as given -> parameters in which files have become artifacts, by digest; what is
-        a digest already stays as it is. Called whenever a request is made, for a schedule when it is due.
+        Workspace, given parameters -> parameters with the digests of artifacts in place of files; digests
+        stay as they are. Called whenever a request is made; for a schedule, whenever it is due.
     estimate : callable, optional
         Complete parameters, `Subject` -> `Estimate`.
     show : callable, optional
@@ -301,9 +302,9 @@ class JobKind:
     describe : callable, optional
         Workspace, `JobResult` -> `Description`. Without it the contents of the artifact are listed.
     complete_target : callable, optional
-        Workspace, complete parameters, target as given -> complete target, for kinds with `publish`. The
-        target holds ``ontology``, the name in the request, where it names none itself. Raises `InputError`
-        or `NotFoundError`.
+        Workspace, complete parameters, given target -> complete target, for kinds with `publish`. If the
+        given target names no ontology, its ``ontology`` is the one in the request. Raises `InputError` or
+        `NotFoundError`.
     publish : callable, optional
         Points the name of a `Naming` at its result; repeatable. Without it results get no names.
     """

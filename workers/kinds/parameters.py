@@ -1,4 +1,4 @@
-"""Checking the parameters of a job: complete, known, each in its one spelling."""
+"""Check the parameters of a job: complete, known, each in its only spelling."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ REQUIRED = object()
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a kind, as messages and the manual tell of it.
+    """One parameter of a kind, as messages and the manual describe it.
 
     Attributes
     ----------
     name, values : str
-        Its name, and in words what it may be.
+        Its name, and a description of its allowed values.
     default : Any
-        What it is when left out; `REQUIRED` where it has to be given.
+        Its value when left out; `REQUIRED` if it has to be given.
     keys : bool
-        Whether it is a list of label keys beside an ontology.
+        Whether it is a list of label keys of the requested ontology.
     words : sequence of str
         Words that stand for a list of label keys.
     filled : bool
-        Whether it follows from what is asked for beside an ontology, so that people leave it out.
+        Whether it follows from other parameters of a request on an ontology, so that people leave it out.
     text : bool
-        Whether it is text whatever it reads as: a name of ``50`` is not a number.
+        Whether it is always text, even if it looks like something else: a name of ``50`` is not a number.
     file : bool
-        Whether it is a file, by its path or URL: what it holds becomes an artifact when the job is asked for.
+        Whether it is a file, by its path or URL; its content becomes an artifact when the job is submitted.
     amounts : bool
-        Whether it is an object of decimal strings by label key beside an ontology.
+        Whether it is an object of decimal strings by label key of the requested ontology.
     """
 
     name: str
@@ -66,14 +66,14 @@ CONTENT = (
     Parameter("ontology", "a name, NAME@VERSION or the digest of a version"),
     Parameter("snapshot", "the artifact of its label graph", filled=True),
 )
-"""What names a version of an ontology."""
+"""The parameters that name a version of an ontology."""
 
 SPACE = (
     *CONTENT,
     Parameter("metric", "auto, tree or graph", "auto"),
     Parameter("labels", "all, leaves or the label keys allowed", "all", keys=True, words=("all", "leaves")),
 )
-"""What names a metric space."""
+"""The parameters that name a metric space."""
 
 
 def is_digest(value: Any) -> bool:
@@ -93,9 +93,9 @@ class Parameters(dict[str, Any]):
     kind : str
         Name of the kind, for messages.
     given : mapping
-        As asked for.
+        Parameters as requested.
     parameters : sequence of Parameter
-        Those of the kind.
+        The parameters of the kind.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class Parameters(dict[str, Any]):
 
     @classmethod
     def of_space(cls, kind: str, given: Mapping[str, Any], parameters: Sequence[Parameter]) -> Parameters:
-        """Complete the parameters of a job on a metric space; those of `SPACE` are checked.
+        """Complete the parameters of a job on a metric space, and check those in `SPACE`.
 
         ``ontology`` is the digest of a version and ``snapshot`` its artifact, ``metric`` is auto, tree or
         graph, ``labels`` all, leaves or the digest of a JSON list of keys.
@@ -139,33 +139,33 @@ class Parameters(dict[str, Any]):
         return found
 
     def wrong(self, name: str, rule: str) -> InputError:
-        """Return the error that a parameter breaks its rule."""
+        """Return the error for a parameter that breaks its rule."""
         return InputError(f"{self._kind}: {name} is {self[name]!r}; {rule}")
 
     def digests(self, *names: str, optional: bool = False) -> None:
-        """Check that these are digests, or None where they are optional."""
+        """Check that these parameters are digests, or None if they are optional."""
         for name in names:
             if not (is_digest(self[name]) or (optional and self[name] is None)):
                 rule = "give a sha256 as 64 hexadecimal digits"
                 raise self.wrong(name, f"{rule}, or null" if optional else rule)
 
     def text(self, name: str) -> None:
-        """Check that this is text with something to read in it."""
+        """Check that this parameter is text that is not blank."""
         if not isinstance(self[name], str) or not self[name].strip():
             raise self.wrong(name, "give a text")
 
     def choice(self, name: str, choices: Sequence[str]) -> None:
-        """Check that this is one of `choices`."""
+        """Check that this parameter is one of `choices`."""
         if not isinstance(self[name], str) or self[name] not in choices:
             raise self.wrong(name, f"choose {', '.join(choices[:-1])} or {choices[-1]}")
 
     def flag(self, name: str) -> None:
-        """Check that this is true or false."""
+        """Check that this parameter is true or false."""
         if not isinstance(self[name], bool):
             raise self.wrong(name, "give true or false")
 
     def whole(self, name: str, least: int, most: int | None = None, *, optional: bool = False) -> None:
-        """Check that this is a whole number in a range, or None where it is optional."""
+        """Check that this parameter is a whole number in a range, or None if it is optional."""
         value = self[name]
         if value is None and optional:
             return
@@ -175,9 +175,9 @@ class Parameters(dict[str, Any]):
             raise self.wrong(name, f"give a whole number, {rule}")
 
     def decimal(self, name: str) -> None:
-        """Give this the one spelling of its number: a string without an exponent or needless zeros.
+        """Give this parameter the only spelling of its number: a string without exponent or needless zeros.
 
-        None stays None. A float is refused: its digits are not what was asked for.
+        None stays None. A float is refused, because its digits may differ from the requested ones.
         """
         if self[name] is not None:
             try:
@@ -187,7 +187,7 @@ class Parameters(dict[str, Any]):
 
 
 def decimal_text(value: Any) -> str:
-    """Return the one spelling of a decimal number of 0 or more; anything else raises `ValueError`.
+    """Return the only spelling of a decimal number of 0 or more; raise `ValueError` for anything else.
 
     >>> decimal_text("10.50"), decimal_text("1e2"), decimal_text(3)
     ('10.5', '100', '3')

@@ -1,4 +1,4 @@
-"""The kind `rebuild-graph`: the graph made again from the snapshots."""
+"""The kind `rebuild-graph`: rebuild the graph from the snapshots."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _execute(work: Work) -> Product:
     try:
         digests = _drop(work) if part == "drop" else _restore(work)
     except ConflictError as error:
-        work.check()  # ours is not to be tried again
+        work.check()  # stopped work is a conflict too, but is not tried again
         raise TransientError(f"{error}; the graph is rebuilt later") from error
     versions = np.frombuffer(bytes.fromhex("".join(digests)), dtype=np.uint8).reshape(-1, 32)
     return Product({"versions": versions}, {"format": "labelgrove/rebuild-graph/1", "part": part})
@@ -101,10 +101,10 @@ REBUILD = JobKind(
     estimate=_estimate,
     describe=_describe,
 )
-"""The graph made again from the snapshots, and results of jobs in it again.
+"""Rebuild the graph from the snapshots, and show the results of jobs in it again.
 
-Two units, `empty_graph` and `restore_graph` of `ontology.versions.rebuilding`: one that
-restores and is cut short goes on with the batches that are left. The one parameter, ``request``, is any text:
-the same text is the same rebuild, done once, so each wish has a text of its own, as
-`workers.client.submit_rebuild` makes it. The result lists the digests of the versions, 32 bytes each.
+It has two units, `empty_graph` and `restore_graph` of `ontology.versions.rebuilding`. If restoring is cut
+short, it continues with the remaining batches. The only parameter, ``request``, is any text. The same text is
+the same rebuild, done once, so each request needs a text that differs, as `workers.client.submit_rebuild`
+makes it. The result lists the digests of the versions, 32 bytes each.
 """

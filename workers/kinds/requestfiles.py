@@ -1,7 +1,7 @@
-"""Files that a request names, by path or URL: read when it is made, and kept as artifacts.
+"""Files that a request names, by path or URL: read when the request is made, and kept as artifacts.
 
-Outputs and truths are kept as what they hold, whatever their format: the same numbers, in the same precision,
-out of a ``.npy`` and a ``.parquet`` file are one artifact, so that they are one request.
+Outputs and truths are stored by their content, whatever their format. The same numbers in the same precision
+from a ``.npy`` and a ``.parquet`` file are one artifact, and therefore one request.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["OUTPUTS_FORMAT", "StoredOutputs", "local_file", "put_outputs", "put_
 
 OUTPUTS_FORMAT = "labelgrove/outputs/1"
 
-_ROWS = 4096  # of a block that is copied
+_ROWS = 4096  # in a block that is copied
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class StoredOutputs:
     sha256 : str
     n_samples, n_columns : int
     columns : tuple of str or None
-        What the file calls its columns.
+        The names of the columns in the file.
     """
 
     sha256: str
@@ -51,14 +51,14 @@ class StoredOutputs:
 
 @contextmanager
 def local_file(location: str) -> Iterator[Path]:
-    """Give a file on this machine: the one at a path, or a copy of the one at a URL for as long as it lasts.
+    """Yield a local file: the file at a path, or a copy of the file at a URL that exists during the block.
 
-    A path is not looked at. What comes from a URL is in memory once, and then among the temporary files.
+    A path is not checked. The content of a URL is in memory once, and then among the temporary files.
 
     Raises
     ------
     NotFoundError, InputError, ServiceError, MissingExtraError
-        As `adapter.loading.offline.fetched_file`.
+        As for `adapter.loading.offline.fetched_file`.
     """
     if "://" not in location:
         yield Path(location).expanduser()
@@ -80,17 +80,17 @@ def put_outputs(
     ----------
     artifacts : ArtifactStore
     location : str
-        Path or URL of what `adapter.outputs.outputfiles.OutputFile` reads, a few rows at a time. They take as
-        much room again among the temporary files.
+        Path or URL of a file that `adapter.outputs.outputfiles.OutputFile` reads, a few rows at a time. The
+        outputs take as much space again among the temporary files.
     array : str, optional
-        Which array of a file with several.
+        Which array to take from a file with several.
     id_column : str, optional
-        Which column names the rows and is left out.
+        The column that names the rows; it is left out.
 
     Raises
     ------
     NotFoundError, InputError, ServiceError, MissingExtraError
-        As `local_file` and `OutputFile`.
+        As for `local_file` and `OutputFile`.
     """
     from labelgrove.adapter.outputs.outputfiles import OutputFile
 
@@ -102,9 +102,9 @@ def put_outputs(
 
 
 def stored_outputs(artifacts: ArtifactStore, digest: str) -> tuple[StoredOutputs, NDArray[Any]]:
-    """Return what an artifact holds of a model's outputs, and these, shape (n_samples, n_columns).
+    """Return the description of stored outputs of a model, and the outputs, shape (n_samples, n_columns).
 
-    Anything else than `put_outputs` wrote raises `InputError`.
+    An artifact that `put_outputs` did not write raises `InputError`.
     """
     arrays, metadata = artifacts.open_arrays(digest)
     if (
@@ -121,9 +121,9 @@ def stored_outputs(artifacts: ArtifactStore, digest: str) -> tuple[StoredOutputs
 
 
 def put_truth(artifacts: ArtifactStore, location: str) -> tuple[str, int]:
-    """Publish the label keys of a truth file in the order of its rows; return their artifact and number.
+    """Publish the label keys of a truth file in row order; return their artifact and their number.
 
-    Raises as `local_file` and `adapter.outputs.truthfile.read_truth`.
+    Errors are those of `local_file` and `adapter.outputs.truthfile.read_truth`.
     """
     from labelgrove.adapter.outputs.truthfile import read_truth
 
@@ -134,9 +134,9 @@ def put_truth(artifacts: ArtifactStore, location: str) -> tuple[str, int]:
 
 @contextmanager
 def _in_one_piece(file: OutputFile) -> Iterator[NDArray[Any]]:
-    """Give all rows of a file as one array, the memory map of a copy that goes when it is left.
+    """Yield all rows of a file as one array, the memory map of a copy that is deleted afterward.
 
-    Nobody writes to the copy while its digest is taken, as whoever renews the file may.
+    Nobody changes the copy while its digest is computed. The file itself may be replaced at any time.
     """
     with TemporaryFile(prefix="labelgrove-") as copy:
         dtype, n_rows = np.dtype(np.float64), 0

@@ -1,4 +1,4 @@
-"""The kind `selection`: which labels to observe next, some picks at a time."""
+"""The kind `selection`: which labels to observe next, a few picks at a time."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _FORMAT = "labelgrove/selection/1"
 _PART_FORMAT = "labelgrove/selection-part/1"
 _MOST_PARTS = 1000
 _SECONDS_OF_PART = 30  # about
-_MEASURED_PER_PICK = 16  # candidates, of a draw
-_SECONDS_PER_PICK = 8e-6  # and label
-_SECONDS_PER_OBSERVED = {False: 5e-7, True: 2e-7}  # and pick and label; on trees the latter
+_MEASURED_PER_PICK = 16  # candidates of a draw
+_SECONDS_PER_PICK = 8e-6  # per label too
+_SECONDS_PER_OBSERVED = {False: 5e-7, True: 2e-7}  # per pick and label too; the second on trees
 
 _PARAMETERS = (
     *SPACE,
@@ -76,7 +76,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
 
 
 def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
-    """Cut what measures loci for every pick into parts; where the whole order is found at once, nothing."""
+    """Cut requests that measure loci for every pick into parts; not those that find the order at once."""
     space, n_keys = subject.space_kind(found), subject.n_keys
     on_tree = space == "tree"
     at_once = space != "graph" and found["labels"] == "all"
@@ -84,15 +84,15 @@ def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
         return 1
     n_labels = subject.n_allowed(found)
     picks: int = found["n"] or n_keys.get("candidates", n_labels) + n_keys.get("required", 0)
-    n_observed = n_keys.get("observed", 0) + picks // 2  # on the way, on average
+    n_observed = n_keys.get("observed", 0) + picks // 2  # on average over the picks
     seconds = picks * n_labels * (_SECONDS_PER_PICK + n_observed * _SECONDS_PER_OBSERVED[on_tree])
-    if not on_tree:  # bounds are weak there, and every candidate that is named may be measured
+    if not on_tree:  # bounds are weak there, and every named candidate may be measured
         seconds *= max(1.0, n_keys.get("candidates", 0) / _MEASURED_PER_PICK)
     return min(max(1, ceil(seconds / _SECONDS_OF_PART)), picks, _MOST_PARTS)
 
 
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
-    """Return a chain of steps, each of which goes on from the picks of the one before."""
+    """Return a chain of steps; each continues from the picks of the step before."""
     last = parameters["parts"] - 1
     return [*(Step({**parameters, "part": part}, part) for part in range(last)), Step(parameters, last)]
 
@@ -105,7 +105,7 @@ def _execute(work: Work) -> Product:
     wanted, artifacts = work.parameters, work.artifacts
     standing = _read_standing(work)
     if standing is not None and standing.upper_bound is not None and "part" in wanted:
-        return _standing_product(standing)  # it has ended; another hundred parts may have to say so
+        return _standing_product(standing)  # it has ended; a hundred more parts may have to repeat this
     graph, space = read_space(work)
     request = checked_request(
         space,
@@ -144,7 +144,7 @@ def _standing_product(standing: Standing) -> Product:
 
 
 def _read_standing(work: Work) -> Standing | None:
-    """Return where the part before this one stopped; None for the first."""
+    """Return the state in which the part before this one stopped; None for the first part."""
     from labelgrove.ontology.geometry.selections.rounds import Standing
 
     for digest in work.inputs:
@@ -180,9 +180,9 @@ def pack_selection(graph: LabelGraph, found: Selection, *, method: str, seed: in
     found : Selection
         The selection.
     method : {"active", "uniform", "outside"}
-        How it was made.
+        How the selection was made.
     seed : int
-        Of what was drawn.
+        Seed of the random draws.
     """
     from labelgrove.ontology.results.layout import pack_space
 
@@ -201,7 +201,7 @@ def pack_selection(graph: LabelGraph, found: Selection, *, method: str, seed: in
 
 
 def read_selection(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Selection:
-    """Return a selection that was written by `pack_selection`.
+    """Return a selection written by `pack_selection`.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def read_selection(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
     Raises
     ------
     NotFoundError, ArtifactError
-        If it is not there, or is no such file of this ontology.
+        If the artifact is missing, or is not such a file of this ontology.
     """
     from labelgrove.ontology.geometry import Selection
     from labelgrove.ontology.results.layout import ResultFile
@@ -234,7 +234,7 @@ def read_selection(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
     )
 
 
-# ---- what others see of it -----------------------------------------------------------------------------
+# ---- showing and describing ----------------------------------------------------------------------------
 
 
 def _show(result: JobResult) -> GraphResult:
@@ -278,6 +278,6 @@ SELECTION = JobKind(
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, ``required``, ``forbidden``
 and ``candidates``, each null or an artifact with a JSON list of keys; ``n``, ``method``, ``seed``;
 ``budget``, null or a decimal string; ``costs``, null or an artifact with a JSON object of decimal strings by
-key; and ``parts``, the units, each of which goes on from the picks of the one before. The result,
-`read_selection`, is the same for any number of parts.
+key; and ``parts``, the number of units, each of which continues from the picks of the unit before. The
+result, `read_selection`, is the same for any number of parts.
 """

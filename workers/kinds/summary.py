@@ -1,4 +1,4 @@
-"""The kind `summary`: a large label graph as a small one of supernodes."""
+"""The kind `summary`: a large label graph reduced to a small one of supernodes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["SUMMARY", "pack_summary", "read_summary"]
 
 _FORMAT = "labelgrove/summary/1"
 _METHODS = ("capped", "neighbourhood", "node", "subtree")
-_SECONDS_PER_ENTRY = 4e-7  # of a label or an edge
+_SECONDS_PER_ENTRY = 4e-7  # for a label or an edge
 
 _PARAMETERS = (
     *CONTENT,
@@ -128,7 +128,7 @@ def pack_summary(found: Summary) -> Packed:
 
 
 def read_summary(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Summary:
-    """Return a summary of `graph` that was written by `pack_summary`.
+    """Return a summary of `graph` written by `pack_summary`.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def read_summary(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Su
     Raises
     ------
     NotFoundError, ArtifactError
-        If it is not there, or is no such file of this ontology.
+        If the artifact is missing, or is not such a file of this ontology.
     """
     from labelgrove.ontology.canonical import length_fault
     from labelgrove.ontology.geometry import Summary
@@ -189,7 +189,7 @@ def read_summary(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Su
     )
 
 
-# ---- what others see of it -----------------------------------------------------------------------------
+# ---- showing and describing ----------------------------------------------------------------------------
 
 
 def _show(result: JobResult) -> GraphResult:

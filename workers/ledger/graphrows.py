@@ -1,7 +1,7 @@
-"""Which results stand in the graph according to the ledger, and which of them should.
+"""Which results are in the graph according to the ledger, and which results should be there.
 
-A row of the publication table whose target is ``{"graph": ID OF THE JOB}`` asks for the result of that job to
-be shown. `Ledger.record` writes it with the job; what is done about it stands in `workers.showing`.
+A row of the publication table whose target is ``{"graph": ID OF THE JOB}`` requests that the result of that
+job be shown. `Ledger.record` writes it with the job; `workers.showing` carries it out.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = ["GraphRows", "newest_first"]
 _job, _publication = job_table.c, publication_table.c
 
 _TOGETHER = 500
-"""Rows that one statement names."""
+"""Number of rows that one statement names."""
 
 _ERROR_CHARACTERS = 2000
 
 
 class GraphRows:
-    """The rows of one ledger that ask for a result to be shown.
+    """The rows of one ledger that request that a result be shown.
 
     Parameters
     ----------
     engine : sqlalchemy.Engine
-        Of the ledger.
+        The engine of the ledger.
     """
 
     def __init__(self, engine: sa.Engine) -> None:
@@ -49,7 +49,7 @@ class GraphRows:
         return found
 
     def created_at(self, job_id: str) -> float:
-        """Return when a job was asked for, in seconds since 1970."""
+        """Return when a job was first submitted, in seconds since 1970."""
         with reading(self._engine) as connection:
             found: float = connection.execute(
                 sa.select(_job.created_at).where(_job.id == job_id)
@@ -78,7 +78,7 @@ class GraphRows:
             for row in connection.execute(query):
                 try:
                     version: str = job_parameters(row.spec_json)["ontology"]
-                except InputError:  # somebody damaged the row: nothing of it can be shown again
+                except InputError:  # a damaged row: nothing of it can be shown again
                     continue
                 seen[row.kind, version] += 1
                 if seen[row.kind, version] <= keep:
@@ -86,7 +86,7 @@ class GraphRows:
         return found
 
     def reopen(self, job_ids: Collection[str]) -> None:
-        """Ask again for the results of these jobs to be shown."""
+        """Request again that the results of these jobs be shown."""
         with writing(self._engine) as connection:
             for some in _parts(job_ids):
                 targets = [canonical_json({GRAPH: job_id}) for job_id in some]
@@ -96,7 +96,7 @@ class GraphRows:
                 connection.execute(reopened.values(state=State.PENDING, error=None))
 
     def postpone(self, publications: Iterable[Publication], reason: str) -> None:
-        """Note why results are not shown yet; they stay to be shown, and nobody waits for it any longer."""
+        """Record why results are not shown yet; they remain to be shown, but nobody waits any longer."""
         targets = [publication.target_json for publication in publications]
         with writing(self._engine) as connection:
             for some in _parts(targets):
@@ -107,7 +107,7 @@ class GraphRows:
 
 
 def newest_first(finished_at: dict[str, float], job_ids: Iterable[str]) -> list[str]:
-    """Return jobs in the order of retention: the last one done comes first, an unknown one last.
+    """Return jobs in the order of retention: the job that was done last comes first, unknown jobs last.
 
     >>> newest_first({"a": 1.0, "b": 2.0, "c": 2.0}, ["x", "a", "c", "b"])
     ['b', 'c', 'a', 'x']

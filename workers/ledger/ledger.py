@@ -1,9 +1,9 @@
-"""What is asked for, what is running and what is done: jobs and their units as SQL rows.
+"""Requested, running and finished work: jobs and their units as SQL rows.
 
 A row is the truth and a message only a hint, so nothing here depends on a broker. Every change of state is a
 compare-and-set statement built from `UNIT_MOVES` or `JOB_MOVES`: a move that the table does not list matches
-no row. A **lease** says who works on a unit and saves repeated work; the **fence**, raised by every claim and
-compared by every later statement, keeps the result correct even when a lease was lost unnoticed.
+no row. A **lease** says who works on a unit and saves repeated work. Every claim raises the **fence**, and
+every later statement compares it; this keeps the result correct even when a lease was lost unnoticed.
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ class Ledger:
     Parameters
     ----------
     engine : sqlalchemy.Engine
-        From `ontology.sql.database.create_engine`, with the schema of this version.
+        Made by `ontology.sql.database.create_engine`, with the schema of this version.
     clock : callable, optional
         Returns the time in seconds; by default the clock of the database server, never a worker's.
     max_attempts : int, default=10
-        Claims after which a unit that never finished is failed.
+        Number of claims after which a unit that never finished fails.
     jitter : random.Random, optional
-        Keeps several sweepers apart; never part of a result. Seeded afresh by default.
+        Spreads the sweeps of several processes over time; never part of a result. By default newly seeded.
 
     Notes
     -----
-    A database that does not answer raises `ServiceError`, one busy for too long `TransientError`.
+    A database that does not answer raises `ServiceError`; one that is busy for too long, `TransientError`.
     """
 
     def __init__(
@@ -95,13 +95,13 @@ class Ledger:
         self._marks: tuple[tuple[tuple[str, int], ...] | None, sa.Update] | None = None
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
 
-    # ---- asking ------------------------------------------------------------------------------------
+    # ---- submitting --------------------------------------------------------------------------------
 
     def submit(self, plan: PlannedJob, *, target: Mapping[str, str] | None = None) -> None:
-        """Record a job and all its units in one transaction; the same job again is not a second job.
+        """Record a job and all its units in one transaction; submitting it again makes no second job.
 
         Failed and cancelled units are tried again, done ones are kept. `target` is the name to point at the
-        result; whoever asks for a name last has it.
+        result; the last request for a name wins.
         """
         with self._writing() as connection:
             self.record(connection, plan, target=target)
@@ -109,7 +109,7 @@ class Ledger:
     def record(
         self, connection: sa.Connection, plan: PlannedJob, *, target: Mapping[str, str] | None = None
     ) -> None:
-        """Do as `submit`, in a transaction of the caller's that writes more than the job."""
+        """Do the same as `submit`, in a transaction of the caller that writes more than the job."""
         instant = self._now()
         shared = {"kind": plan.kind, "kind_version": plan.version, "state": State.PENDING}
         fresh = {"fence": 0, "lease_until": 0, "attempts": 0, "sends": 0, "next_send_at": instant}
@@ -140,7 +140,7 @@ class Ledger:
         connection.execute(job_reopened("retry").where(_job.id == plan.id))
         with patient(connection):
             connection.execute(reopened("retry", self._now()).where(_unit.key.in_(units_of(plan.id))))
-        # a name that could not be given belongs to the request that wanted it, not to this one
+        # a name that could not be given belongs to the request for it, not to this one
         unnamed = (_publication.job_id == plan.id, _publication.state == State.FAILED)
         connection.execute(sa.delete(publication_table).where(*unnamed))
         wish = {"job_id": plan.id, "state": State.PENDING, "error": None}
@@ -157,7 +157,7 @@ class Ledger:
         tell_how_many(connection, len(units))
 
     def recompute(self, job_id: str) -> None:
-        """Open a done job again, with all its units: an artifact of it is gone from the store."""
+        """Open a done job again, with all its units, because one of its artifacts is gone from the store."""
         with self._writing() as connection, patient(connection):
             if connection.execute(job_reopened("recompute").where(_job.id == job_id)).rowcount:
                 mine = units_of(job_id)
@@ -182,7 +182,7 @@ class Ledger:
         raise ConflictError(f"job {job_id} is {state}; only a failed or cancelled job can be tried again")
 
     def cancel(self, job_id: str) -> None:
-        """Cancel a job; units that another job wants go on, running ones stop at their next heartbeat.
+        """Cancel a job; units that another job needs continue, running ones stop at their next heartbeat.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class Ledger:
     # ---- working -----------------------------------------------------------------------------------
 
     def claim(self, key: str, *, lease_s: float) -> Claim | None:
-        """Take a unit for `lease_s` seconds; None where it is unknown, taken, finished or not ready."""
+        """Claim a unit for `lease_s` seconds; return None if it is unknown, taken, finished or not ready."""
         values = self._at({"claimed": key, "lease_s": lease_s})
         with self._autocommitting() as connection:
             row = connection.execute(self._claiming, values).one_or_none()
@@ -216,13 +216,13 @@ class Ledger:
                 connection.execute(fail.where(*self._held(key, row.fence)))
                 return None
             made: dict[str, str] = {}
-            if inputs:  # all of them stand in each of its jobs: one question, however many they are
+            if inputs:  # each of its jobs holds all of them: one query, however many they are
                 query = sa.select(_unit.key, _unit.sha256).where(
                     _unit.key.in_(units_of(one_job(key))), _unit.state == State.DONE
                 )
                 made = {found.key: found.sha256 for found in connection.execute(query)}
             missing = min((unit_key for unit_key in inputs if unit_key not in made), default=None)
-            if missing is not None:  # opened again for another job, as its artifact was gone
+            if missing is not None:  # reopened for another job, as its artifact was gone
                 again = {"attempts": row.attempts - 1, "next_send_at": self._now()}
                 waits = unit_move("release", waits_for=missing, **again)
                 connection.execute(waits.where(*self._held(key, row.fence)))
@@ -230,7 +230,7 @@ class Ledger:
         return Claim(key, row.fence, row.attempts, parameters, tuple(made[unit_key] for unit_key in inputs))
 
     def heartbeat(self, claim: Claim, *, lease_s: float) -> Beat:
-        """Renew the lease; also tells when no job wants the unit any more, or when the claim is lost."""
+        """Renew the lease; return whether the claim is held or lost, or no job wants the unit any more."""
         held = self._held(claim.key, claim.fence)
         renewal = unit_move("renew", lease_until=self._now() + lease_s).where(*held).returning(WANTED)
         with self._autocommitting() as connection:
@@ -240,9 +240,9 @@ class Ledger:
         return Beat.HELD if wanted else Beat.UNWANTED
 
     def commit(self, claim: Claim, sha256: str, size: int) -> bool:
-        """Record the published artifact, always last; False where the claim was lost: nothing changed.
+        """Record the published artifact, always last; return False, with no change, if the claim was lost.
 
-        Again by the same claim it changes nothing and is true: of the first time, only the answer was lost.
+        A second call with the same claim changes nothing and returns True: only the first answer was lost.
         """
         values = {"ended": claim.key, "held": claim.fence, "made": sha256, "bytes": size}
         mine = self._held(claim.key, claim.fence)
@@ -251,27 +251,27 @@ class Ledger:
             if not committed:
                 before = sa.select(_unit.key).where(*mine, _unit.state == State.DONE, _unit.sha256 == sha256)
                 return connection.execute(before).first() is not None
-            advance_after(connection, claim.key)  # what is lost of this, the next sweep does
+            advance_after(connection, claim.key)  # if a crash prevents this, the next sweep does it
         return True
 
     def release(self, claim: Claim, error: str, *, delay_s: float) -> bool:
-        """Give a unit back after a fault of the moment, to be sent after `delay_s`; fail it at the cap."""
+        """Give a unit back after a temporary fault, to be sent after `delay_s`; at the cap it fails."""
         if claim.attempts >= self.max_attempts:
             return self._spent(claim, error)
         later, shown = self._now() + delay_s, error[:_ERROR_CHARACTERS]
         return self._end(claim, unit_move("release", next_send_at=later, sends=0, error=shown))
 
     def hand_back(self, claim: Claim) -> bool:
-        """Give a unit back whose worker is told to end: free at once, and no attempt counts."""
+        """Give a unit back because its worker was told to end; it is free at once, and no attempt counts."""
         told = "given back: its worker was told to end"
         free = {"attempts": _unit.attempts - 1, "next_send_at": self._now(), "sends": 0}
         return self._end(claim, unit_move("release", error=told, **free))
 
     def inputs_lost(self, claim: Claim, digests: Collection[str], error: str) -> bool:
-        """Give a unit back until those of its inputs are computed again whose artifacts are `digests`.
+        """Give a unit back until its inputs whose artifacts are `digests` have been computed again.
 
-        That counts as an attempt, and fails the unit at the cap. A job that was done with such an input stays
-        done, unless the artifact is its result: then it is opened again.
+        This counts as an attempt, and at the cap the unit fails. A job that was done with such an input stays
+        done, unless the artifact is its result; then it is opened again.
         """
         if claim.attempts >= self.max_attempts:
             return self._spent(claim, error)
@@ -306,8 +306,8 @@ class Ledger:
     def expire(self, *, away_s: float = 0.0) -> int:
         """Make units whose lease ended pending again; fail them at the cap, cancel those that no job wants.
 
-        Leases that ended in the last `away_s` seconds stay: the ledger was away, and nobody could renew one.
-        Returns how many moved.
+        Leases that ended in the last `away_s` seconds stay, because the ledger was unreachable and nobody
+        could renew them. Return how many units moved.
         """
         moved = 0
         with self._writing() as connection:
@@ -320,12 +320,12 @@ class Ledger:
     ) -> list[tuple[str, str, int]]:
         """Mark the oldest due units as sent and return (key, kind, kind version) of each.
 
-        Only units of `kinds`, given as (kind, version), are looked at; of every kind by default. What no job
-        wants any more is cancelled instead.
+        Only units of `kinds`, given as (kind, version), are considered; by default units of every kind. Units
+        that no job wants any more are cancelled instead.
 
-        At most `window` unclaimed messages are out at a time, and none are added before half of them are
-        claimed; the rest waits here, where it stays in order and can be cancelled. What nobody claims is due
-        again after `RESEND_S`, a little more at random.
+        At most `window` messages are sent and unclaimed at a time, and none are added before half of them are
+        claimed. The other units wait here in order and can be cancelled. A unit that nobody claims is due
+        again after `RESEND_S` plus a small random delay.
         """
         values = {"window": window, "half": window // 2, "jitter": self._jitter.uniform(1.0, 1.25)}
         with self._autocommitting() as connection:
@@ -336,7 +336,7 @@ class Ledger:
         return [(key, kind, version) for key, kind, version, wanted in rows if wanted]
 
     def claimable(self, job_id: str, *, limit: int) -> list[str]:
-        """Return the keys of some units of a job whose turn has come and which nobody works on."""
+        """Return the keys of some units of a job that may run now and that nobody works on."""
         query = (
             sa.select(_unit.key)
             .where(_unit.key.in_(units_of(job_id)), _unit.state == State.PENDING, _unit.waits_for.is_(None))
@@ -348,7 +348,7 @@ class Ledger:
             return list(connection.execute(query).scalars())
 
     def unsent(self, keys: Sequence[str]) -> None:
-        """Take back the mark of `due` from units whose message could not be sent."""
+        """Remove the mark of `due` from units whose message could not be sent."""
         with self._writing() as connection:
             connection.execute(
                 sa.update(unit_table)
@@ -357,10 +357,10 @@ class Ledger:
             )
 
     def settle(self, key: str | None = None) -> list[str]:
-        """Move every job that its units decide, and every unit that its jobs decide; ids of the jobs moved.
+        """Move every job that its units decide, and every unit that its jobs decide; return the jobs' ids.
 
-        Asked for the jobs of one unit (`key`) after its end, and for all by every sweep, as two last commits
-        may not see each other.
+        Called for the jobs of one unit (`key`) after its end. Every sweep calls it for all jobs, because two
+        simultaneous last commits may not see each other.
         """
         if key is not None:
             with autocommitting(self._engine) as connection:  # nearly every unit decides nothing
@@ -383,7 +383,7 @@ class Ledger:
     # ---- naming results ----------------------------------------------------------------------------
 
     def publications(self, job_ids: Collection[str] | None = None) -> list[Publication]:
-        """Return the names that wait for a result which is there, of some jobs or all; last done first."""
+        """Return the pending names of finished results, of some jobs or of all; the job done last first."""
         wanted = sa.true() if job_ids is None else _publication.job_id.in_(job_ids)
         query = (
             sa.select(publication_table, _job.kind_version, _job.result_sha256, _job.spec_json)
@@ -406,7 +406,7 @@ class Ledger:
         ]
 
     def delayed(self, publication: Publication, reason: str) -> bool:
-        """Note why a name is not given yet; whether that is news. It stays to be given."""
+        """Record why a name is not given yet; return whether the reason is new. The name stays pending."""
         shown = reason[:_ERROR_CHARACTERS]
         this = (
             _publication.kind == publication.kind,
@@ -421,7 +421,7 @@ class Ledger:
             )
 
     def published(self, publication: Publication, *, error: str | None = None) -> None:
-        """Close a publication; if another job asked for the name meanwhile, that one is still pending."""
+        """Close a publication; if another job requested the name meanwhile, that request stays pending."""
         end = State.DONE if error is None else State.FAILED
         with self._writing() as connection:
             connection.execute(
@@ -439,7 +439,7 @@ class Ledger:
     # ---- reading -----------------------------------------------------------------------------------
 
     def job(self, job_id: str) -> Job:
-        """Return one job by its id or a beginning of it; `NotFoundError` where that names none or several."""
+        """Return a job by its id or a beginning of it; raise `NotFoundError` unless exactly one matches."""
         found: list[Job] = []
         if _BEGINNING.fullmatch(job_id):
             with reading(self._engine) as connection:
@@ -450,7 +450,7 @@ class Ledger:
         return found[0]
 
     def jobs(self, *, limit: int = 100, state: State | None = None, kind: str | None = None) -> list[Job]:
-        """Return the newest jobs, newest first; of one state or kind alone where these are given."""
+        """Return the newest jobs, newest first; with `state` or `kind`, only the jobs that have it."""
         conditions = [sa.true() if kind is None else _job.kind == kind]
         if state is not None:
             conditions.append(in_state(state))
@@ -458,18 +458,18 @@ class Ledger:
             return read_jobs(connection, sa.and_(*conditions), limit=limit)
 
     def unit(self, key: str) -> Unit | None:
-        """Return one unit, or None where there is none."""
+        """Return one unit, or None if there is no such unit."""
         with reading(self._engine) as connection:
             return next(iter(read_units(connection, _unit.key == key, limit=1)), None)
 
     def units(self, job_id: str) -> list[str]:
-        """Return the keys of a job's units, in an order in which they may run."""
+        """Return the keys of a job's units, in a possible order of execution."""
         query = sa.select(_unit.key).where(_unit.key.in_(units_of(job_id))).order_by(_unit.stage, _unit.key)
         with reading(self._engine) as connection:
             return list(connection.execute(query).scalars())
 
     def unit_records(self, job_id: str, *, limit: int) -> list[Unit]:
-        """Return the first `limit` units of a job, in an order in which they may run."""
+        """Return the first `limit` units of a job, in a possible order of execution."""
         with reading(self._engine) as connection:
             return read_units(connection, _unit.key.in_(units_of(job_id)), limit=limit)
 
@@ -483,9 +483,10 @@ class Ledger:
 
     @contextmanager
     def _autocommitting(self) -> Iterator[sa.Connection]:
-        """Do as `_writing`, for statements each right by itself: what a crash lets out, a sweep does.
+        """Do as `_writing` for statements that are each correct alone; a sweep completes them after a crash.
 
-        PostgreSQL is spared round trips; SQLite, where each commit waits for the disk, makes one of them.
+        PostgreSQL needs fewer round trips this way. SQLite, where each commit waits for the disk, runs them
+        in one transaction.
         """
         own = writing if self._engine.dialect.name == "sqlite" else autocommitting
         with self._turn, own(self._engine) as connection:
@@ -495,7 +496,7 @@ class Ledger:
         return now() if self.clock is None else self.clock()
 
     def _at(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values of a statement that was made once, with the time that `_instant` stands for."""
+        """Return the values for a prepared statement, with the time in place of `_instant`."""
         return values if self.clock is None else {"instant": self.clock(), **values}
 
     @cached_property
@@ -518,16 +519,16 @@ class Ledger:
         return self._marks[1]
 
     def _free(self, instant: Any) -> sa.ColumnElement[bool]:
-        """Condition under which a unit may be claimed: nobody works on it, or the lease has ended.
+        """Return the condition under which a unit may be claimed: nobody works on it, or its lease has ended.
 
-        The cap holds where a claim ends. A pending unit may be claimed above it: a process with a higher cap
-        gave it back, and nobody else would ever take it or fail it.
+        The cap is applied when a claim ends. A pending unit above the cap may be claimed: a process with a
+        higher cap gave it back, and nothing else would ever run it or fail it.
         """
         ended = sa.and_(_unit.lease_until < instant, _unit.attempts < self.max_attempts)
         return sa.or_(_unit.state == State.PENDING, ended)
 
     def _held(self, key: Any, fence: Any) -> tuple[sa.ColumnElement[bool], ...]:
-        """Condition under which a claim is still good: the fence."""
+        """Return the condition under which a claim is still valid: the fence is unchanged."""
         return _unit.key == key, _unit.fence == fence
 
     def _end(self, claim: Claim, statement: sa.Update) -> bool:

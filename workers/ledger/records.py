@@ -1,4 +1,4 @@
-"""How rows of the ledger read: jobs with their units counted, and units.
+"""Read rows of the ledger: units, and jobs with the counts of their units.
 
 The functions run inside a transaction of the caller and write nothing.
 """
@@ -22,14 +22,14 @@ _job, _unit, _job_unit, _publication = (
 )
 
 _BEGUN = (State.RUNNING, State.DONE)
-"""States of a unit which make a pending job read as running."""
+"""States of a unit that make a pending job count as running."""
 
 _PER_STATEMENT = 10_000  # ids; a database takes no more than some thousand parameters
-_DIGITS = 64  # of a digest; a name that long is not a version
+_DIGITS = 64  # of a digest; a longer name is not a version
 
 
 def in_state(state: State) -> sa.ColumnElement[bool]:
-    """Return the condition on a job row that the job reads as being in `state`."""
+    """Return the condition that the job of a row counts as being in `state`."""
     if state not in (State.PENDING, State.RUNNING):
         return _job.state == state
     begun = (
@@ -58,14 +58,14 @@ def kind_of(connection: sa.Connection, key: str) -> tuple[str, int] | None:
 
 
 def holders(connection: sa.Connection, key: str) -> list[str]:
-    """Return the ids of the first ten jobs that hold a unit; there may be any number of them."""
+    """Return the ids of the first ten jobs that hold a unit; any number of jobs may hold it."""
     return list(connection.execute(_HOLDERS, {"unit": key}).scalars())
 
 
 def ended_on_other_versions(
     connection: sa.Connection, digests: Collection[str], *, kind: str | None
 ) -> list[Job]:
-    """Return the newest done jobs about a version of an ontology that is none of `digests`, newest first."""
+    """Return the done jobs about versions of an ontology other than `digests`, newest first."""
     as_json = sa.cast if connection.dialect.name == "postgresql" else sa.type_coerce
     version = as_json(_job.spec_json, sa.JSON)[("parameters", "ontology")].as_string()
     conditions = [_job.state == State.DONE, sa.func.length(version) == _DIGITS, version.not_in(digests)]
@@ -75,7 +75,7 @@ def ended_on_other_versions(
 
 
 def read_targets(connection: sa.Connection, job_id: str) -> list[Mapping[str, str]]:
-    """Return the names that were asked for the result of a job; its own place in the graph is none."""
+    """Return the names requested for the result of a job; showing it in the graph is not a name."""
     query = sa.select(_publication.target_json).where(_publication.job_id == job_id)
     targets = [
         recorded_object("target_json", text)
@@ -98,7 +98,7 @@ def read_jobs(
 
 
 def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Job]:
-    """Return jobs with what stands in other tables about them."""
+    """Return jobs with the facts about them in other tables."""
     ids = [row.id for row in rows]
     units: dict[str, dict[str, int]] = {job_id: {} for job_id in ids}
     counts = (
@@ -137,8 +137,8 @@ def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[J
 
 
 def read_units(connection: sa.Connection, condition: sa.ColumnElement[bool], *, limit: int) -> list[Unit]:
-    """Return the units that fulfill `condition`, in an order in which they may run."""
-    short = [column for column in unit_table.c if column is not _unit.spec_json]  # that may be megabytes
+    """Return the units that fulfill `condition`, in a possible order of execution."""
+    short = [column for column in unit_table.c if column is not _unit.spec_json]  # the spec may be megabytes
     query = sa.select(*short).where(condition).order_by(_unit.stage, _unit.key).limit(limit)
     return [
         Unit(
@@ -161,12 +161,12 @@ def read_units(connection: sa.Connection, condition: sa.ColumnElement[bool], *, 
 
 
 def _is_graph(wish: sa.Row[Any]) -> bool:
-    """Whether a result is to be shown in the graph, rather than to get a name."""
+    """Return whether a row requests that a result be shown in the graph, rather than given a name."""
     return bool(wish.target_json == canonical_json({GRAPH: wish.job_id}))
 
 
 def _asked(spec_json: str) -> Mapping[str, Any]:
-    """Return the parameters of a job; none where the row is damaged or of a newer version's shape."""
+    """Return the parameters of a job; none if the row is damaged or has the layout of a newer version."""
     try:
         return job_parameters(spec_json)
     except InputError:

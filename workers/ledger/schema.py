@@ -25,7 +25,7 @@ def _one_of(*states: State) -> sa.CheckConstraint:
 job_table = sa.Table(
     "job",
     metadata,
-    sa.Column("id", sa.String(64), primary_key=True),  # the job key: the digest of what is asked for
+    sa.Column("id", sa.String(64), primary_key=True),  # the job key: the digest of the request
     sa.Column("kind", sa.String(64), nullable=False),
     sa.Column("kind_version", sa.Integer, nullable=False),
     sa.Column("spec_json", sa.Text, nullable=False),
@@ -35,7 +35,7 @@ job_table = sa.Table(
     sa.Column("result_sha256", sa.String(64)),
     sa.Column("error", sa.Text),
     sa.Column("last_unit", sa.String(64)),  # the unit whose artifact is the result
-    sa.Column("asked_again_at", sa.Double),  # the last time that it was there already
+    sa.Column("asked_again_at", sa.Double),  # when it was last requested again
     _one_of(State.PENDING, State.DONE, State.FAILED, State.CANCELLED),
 )
 
@@ -59,7 +59,7 @@ unit_table = sa.Table(
     sa.Column("ended_at", sa.Double),
     _one_of(*State),
     sa.Column("waits_for", sa.String(64), index=True),  # a unit of a lower stage not known to be done
-    sa.Column("spec_json", sa.Text, nullable=False),  # may be megabytes, which SQLite reads on its way past
+    sa.Column("spec_json", sa.Text, nullable=False),  # may be megabytes, which SQLite reads to pass over it
     sa.Index(None, "state", "next_send_at", "key"),
 )
 
@@ -70,7 +70,7 @@ job_unit_table = sa.Table(
     sa.Column("unit_key", sa.String(64), sa.ForeignKey("unit.key"), primary_key=True, index=True),
 )
 
-publication_table = sa.Table(  # the name a job's result shall have: the last request for a name wins
+publication_table = sa.Table(  # the name that a job's result shall get: the last request for a name wins
     "publication",
     metadata,
     sa.Column("kind", sa.String(64), primary_key=True),
@@ -87,13 +87,13 @@ schedule_table = sa.Table(
     sa.Column("name", sa.String(64), primary_key=True),
     sa.Column("cron", sa.String(200), nullable=False),
     sa.Column("kind", sa.String(64), nullable=False),
-    sa.Column("parameters_json", sa.Text, nullable=False),  # as asked for: names become digests when due
+    sa.Column("parameters_json", sa.Text, nullable=False),  # as requested: names become digests when due
     sa.Column("target_json", sa.String(1024)),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("next_at", sa.Double, nullable=False, index=True),
 )
 
-firing_table = sa.Table(  # one row for each due time that was answered: its key is what makes it once
+firing_table = sa.Table(  # one row for each answered due time: its key makes each fire only once
     "firing",
     metadata,
     sa.Column(

@@ -21,7 +21,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class PlannedUnit:
-    """One unit: its key and what the key is the digest of."""
+    """One unit: its key, and the text whose digest is the key."""
 
     key: str
     stage: int
@@ -44,12 +44,12 @@ class PlannedJob:
 
 
 def canonical_json(value: Any) -> str:
-    """Return the one JSON text of `value`: sorted keys, no spaces, no floats (decimals are given as strings).
+    """Return the only JSON text of `value`: sorted keys, no spaces, no floats (decimals are strings).
 
     Raises
     ------
     InputError
-        For a float or anything else that has no one spelling; the message says where it stands.
+        For a float or anything else that has several spellings; the message says where it is.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def job_parameters(spec_json: str) -> dict[str, Any]:
 
 
 def recorded_object(column: str, text: str) -> dict[str, Any]:
-    """Return the JSON object that a column of the database holds; `InputError` for any other text."""
+    """Return the JSON object in a column of the database; raise `InputError` for any other text."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""What the ledger's statements are made of: moves, and conditions on the row that a statement is at.
+"""The parts of the ledger's statements: moves between states, and conditions on the current row.
 
-Each condition costs a few lookups by index, however many units a job has: a sweep looks at thousands of rows,
-and a job may have a million.
+Each condition costs a few lookups by index, however many units a job has. This matters because a sweep
+examines thousands of rows, and a job may have a million.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _input, _witness = unit_table.alias("input"), unit_table.alias("witness")
 
 
 def _is(column: sa.ColumnElement[str], state: State) -> sa.ColumnElement[bool]:
-    """Whether a state is `state`, said so that no index on states tempts away from a lookup by key."""
+    """Return the condition that a state is `state`, written so that the database looks rows up by key."""
     return column.concat("") == state
 
 
 UNFINISHED = _job.state.not_in(sorted({move.target for move in JOB_MOVES.values()} - {State.PENDING}))
-"""Whether a job row is unfinished, said so that no index on states tempts away from the unit's own jobs."""
+"""Whether a job row is unfinished, written so that the database starts from the unit's own jobs."""
 
 WANTED = (
     sa.select(_job.id)
@@ -61,7 +61,7 @@ WANTED = (
     .correlate(unit_table)
     .exists()
 )
-"""Whether an unfinished job holds the unit row that the statement around it is at."""
+"""Whether an unfinished job holds the current unit row."""
 
 _one_holder = (
     sa.select(_mine.c.job_id)
@@ -70,7 +70,7 @@ _one_holder = (
     .limit(1)
     .correlate(unit_table)
     .scalar_subquery()
-)  # any will do: a unit's key covers the units before it, so all its jobs have the same ones
+)  # any job: a unit's key covers the units before it, so all its jobs have the same ones
 
 
 def _unfinished_input(*where: sa.ColumnElement[bool]) -> sa.ScalarSelect[str]:
@@ -95,7 +95,7 @@ FIRST_INPUT = _unfinished_input()
 """The first unit that the unit row has to wait for."""
 
 NEXT_INPUT = _unfinished_input(_other.c.unit_key > _unit.waits_for, _input.c.key > _unit.waits_for)
-"""The first after the one that it waits for."""
+"""The first unit after the one that the unit row waits for."""
 
 WITNESS_DONE = (
     sa.select(_witness.c.key)
@@ -116,7 +116,7 @@ DECIDED = (
     )
     .limit(1)
 )
-"""A job that the end of one unit decides."""
+"""A job whose outcome the end of one unit decides."""
 
 
 _waiting = unit_table.alias("waiting")
@@ -126,7 +126,7 @@ _ends = sa.select(_job.last_unit).where(_job.state == State.PENDING)
 MISSED = sa.select(_unit.key).where(
     _unit.key.in_(_waited_for.union(_ends)), _is(_unit.state, State.CANCELLED), WANTED
 )
-"""Units cancelled at the very moment when a job asked for them: it would wait for ever."""
+"""Units cancelled at the very moment when a job requested them: the job would wait forever."""
 
 
 def advance() -> sa.Update:
@@ -144,14 +144,15 @@ _advanced = (
 )
 
 _ADVANCE_TO = sa.select(_advanced.c.waits_for).where(_advanced.c.waits_for.is_not(None)).distinct()
-# The same after each of ``ended`` that is done, telling what is waited for now: PostgreSQL alone can do that.
+# The same for each unit in ``ended`` that is done. The result, which only PostgreSQL can return, is the units
+# that are waited for now.
 
 
 def advance_after(connection: sa.Connection, ended: str) -> None:
-    """Let those that waited for a unit, which is done, wait for the next, until that one is not done.
+    """Let the units that waited for `ended`, if it is done, wait for the next unit that is not done.
 
-    Each statement is to be a transaction of its own. Two commits on PostgreSQL do not see each other before
-    they are over; so who made units wait looks again, and a stage does not wait for the next sweep.
+    Each statement must be a separate transaction. Two commits on PostgreSQL do not see each other before they
+    are over. Therefore whoever made units wait looks again, and a stage does not wait for the next sweep.
     """
     if connection.dialect.name != "postgresql":
         connection.execute(_ADVANCE_AFTER, {"ended": ended})
@@ -162,7 +163,7 @@ def advance_after(connection: sa.Connection, ended: str) -> None:
 
 
 def wait_again(reopened: sa.Select[Any]) -> sa.Update:
-    """Return the statement that lets units of each job that holds a `reopened` one wait from the start."""
+    """Return the statement that makes units of each job with a `reopened` unit wait from the start again."""
     holding = sa.select(_mine.c.job_id).where(_mine.c.unit_key.in_(reopened))
     held = sa.select(_other.c.unit_key).where(_other.c.job_id.in_(holding))
     later = (_unit.stage > 0, _unit.state != State.DONE, _unit.key.in_(held))
@@ -170,7 +171,7 @@ def wait_again(reopened: sa.Select[Any]) -> sa.Update:
 
 
 def unit_move(name: str, **values: Any) -> sa.Update:
-    """Return the statement that makes one move of `UNIT_MOVES`, where it is legal."""
+    """Return the statement that makes one move of `UNIT_MOVES` where it is legal."""
     move = UNIT_MOVES[name]
     return (
         sa.update(unit_table).where(_unit.state.in_(sorted(move.sources))).values(state=move.target, **values)
@@ -178,13 +179,13 @@ def unit_move(name: str, **values: Any) -> sa.Update:
 
 
 def reopened(move: str, instant: Any) -> sa.Update:
-    """Return the statement that makes a move of units that ended, to be sent at once and done again."""
+    """Return the statement that makes a move of ended units, which are then sent at once and run again."""
     nothing = dict.fromkeys(("sha256", "size", "error", "claimed_at", "ended_at"))
     return unit_move(move, attempts=0, sends=0, next_send_at=instant, **nothing)
 
 
 def job_move(name: str, **values: Any) -> sa.Update:
-    """Return the statement that makes one move of `JOB_MOVES`, where it is legal."""
+    """Return the statement that makes one move of `JOB_MOVES` where it is legal."""
     move = JOB_MOVES[name]
     return (
         sa.update(job_table).where(_job.state.in_(sorted(move.sources))).values(state=move.target, **values)
@@ -192,7 +193,7 @@ def job_move(name: str, **values: Any) -> sa.Update:
 
 
 def claiming(instant: Any, free: sa.ColumnElement[bool]) -> sa.Update:
-    """Return the statement that claims the unit ``claimed`` for ``lease_s`` seconds, where it is free."""
+    """Return the statement that claims the unit ``claimed`` for ``lease_s`` seconds if it is free."""
     return (
         unit_move(
             "claim",
@@ -209,7 +210,7 @@ def claiming(instant: Any, free: sa.ColumnElement[bool]) -> sa.Update:
 
 
 def committing(instant: Any) -> sa.Update:
-    """Return the statement that ends a unit with what was ``made``; who holds it is for the ledger to say."""
+    """Return the statement that ends a unit with the artifact ``made``; the ledger adds the fence."""
     made = sa.bindparam("made", type_=sa.String)
     size = sa.bindparam("bytes", type_=sa.BigInteger)
     return unit_move("commit", sha256=made, size=size, error=None, ended_at=instant)
@@ -227,18 +228,19 @@ def units_of(*job_ids: str | sa.ScalarSelect[Any]) -> sa.Select[Any]:
 
 
 def one_job(key: str) -> sa.ScalarSelect[str]:
-    """Select one job that holds a unit; any has all its inputs."""
+    """Select one job that holds a unit; any such job has all inputs of the unit."""
     return sa.select(sa.func.min(_job_unit.job_id)).where(_job_unit.unit_key == key).scalar_subquery()
 
 
 def marking(instant: Any, kinds: Collection[tuple[str, int]] | None, pauses: Sequence[float]) -> sa.Update:
-    """Return the statement that marks units which are due as sent: what the ``window`` has room for.
+    """Return the statement that marks due units as sent, as many as the ``window`` has room for.
 
     Nothing is sent before ``half`` of the window is free. A unit that was sent n times before is due again
     after ``pauses[n]`` seconds, times ``jitter``.
     """
     pending = _unit.state == State.PENDING
-    # Asked once: no index serves a clock that moves on. The upper end tells the planner that these are few.
+    # The time is queried once, because no index serves a moving clock. The upper bound tells the planner
+    # that these rows are few.
     asked = sa.select(instant).scalar_subquery()
     ahead = (_unit.next_send_at > asked, _unit.next_send_at < asked + _DAY_S)
     out = sa.select(sa.func.count(_unit.key).label("n")).where(pending, _unit.sends > 0, *ahead).subquery()
@@ -258,7 +260,7 @@ def marking(instant: Any, kinds: Collection[tuple[str, int]] | None, pauses: Seq
 
 
 def expiring(instant: Any, max_attempts: int, *, away_s: float) -> list[sa.Update]:
-    """Return the statements that free, or end, units whose lease ended more than `away_s` ago."""
+    """Return the statements that free or end units whose lease ended more than `away_s` seconds ago."""
     spent = _unit.attempts >= max_attempts
     error = f"the worker was lost {max_attempts} times; read its log, then submit the job again"
     moves = {
@@ -271,7 +273,7 @@ def expiring(instant: Any, max_attempts: int, *, away_s: float) -> list[sa.Updat
 
 
 def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
-    """Return the statements that fail and finish the jobs which one unit decides, or any unit (None).
+    """Return the statements that fail and finish the jobs decided by one unit, or by any unit (None).
 
     Both return the ids of their jobs.
     """
@@ -292,7 +294,7 @@ def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
 
 
 def _last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Select `column` of the last unit, if it is done, of the job row that the statement around it is at."""
+    """Select `column` of the last unit, if it is done, of the current job row."""
     return (
         sa.select(column)
         .where(_unit.key == _job.last_unit, _is(_unit.state, State.DONE))
@@ -302,13 +304,13 @@ def _last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
 
 
 class _Among(FunctionElement[bool]):
-    """Whether a column is among the rows of a query, few of them, whatever the database expects."""
+    """Condition that a column is among the few rows of a query, however many the database expects."""
 
     type = sa.Boolean()
     inherit_cache = True
 
     def self_group(self, against: Any = None) -> _Among:
-        """Stand in a condition as it is: with the ``= 1`` of other booleans SQLite would scan all units."""
+        """Return this condition unchanged: the ``= 1`` of other booleans makes SQLite scan all units."""
         return self
 
 
@@ -325,14 +327,14 @@ def _in_array(element: _Among, compiler: Any, **options: Any) -> str:
 
 
 def _among(units: sa.Select[Any]) -> sa.ColumnElement[bool]:
-    """Restrict a statement to those `units` that nobody else is changing; sweepers do not wait in line."""
+    """Restrict a statement to those `units` that nobody else is changing, so that sweepers never wait."""
     return _Among(_unit.key, units.correlate(None).with_for_update(skip_locked=True).scalar_subquery())
 
 
 def tell_how_many(connection: sa.Connection, added: int) -> None:
-    """Tell PostgreSQL how many rows there are after many were `added`; not while others lock the tables.
+    """Update PostgreSQL's row counts after many rows were `added`; skip tables that others have locked.
 
-    The server would find out within minutes; until then each statement would look at all units.
+    The server would update them within minutes; until then each statement would scan all units.
     """
     if added >= _MANY and connection.dialect.name == "postgresql":
         connection.execute(sa.text("ANALYZE (SKIP_LOCKED) unit, job_unit"))

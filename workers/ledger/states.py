@@ -1,4 +1,4 @@
-"""States of jobs and units, every legal move between them, and the records that the ledger hands out."""
+"""States of jobs and units, every legal move between them, and the records that the ledger returns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["GRAPH", "JOB_MOVES", "UNIT_MOVES", "Beat", "Claim", "Job", "Move", "
 
 
 class State(StrEnum):
-    """Where a job or a unit stands; a job is only ever stored as pending or as one of the three ends."""
+    """The state of a job or a unit; a job is only ever stored as pending or as done, failed or cancelled."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -36,7 +36,7 @@ def _move(target: State, *sources: State) -> Move:
 
 
 UNIT_MOVES: Mapping[str, Move] = {
-    "claim": _move(State.RUNNING, State.PENDING, State.RUNNING),  # a running one only when its lease ended
+    "claim": _move(State.RUNNING, State.PENDING, State.RUNNING),  # from running only when its lease ended
     "renew": _move(State.RUNNING, State.RUNNING),
     "commit": _move(State.DONE, State.RUNNING),
     "release": _move(State.PENDING, State.RUNNING),
@@ -55,12 +55,12 @@ JOB_MOVES: Mapping[str, Move] = {
     "retry": _move(State.PENDING, State.FAILED, State.CANCELLED),
     "recompute": _move(State.PENDING, State.DONE),
 }
-"""Every legal move of a stored job; a pending job reads as running once any of its units has begun."""
+"""Every legal move of a stored job; a pending job counts as running once any of its units has begun."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job as it stood when it was read.
+    """A job at the moment when it was read.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Job:
     kind, version : str, int
         The job kind and the version of its algorithm.
     parameters : mapping
-        What was asked for, complete with defaults.
+        Complete parameters of the request, defaults included.
     state : State
         Running once any unit has begun; done, failed and cancelled are ends.
     created_at, finished_at : float, float or None
@@ -77,14 +77,14 @@ class Job:
     result_sha256 : str or None
         Digest of the artifact of the last unit, when done.
     error : str or None
-        Why it failed, or why its result could not be given its name.
+        Why the job failed, or why its result could not be given its name.
     units : mapping of state to int
-        How many units stand where.
+        Number of units in each state.
     publishing : bool
-        Whether a name is still to be pointed at the result, or the result to be shown in the graph: never
-        of a job without a result to come. A graph that is away is not waited for.
+        Whether the result is still to get a name or to be shown in the graph; never true for a job that will
+        have no result. An unreachable graph is not waited for.
     delayed : str or None
-        What kept the result from getting its name until now; every sweep tries again.
+        Why the result has not got its name so far; every sweep tries again.
     """
 
     id: str
@@ -102,12 +102,12 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Whether its result is there, or none will come."""
+        """Whether the result exists, or there will be none."""
         return self.state in (State.DONE, State.FAILED, State.CANCELLED)
 
     @property
     def finished(self) -> bool:
-        """Whether nothing of it is left to do, the naming of its result included."""
+        """Whether nothing is left to do for the job, including the naming of its result."""
         if self.state is State.DONE:
             return not self.publishing
         return self.state in (State.FAILED, State.CANCELLED)
@@ -115,30 +115,30 @@ class Job:
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit as it stood when it was read.
+    """A unit at the moment when it was read.
 
     Attributes
     ----------
     key : str
-        Digest of what it computes, 64 hexadecimal digits.
+        Digest of its computation, 64 hexadecimal digits.
     kind, version : str, int
         The job kind that computes it.
     stage : int
         It runs after every unit of a lower stage of its jobs.
     state : State
-        Where it stands.
+        State of the unit.
     fence : int
-        Raised by every claim; who holds an older number changes nothing any more.
+        Raised by every claim; a holder of an older number can no longer change anything.
     lease_until : float
         When the present claim ends unless renewed, in seconds since 1970.
     attempts : int
-        Claims since it was last asked for.
+        Number of claims since it was last requested.
     sha256, size : str or None, int or None
-        Its artifact and the bytes of it, when done.
+        Digest and bytes of its artifact, when done.
     error : str or None
-        What the last attempt ended with, unless it succeeded.
+        Error of the last attempt, unless it succeeded.
     claimed_at, ended_at : float or None
-        When the last attempt began and ended; a lost worker's ends when its lease did.
+        When the last attempt began and ended; the attempt of a lost worker ends with its lease.
     """
 
     key: str
@@ -158,14 +158,14 @@ class Unit:
 
 @dataclass(frozen=True)
 class Claim:
-    """The right to compute one unit, valid while `fence` is the unit's own.
+    """The right to compute one unit, valid while `fence` equals the fence of the unit.
 
     Attributes
     ----------
     key, fence, attempts
         As in `Unit`.
     parameters : mapping
-        What to compute.
+        Parameters of the computation.
     inputs : tuple of str
         Digests of the artifacts of the stage before, in the order of the plan.
     """
@@ -190,12 +190,12 @@ class Publication:
 
     @cached_property
     def target(self) -> Mapping[str, str]:
-        """The name, as the kind understands it; `InputError` where the row was damaged."""
+        """The name, as the kind understands it; raises `InputError` if the row was damaged."""
         return recorded_object("target_json", self.target_json)
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters of the job; `InputError` where the row was damaged."""
+        """Parameters of the job; raises `InputError` if the row was damaged."""
         return job_parameters(self.spec_json)
 
 
@@ -204,7 +204,7 @@ GRAPH = "graph"
 
 
 class Beat(StrEnum):
-    """What a heartbeat learns: the claim is held, no job wants the unit any more, or the claim is lost."""
+    """The answer to a heartbeat: the claim is held, no job wants the unit any more, or the claim is lost."""
 
     HELD = "held"
     UNWANTED = "unwanted"

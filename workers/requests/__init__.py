@@ -1,1 +1,1 @@
-"""From what people ask for to a job and its units."""
+"""Turn the requests of people into jobs and units."""

@@ -1,8 +1,8 @@
-"""From a request to its units: pure, so that the same request is the same job everywhere.
+"""Turn a request into units, without side effects, so that the same request is the same job everywhere.
 
-What can change a byte of the result stands in the parameters of a job: digests of ontology and input files,
-options, seed and layout, never a name, a date or a number of threads. Their canonical JSON, with the kind and
-its version, is the job's key.
+Everything that can change a byte of the result is a parameter of the job: digests of ontology and input
+files, options, seed and layout. Names, dates and numbers of threads are not. The job's key is computed from
+the canonical JSON of the parameters, the kind and its version.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["plan_job"]
 
 
 def plan_job(kind: JobKind, given: Mapping[str, Any], subject: Subject | None = None) -> PlannedJob:
-    """Return the job that `given` requests of `kind`, with the key of each of its units.
+    """Return the job that `given` requests from `kind`, with the key of each of its units.
 
     This is the one place where parameters are checked and completed. The artifact of the one unit in the
     highest stage is the job's result. A unit's key covers the keys of the stage before it, so that equal keys
@@ -32,9 +32,9 @@ def plan_job(kind: JobKind, given: Mapping[str, Any], subject: Subject | None = 
     ----------
     kind : JobKind
     given : mapping
-        Its parameters, in which names, files and lists of labels are digests already.
+        The parameters of the job, with digests already in place of names, files and lists of labels.
     subject : Subject, optional
-        What they are about, where it was opened: what depends on its size is filled in.
+        The subject of the request, if it was opened; parameters that depend on its size are filled in.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""From what people write to what a job kind takes: names become digests, files and lists of labels artifacts.
+"""Turn requests of people into parameters of a job kind: names into digests, files and lists into artifacts.
 
-It happens at the moment of asking, so that a schedule means the version that is current when it is due.
+Names are resolved when the request is made, so a schedule means the version that is current when it is due.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Keys = Mapping[str, Iterable[str] | Mapping[str, str] | None]
 
 
 def plan_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) -> PlannedJob:
-    """Return the job that `given` requests of a kind, with the names in it resolved now.
+    """Return the job that `given` requests from a kind, with the names in it resolved now.
 
     ``ontology`` may be a name, ``name@`` and the beginning of a version's digest, or the whole digest. Then
     each list is a list of label keys and each object holds amounts by label key. A request that names its
@@ -53,7 +53,7 @@ def complete_request(workspace: Workspace, kind: JobKind, given: Mapping[str, An
 def plan_for_ontology(
     workspace: Workspace, kind: JobKind, ontology: str, options: Mapping[str, Any], *, keys: _Keys
 ) -> PlannedJob:
-    """Return the job on the current version of an ontology; nothing but lists of labels is stored.
+    """Return the job on the current version of an ontology; only lists of labels are stored.
 
     Arguments are those of `workers.client.submit_for_ontology`.
     """
@@ -63,7 +63,7 @@ def plan_for_ontology(
 def _resolved(
     workspace: Workspace, kind: JobKind, given: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Subject | None]:
-    """Return the parameters with digests in place of names, files and lists, and what they are about."""
+    """Return the parameters with digests in place of names, files and lists, and the request's subject."""
     if kind.gather is not None:
         given = kind.gather(workspace, given)
     if "ontology" not in given or "snapshot" in given:
@@ -99,14 +99,14 @@ def _resolved_for_ontology(
 
 
 def record_lost(workspace: Workspace, ledger: Ledger, job_id: str) -> None:
-    """Open a done job again where its result, which is read for that, is gone from the store or damaged."""
+    """Read the result of a done job, and open the job again if the result is missing or damaged."""
     result = ledger.job(job_id).result_sha256
     if result is not None and not workspace.artifacts.is_whole(result):
         ledger.recompute(job_id)
 
 
 def _named_version(workspace: Workspace, asked: Any) -> tuple[str, str | None]:
-    """Return the name, and the beginning of the digest where one is given."""
+    """Return the name of the requested version, and the beginning of its digest if one is given."""
     if not isinstance(asked, str):
         raise InputError(f"ontology is {asked!r}; give a name, name@version or a digest, as a string")
     if is_digest(asked):
@@ -120,7 +120,7 @@ def _named_version(workspace: Workspace, asked: Any) -> tuple[str, str | None]:
 def _listed(
     kind: str, name: str, given: Iterable[str] | Mapping[str, Any], declared: Parameter | None
 ) -> list[str] | Mapping[str, Any]:
-    """Return the labels, or the amounts by label, that one parameter is given; none takes either."""
+    """Return the labels, or the amounts by label, given for one parameter that takes either."""
     amounts, labels = (False, False) if declared is None else (declared.amounts, declared.keys)
     if not isinstance(given, Mapping):
         listed = list(given)

@@ -1,4 +1,4 @@
-"""The name that a result shall have: completed and checked before its job is asked for."""
+"""Complete and check the name that a result shall get, before its job is submitted."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def complete_target(
     given: Mapping[str, Any],
     target: Mapping[str, str] | None,
 ) -> dict[str, str] | None:
-    """Return the target that is meant, None where none is given.
+    """Return the complete target; None if none is given.
 
-    Where the request `given`, of which `plan` was made, calls its ontology by name, the target means that
-    name unless it says otherwise. That the kind names results at all was checked (`check_named`).
+    If the request `given`, from which `plan` was made, calls its ontology by name, the target means that
+    name unless it names another. `check_named` has already checked that the kind names results at all.
 
     Raises
     ------
@@ -46,6 +46,6 @@ def complete_target(
 
 
 def check_named(kind: JobKind, target: Mapping[str, str] | None) -> None:
-    """Refuse a target where the results of a kind get no name: it would be waited for for ever."""
+    """Refuse a target for a kind whose results get no names: the job would wait for it forever."""
     if target is not None and kind.publish is None:
         raise InputError(f"{kind.name} names no result; leave out the target {dict(target)!r} (--target)")

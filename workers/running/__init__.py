@@ -1,1 +1,1 @@
-"""One unit after the other: claim, compute, publish, commit, and sweep what was lost."""
+"""Run one unit after the other: claim, compute, publish and commit it; sweep up lost units."""

@@ -1,9 +1,9 @@
-"""One unit of work: claim, compute, publish, commit. Knows neither Celery nor thread pools.
+"""Execute one unit of work: claim, compute, publish, commit. Independent of Celery and thread pools.
 
-The order is the promise: the artifact is whole in the store before the row says so, and the row is written
-only by whoever still holds the fence. A heartbeat in its own thread keeps the lease alive and learns when
-nobody wants the result any more. A ledger that is away in the middle of a unit, or at its end, costs no work
-as long as it is back before the lease has ended.
+The order is the guarantee. The artifact is whole in the store before the row says so, and only the holder of
+the fence writes the row. A heartbeat in a separate thread keeps the lease alive and learns when the result is
+no longer wanted. If the ledger does not answer during a unit or at its end, no work is lost as long as it
+answers again before the lease ends.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 
 _TOLD_LEASES = 2
-"""Leases for which the end of a unit is told again to a ledger that does not answer."""
+"""Number of leases for which the end of a unit is reported again to a ledger that does not answer."""
 
 
 class Outcome(StrEnum):
-    """What became of one call of `execute_unit`."""
+    """The outcome of one call of `execute_unit`."""
 
     DONE = "done"
     NOT_MINE = "not mine"
-    """Somebody else has it, it is finished, or its turn has not come."""
+    """Another worker has the unit, it is finished, or its turn has not come."""
     UNKNOWN = "unknown"
-    """No such unit, or a kind or version that this process does not know: left for a worker that does."""
+    """The unit, its kind or its version is unknown to this process; a worker that knows it runs it."""
     RELEASED = "released"
-    """A fault of the moment: pending again, to be sent later."""
+    """A temporary fault: the unit is pending again and is sent later."""
     FAILED = "failed"
     CANCELLED = "cancelled"
     LOST = "lost"
@@ -66,10 +66,10 @@ class Outcome(StrEnum):
 
 
 class Recall:
-    """Gives back the units that run in this process, all at once, whatever they are busy with.
+    """Gives back all units that run in this process at once, whatever they are doing.
 
-    A unit learns of it before the next part of its work; one that works in a single part goes on for nothing,
-    as what it ends with is not published.
+    A unit learns of it before the next part of its work. A unit that works in a single part continues in
+    vain, because its result is not published.
     """
 
     def __init__(self) -> None:
@@ -78,16 +78,16 @@ class Recall:
         self._called = False
 
     def call(self) -> int:
-        """Give back the units that run, and any claimed from now on; return how many were running.
+        """Give back the running units, and any that are claimed later; return how many were running.
 
-        A ledger that does not answer gets them when their leases end.
+        A ledger that does not answer gets them back when their leases end.
         """
         with self._lock:
             self._called, running = True, list(self._running)
         return sum(heartbeat.give_back() for heartbeat in running)
 
     def add(self, heartbeat: _Heartbeat) -> None:
-        """Take in a unit that begins."""
+        """Add a unit that begins."""
         with self._lock:
             self._running.add(heartbeat)
             called = self._called
@@ -95,13 +95,13 @@ class Recall:
             heartbeat.give_back()
 
     def remove(self, heartbeat: _Heartbeat) -> None:
-        """Let go of a unit that ended."""
+        """Remove a unit that ended."""
         with self._lock:
             self._running.discard(heartbeat)
 
 
 class UnwantedError(ConflictError):
-    """Work that every job has let go of: stop, publish nothing."""
+    """Raised for work that no job wants any more: stop, and publish nothing."""
 
 
 def execute_unit(
@@ -114,33 +114,34 @@ def execute_unit(
     recall: Recall | None = None,
     publish: bool = True,
 ) -> Outcome:
-    """Compute one unit, if it is there to be claimed, and settle the jobs that waited for it.
+    """Compute one unit, if it can be claimed, and settle the jobs that waited for it.
 
     Parameters
     ----------
     key : str
-        Key of the unit; what to compute comes from its row, never from a message.
+        Key of the unit; its computation is read from its row, never from a message.
     ledger, workspace
         Where units are recorded and artifacts kept.
     lease_s : float
         Length of the lease in seconds, renewed three times as often.
     out_of_time : type of exception, optional
-        What the carrier raises inside a unit that took too long: the unit is given back.
+        The exception that the carrier raises inside a unit that took too long; the unit is then given back.
     recall : Recall, optional
-        By which the unit can be given back while it runs.
+        Can give the unit back while it runs.
     publish : bool, default=True
-        Whether results that are done now are named and shown in the graph as well, or left to the next sweep.
+        Whether to name finished results and show them in the graph too, or leave that to the next sweep.
 
     Returns
     -------
     outcome : Outcome
-        What happened; every outcome but DONE leaves the store and the row consistent without further ado.
+        What happened; after every outcome but DONE, store and row are consistent and need no further action.
 
     Raises
     ------
     ServiceError
-        If the ledger does not answer, at the end of the unit for longer than two leases: the unit is sent
-        again when its lease has ended; where the commit stood already, the next sweep does the rest.
+        If the ledger does not answer; at the end of the unit, if it does not answer for longer than two
+        leases. The unit is sent again when its lease has ended. If its end was already committed, the next
+        sweep does the rest.
     """
     kind, jobs = _found(workspace, key)
     if kind is None:
@@ -174,9 +175,9 @@ def finish_jobs(
     *,
     out_of_time: type[Exception] | tuple[()] = (),
 ) -> None:
-    """Settle the jobs of one unit, or all of them, and publish what is done; repeatable.
+    """Settle the jobs of one unit, or all jobs, and publish the results that are done; repeatable.
 
-    What is `out_of_time`, as in `execute_unit`, is left to the next sweep and raised.
+    An `out_of_time` exception, as in `execute_unit`, is raised; the next sweep does the rest.
     """
     settled = ledger.settle(key)
     if key is not None and not settled:
@@ -187,7 +188,7 @@ def finish_jobs(
 def _found(workspace: Workspace, key: str) -> tuple[JobKind | None, dict[str, list[str]]]:
     """Return the kind of a unit, if it is known here, and the jobs that hold it, as a field of the log.
 
-    Where nothing is logged, jobs are not asked for.
+    The jobs are not read if nothing would be logged.
     """
     with autocommitting(workspace.engine) as connection:
         named = kind_of(connection, key)
@@ -230,9 +231,7 @@ def _run(
         return _without_input(claim, ledger, heartbeat, artifacts, error)
     except GroveError as error:
         return Outcome.FAILED if heartbeat.tell(ledger.fail, claim, str(error)) else Outcome.LOST
-    except (
-        Exception
-    ) as error:  # a defect of the kind: recorded with its job, and in the log with the traceback
+    except Exception as error:  # a defect of the kind: recorded with its job, and logged with the traceback
         logger.exception("unit %s of kind %s", claim.key, kind.name)
         told = heartbeat.tell(ledger.fail, claim, f"{type(error).__name__}: {error}")
         return Outcome.FAILED if told else Outcome.LOST
@@ -246,10 +245,10 @@ def _without_input(
     artifacts: ArtifactStore,
     error: ArtifactError | NotFoundError,
 ) -> Outcome:
-    """End a unit that could not read something: inputs that are gone or damaged are computed again.
+    """End a unit that could not read an input; missing or damaged inputs are computed again.
 
     Nothing is deleted: publishing an artifact again replaces the file, and another worker may just have done
-    that. Hence inputs that are all whole now are worth a second attempt.
+    so. If all inputs are whole now, the unit is therefore worth a second attempt.
     """
     try:
         lost = [digest for digest in claim.inputs if not artifacts.is_whole(digest)]
@@ -265,7 +264,7 @@ def _without_input(
 
 
 def _given_back(claim: Claim, ledger: Ledger, heartbeat: _Heartbeat, reason: str) -> Outcome:
-    """Return the unit to the ledger after a fault of the moment; the attempt counts."""
+    """Return the unit to the ledger after a temporary fault; the attempt counts."""
     pause = RESEND_S[min(claim.attempts, len(RESEND_S)) - 1] * random.uniform(1.0, 1.25)
     logger.warning("unit %s, attempt %d: %s", claim.key, claim.attempts, reason)
     told = heartbeat.tell(ledger.release, claim, reason, delay_s=pause)
@@ -273,7 +272,7 @@ def _given_back(claim: Claim, ledger: Ledger, heartbeat: _Heartbeat, reason: str
 
 
 class _Heartbeat(threading.Thread):
-    """Renews a claim until it is left, lost or unwanted, whatever the ledger answers meanwhile."""
+    """Renews a claim until it is released, lost or unwanted, whatever the ledger answers meanwhile."""
 
     def __init__(self, ledger: Ledger, claim: Claim, lease_s: float, recall: Recall) -> None:
         super().__init__(name=f"heartbeat-{claim.key[:8]}", daemon=True)
@@ -286,9 +285,9 @@ class _Heartbeat(threading.Thread):
         self._given_back = False
 
     def tell(self, end: Callable[P, bool], *args: P.args, **kwargs: P.kwargs) -> bool:
-        """Tell the ledger how the unit ended, again while it does not answer; False where the claim is lost.
+        """Report to the ledger how the unit ended, again while it is silent; False if the claim is lost.
 
-        After `_TOLD_LEASES` the error of the ledger is raised.
+        After `_TOLD_LEASES` leases the error of the ledger is raised.
         """
         until = time.monotonic() + _TOLD_LEASES * self._lease_s
         failed = False
@@ -302,10 +301,10 @@ class _Heartbeat(threading.Thread):
                     logger.warning("unit %s: its end will be told again: %s", self._claim.key, error)
                 failed = True
             self._stopped.wait(self._lease_s / 30)
-        return end(*args, **kwargs)  # it was told after all, perhaps, and only the answer was lost
+        return end(*args, **kwargs)  # perhaps it was reported after all, and only the answer was lost
 
     def give_back(self) -> bool:
-        """Let another worker have the unit at once; whether the ledger took it."""
+        """Release the unit to other workers at once; return whether the ledger accepted it."""
         self._given_back = True
         try:
             return self._ledger.hand_back(self._claim)
@@ -314,7 +313,7 @@ class _Heartbeat(threading.Thread):
             return False
 
     def check(self) -> None:
-        """Raise `UnwantedError` or `LeaseLostError` once the last heartbeat said so, or it was given back."""
+        """Raise `UnwantedError` or `LeaseLostError` once a heartbeat reports it or the unit was returned."""
         if self._given_back:
             raise LeaseLostError(f"unit {self._claim.key}: given back, as its worker ends")
         if self._beat is Beat.UNWANTED:
@@ -323,7 +322,7 @@ class _Heartbeat(threading.Thread):
             raise LeaseLostError(f"unit {self._claim.key}: another worker has its lease")
 
     def run(self) -> None:
-        """Beat three times a lease."""
+        """Beat three times per lease."""
         keep_renewed(self._renew, self._lease_s, self._stopped, f"unit {self._claim.key}: no heartbeat")
 
     def _renew(self) -> bool:

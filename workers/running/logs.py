@@ -1,7 +1,7 @@
-"""How a worker logs: text for people or one JSON object per line, about which unit, and never a password.
+"""Logs of a worker: text for people or one JSON object per line, about which unit, without passwords.
 
-What is logged while `about` is entered carries its fields, whoever logs it: a kind of job, a driver, Celery.
-Every line is masked after it is formatted, so that nothing which an argument or a traceback shows gets past.
+Inside an `about` block every record carries the block's fields, whether a job kind, a driver or Celery logs
+it. Every line is masked after it is formatted, so that neither an argument nor a traceback can show a secret.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from labelgrove.ontology.settings import masked
 __all__ = ["FIELDS", "about", "configure_logging"]
 
 FIELDS = ("unit", "jobs", "kind", "attempt", "outcome", "seconds")
-"""What a record may carry beside its message, as attributes or from `about`."""
+"""Fields that a record may carry next to its message, as attributes or from `about`."""
 
 _about: ContextVar[dict[str, Any] | None] = ContextVar("about", default=None)
 
@@ -38,16 +38,16 @@ def about(**fields: Any) -> Iterator[None]:
 
 
 def configure_logging(log_format: str, *, level: int | str = "INFO", file: str | Path | None = None) -> None:
-    """Write everything that is logged in this process to stderr, or to `file`.
+    """Write every log record of this process to stderr, or to `file`.
 
     Parameters
     ----------
     log_format : str
         ``text`` or ``json``, as in `ontology.settings.Settings.log_format`.
     level : int or str
-        Records below it are left out.
+        Records below this level are left out.
     file : path, optional
-        Appended to in place of stderr.
+        File to append to, in place of stderr.
     """
     handler = logging.StreamHandler(sys.stderr) if file is None else logging.FileHandler(file)
     handler.setFormatter(_JsonLines() if log_format == "json" else _Text())
@@ -87,7 +87,7 @@ _HOST = socket.gethostname()
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the fields of the record itself, and of what it is about."""
+    """Return the fields of the record itself, and those from `about`."""
     found = dict(_about.get() or {})
     found.update({name: getattr(record, name) for name in FIELDS if hasattr(record, name)})
     return {name: found[name] for name in FIELDS if name in found}

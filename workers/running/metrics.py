@@ -1,8 +1,8 @@
-"""What Prometheus reads of a worker: the ledger in numbers, and what this process did itself.
+"""Metrics of a worker for Prometheus: the ledger in numbers, and the work of this process.
 
-Children of a prefork pool share nothing with the process that answers, and need not: what they do stands in
-the ledger, which is read when somebody asks. Numbers of the ledger are therefore gauges and the same on every
-worker; what is said of sweeps is said of this process alone.
+Children of a prefork pool share nothing with the process that answers. They need not, because their work is
+recorded in the ledger, which is read when metrics are requested. Numbers of the ledger are therefore gauges
+and the same on every worker. Numbers of sweeps concern only this process.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ __all__ = ["BUCKETS_S", "Metrics"]
 logger = logging.getLogger(__name__)
 
 BUCKETS_S = (0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 600.0)
-"""Upper ends of the classes of durations; units are stopped at 660 s unless told otherwise."""
+"""Upper ends of the classes of durations; units are stopped at 660 s by default."""
 
 _SHARE = 10
-"""A reading of the ledger is used for so many times as long as it took: at most this share of one core."""
+"""A reading of the ledger is used for 10 times its duration: readings take at most 1/10 of one core."""
 
 _job, _unit = job_table.c, unit_table.c
 
 
 class Metrics:
-    """Answers Prometheus at an address, from when it is entered until it is left.
+    """Context manager that answers Prometheus at an address.
 
     Parameters
     ----------
     settings : Settings
-        Whose ledger is read; `metrics_address` and `metrics_port` say where to listen.
+        The deployment whose ledger is read; `metrics_address` and `metrics_port` say where to listen.
     guard : context manager
-        Entered while the ledger is read, so that no process is forked meanwhile; reusable.
+        Entered while the ledger is read, so that no process is forked during that time; reusable.
 
     Raises
     ------
@@ -85,12 +85,12 @@ class Metrics:
         self.port: int | None = None
 
     def swept(self, expiries: int) -> None:
-        """Note a finished sweep, and how many leases it found ended."""
+        """Record a finished sweep, and how many leases it found ended."""
         self._expiries.inc(expiries)
         self._last_sweep.set_to_current_time()
 
     def start(self) -> None:
-        """Listen; `SettingsError` where the address cannot be had."""
+        """Listen; raise `SettingsError` if the address cannot be used."""
         address, port = self._settings.metrics_address, self._settings.metrics_port or 0
         try:
             self._server, _ = self._client.start_http_server(port, address, self._registry)
@@ -124,7 +124,7 @@ class Metrics:
 
 
 class _LedgerCollector:
-    """Reads jobs and units when asked, seldom enough that a huge ledger does not feel it."""
+    """Reads jobs and units on request, seldom enough that it does not burden a huge ledger."""
 
     def __init__(self, settings: Settings, guard: AbstractContextManager[Any]) -> None:
         self._settings = settings
@@ -138,7 +138,7 @@ class _LedgerCollector:
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the families; where the ledger does not answer, only that it does not."""
+        """Yield the metric families; if the ledger does not answer, only a metric that says so."""
         from prometheus_client.core import GaugeMetricFamily
 
         up = GaugeMetricFamily("labelgrove_ledger_up", "Whether the ledger answered this reading.")
@@ -168,7 +168,7 @@ class _LedgerCollector:
 
 
 def _of_units(connection: sa.Connection) -> Iterator[Metric]:
-    """One pass over the units."""
+    """Yield metrics from one pass over the units."""
     from prometheus_client.core import GaugeHistogramMetricFamily, GaugeMetricFamily
 
     took = _unit.ended_at - _unit.claimed_at
@@ -223,7 +223,7 @@ def _of_jobs(connection: sa.Connection) -> Metric:
 
 
 def _of_the_queue(connection: sa.Connection) -> Iterator[Metric]:
-    """Two questions that the index on state and time of sending answers."""
+    """Yield metrics from two queries that the index on state and time of sending answers."""
     from prometheus_client.core import GaugeMetricFamily
 
     pending = _unit.state == State.PENDING

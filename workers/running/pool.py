@@ -1,4 +1,4 @@
-"""The embedded executor: the same claim, execution and commit as a worker's, in threads of this process."""
+"""The embedded executor: claim, execute and commit units as a worker does, in threads of this process."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT, dispatch, sweep
 __all__ = ["LEASE_S", "Pool"]
 
 LEASE_S = 15.0
-"""Seconds that the units of a killed process stay taken; a rerun waits no longer than that for them."""
+"""Seconds that the units of a killed process stay claimed; a rerun waits no longer than that for them."""
 
 logger = logging.getLogger(__name__)
 
 _SWEEP_S = 1.0
 _AWAY_S = 2.0
-_ATTEMPTS = 4  # somebody waits: what does not pass within a minute is an error to show
+_ATTEMPTS = 4  # somebody waits: a fault that does not pass within a minute is an error to show
 
 
 class Pool:
-    """Threads that run the units of one workspace; what an earlier process left is taken up again.
+    """Threads that run the units of one workspace, including units that an earlier process left.
 
     Parameters
     ----------
     workspace : Workspace
-        Whose ledger and artifacts are worked on; stays open as long as the pool.
+        The workspace whose ledger and artifacts are used; stays open as long as the pool.
     threads : int, optional
-        Units at the same time; one for each core, at most 4, by default.
+        Number of units at the same time; by default one for each core, at most 4.
     lease_s : float
         Length of a unit's lease.
     swept : callable, optional
-        Told after each sweep how many leases it found ended.
+        Called after each sweep with the number of leases that it found ended.
     """
 
     def __init__(
@@ -68,18 +68,18 @@ class Pool:
         self._fault: BaseException | None = None
 
     def run_until(self, finished: Callable[[], bool]) -> None:
-        """Work until `finished()` is true, asked whenever nothing runs and about once a second.
+        """Work until `finished()` is true; it is called when nothing runs and about once a second.
 
-        An error of the ledger leaves from here; the units stay where they are and can be taken up.
+        An error of the ledger is raised here; the units stay recorded and can be run again.
         """
         while not finished():
             self._turn()
 
     def run_job(self, job_id: str, ended: Callable[[], bool]) -> None:
-        """Work on the units of one job alone until `ended()`: nothing is swept, named or shown in the graph.
+        """Work only on the units of one job until `ended()`: nothing is swept, named or shown in the graph.
 
-        For an answer that somebody waits for. Units that another process holds are waited for; those of a
-        killed one are free when their leases have ended.
+        Use this for an answer that somebody waits for. It waits for units that another process holds; the
+        units of a killed process are free when their leases have ended.
         """
         while not ended():
             for key in self._ledger.claimable(job_id, limit=self.slots - len(self._running)):
@@ -91,11 +91,11 @@ class Pool:
             self._collect()
 
     def serve(self) -> None:
-        """Work until a signal's exception ends it; a database that is away is waited for.
+        """Work until a signal's exception ends it; wait for the database while it is unreachable.
 
-        Meanwhile this process counts among the workers that are alive. The calling thread only waits: a
-        signal that found it inside a driver would leave a transaction open, or be swallowed there. What ends
-        the sweeps, as a unit that exits, is raised here.
+        Meanwhile this process counts among the workers that are alive. The calling thread only waits, because
+        a signal that interrupts a driver would leave a transaction open, or be swallowed. An exception that
+        ends the sweeps, such as the exit of a unit, is raised here.
         """
         self._idle.clear()
         threading.Thread(target=self._sweep_until_told, name="sweeps", daemon=True).start()
@@ -134,7 +134,7 @@ class Pool:
         self._work(window, until=time.monotonic() + _SWEEP_S)
 
     def _work(self, window: int, *, until: float) -> None:
-        """Keep the threads busy until nothing is left to start, or the time of the next sweep."""
+        """Keep the threads busy until nothing is left to start, or until the next sweep is due."""
         while (left := until - time.monotonic()) > 0:
             self._changed.wait(left)
             self._changed.clear()
@@ -147,15 +147,15 @@ class Pool:
                 return
 
     def _collect(self) -> None:
-        """Let go of the units that ended; the error of one whose ledger did not answer is raised."""
+        """Forget the units that ended; raise the error of a unit whose ledger did not answer."""
         for future in [future for future in self._running if future.done()]:
             self._running.discard(future)
             future.result()
 
     def give_back(self, *, within_s: float) -> bool:
-        """Give back the units that run, and start no others; whether all threads ended in that time.
+        """Give back the running units, and start no others; return whether all threads ended in that time.
 
-        Where one did not, it still uses the workspace.
+        A thread that did not end still uses the workspace.
         """
         until = time.monotonic() + within_s
         self._ending.set()
@@ -163,7 +163,7 @@ class Pool:
         self._executor.shutdown(wait=False, cancel_futures=True)
         if given := self._recall.call():
             logger.info("%d units are given back", given)
-        idle = self._idle.wait(within_s)  # else the sweep could say after this that the worker is alive
+        idle = self._idle.wait(within_s)  # else the sweep could report after this that the worker is alive
         try:
             self._presence.leave(self._workspace.engine)
         except DEPLOYMENT_FAULTS as error:
@@ -171,14 +171,14 @@ class Pool:
         return idle and not wait(self._running, timeout=max(0.0, until - time.monotonic())).not_done
 
     def close(self, *, wait: bool = True) -> None:
-        """Start no other units, and wait for those that run."""
+        """Start no other units, and wait for the running ones."""
         self._executor.shutdown(wait=wait, cancel_futures=True)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # Who presses Ctrl-C waits for no unit: one that is cut off is taken up again.
+        # After Ctrl-C, wait for no unit: a unit that is cut off is run again.
         self.close(wait=kind is None or not issubclass(kind, KeyboardInterrupt))
 
     def _send(self, key: str, queue: str) -> None:
@@ -196,7 +196,7 @@ class Pool:
                 recall=self._recall,
                 publish=publish,
             )
-        except RuntimeError as error:  # it was shut down
+        except RuntimeError as error:  # the pool was shut down
             raise ServiceError("this worker ends") from error
         self._running.add(future)
         future.add_done_callback(lambda _: self._changed.set())

@@ -1,9 +1,9 @@
-"""Which workers are alive: each says so in the database, and takes its name back when it ends.
+"""The workers that are alive: each reports to the database, and removes its name when it ends.
 
-A worker that could not say so knows by this for how long the database was away.
+A worker that could not report learns from this for how long the database was unreachable.
 
-A worker that was killed takes nothing back; it counts as alive until nothing was heard of it for `LIVING_S`.
-Units do not depend on any of this: who works on them is told by their leases.
+A killed worker removes nothing; it counts as alive until it has not reported for `LIVING_S` seconds. Units do
+not depend on any of this, because their leases say who works on them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from labelgrove.workers.ledger.schema import worker_table
 __all__ = ["LIVING_S", "Presence", "Worker", "living"]
 
 LIVING_S = 60.0
-"""Seconds without a word after which a worker no longer counts as alive."""
+"""Seconds without a report after which a worker no longer counts as alive."""
 
 _EVERY_S = 10.0
 _FORGOTTEN_S = 86_400.0
@@ -40,9 +40,9 @@ class Worker:
     name : str
         Its host, and the number of its main process there.
     slots : int
-        Units that it runs at the same time.
+        Number of units that it runs at the same time.
     silent_s : float
-        Seconds since it was heard of, by the clock of the database.
+        Seconds since its last report, by the clock of the database.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Worker:
 
 
 class Presence:
-    """The sign of life of this process.
+    """The report of this process that it is alive.
 
     Parameters
     ----------
     slots : int
-        Units that it runs at the same time.
+        Number of units that it runs at the same time.
     """
 
     def __init__(self, slots: int) -> None:
@@ -68,13 +68,13 @@ class Presence:
 
     @contextmanager
     def reaching(self, engine: sa.Engine) -> Iterator[float]:
-        """Say that this worker is alive, and watch whether a block that writes to the database ends well.
+        """Report that this worker is alive, and watch whether a block that writes to the database succeeds.
 
         Yields
         ------
         float
-            Seconds for which the database has been away: since the block last ended well, where it failed
-            after that, and 0 where it did not.
+            Seconds for which the database has been unreachable: the time since the block last succeeded if it
+            failed after that, else 0.
         """
         away_s = time.monotonic() - self._reached_at if self._away and self._reached_at is not None else 0.0
         self._away = True
@@ -83,7 +83,7 @@ class Presence:
         self._away, self._reached_at = False, time.monotonic()
 
     def tell(self, engine: sa.Engine) -> None:
-        """Say that this worker is alive, unless it said so a moment ago."""
+        """Report that this worker is alive, unless it did so a moment ago."""
         if self._told_at is not None and time.monotonic() - self._told_at < _EVERY_S:
             return
         values = {"slots": self._slots, "seen_at": now()}
@@ -97,13 +97,13 @@ class Presence:
         self._told_at = time.monotonic()
 
     def leave(self, engine: sa.Engine) -> None:
-        """Say that this worker ends."""
+        """Report that this worker ends."""
         with writing(engine) as connection:
             connection.execute(sa.delete(worker_table).where(_worker.name == self.name))
 
 
 def living(engine: sa.Engine) -> list[Worker]:
-    """Return the workers that were heard of in the last `LIVING_S` seconds, by name."""
+    """Return the workers that reported in the last `LIVING_S` seconds, by name."""
     silent = now() - _worker.seen_at
     query = sa.select(_worker.name, _worker.slots, silent).where(silent <= LIVING_S).order_by(_worker.name)
     with reading(engine) as connection:

@@ -1,4 +1,4 @@
-"""What makes nothing get lost: leases that ended, units that wait to be sent, jobs done, schedules due.
+"""Sweep up everything that could get lost: ended leases, units to send, finished jobs, due schedules.
 
 A sweep is safe to run anywhere, any number of times and by any number of processes at once.
 """
@@ -25,19 +25,19 @@ __all__ = ["WINDOW_PER_SLOT", "Send", "Sweeper", "dispatch", "sweep"]
 logger = logging.getLogger(__name__)
 
 WINDOW_PER_SLOT = 4
-"""Unclaimed messages out for each unit that can run at the same time."""
+"""Unclaimed messages that may be sent for each unit that can run at the same time."""
 
-_STOP_S = 15.0  # with the 20 s that running units have, within the 45 s before a container is killed
+_STOP_S = 15.0  # with the 20 s for running units, within the 45 s before a container is killed
 
 Send = Callable[[str, str], None]
-"""Sends a unit's key to a queue; raises `ServiceError` where it cannot."""
+"""Sends a unit's key to a queue; raises `ServiceError` on failure."""
 
 
 def dispatch(ledger: Ledger, send: Send, *, window: int) -> int:
-    """Send the units that are due, at most `window` unclaimed ones at a time; returns how many were sent.
+    """Send the units that are due, at most `window` unclaimed ones at a time; return how many were sent.
 
-    A unit whose kind or version is unknown here is left to a process that knows it. Where the carrier does
-    not answer, the rest stays in the ledger and is sent later: that is not an error, the rows are safe.
+    A unit whose kind or version is unknown here is left to a process that knows it. If the carrier does not
+    answer, the rest stays in the ledger and is sent later. That is not an error, because the rows are safe.
     """
     queues = {(kind.name, kind.version): kind.queue for kind in known_kinds()}
     due = ledger.due(window, kinds=list(queues))
@@ -54,10 +54,10 @@ def dispatch(ledger: Ledger, send: Send, *, window: int) -> int:
 def sweep(
     workspace: Workspace, ledger: Ledger, send: Send, *, window: int, presence: Presence | None = None
 ) -> int:
-    """Free what lost workers held, finish what is done, fire the schedules, send what is due, tidy up.
+    """Free the units of lost workers, finish jobs, run due schedules, send due units, tidy up.
 
-    With `presence`, the worker that sweeps says that it is alive, and frees nothing whose lease ended while
-    it could not say so. Returns how many leases had ended.
+    With `presence`, report that the sweeping worker is alive, and do not free units whose lease ended while
+    it could not report. Return how many leases had ended.
     """
     with nullcontext(0.0) if presence is None else presence.reaching(workspace.engine) as away_s:
         expired = ledger.expire(away_s=away_s)
@@ -66,7 +66,7 @@ def sweep(
     ledger.settle()
     fire_due(workspace, ledger, Timetable(workspace.engine, clock=ledger.clock))
     dispatch(ledger, send, window=window)
-    publish_results(workspace, ledger)  # after the sending: a graph that is silent takes its time
+    publish_results(workspace, ledger)  # after the sending, because a silent graph takes its time
     reshow_once(workspace, ledger)
     tidy(workspace, clock=ledger.clock)
     return expired
@@ -78,7 +78,7 @@ class Sweeper(threading.Thread):
     Parameters
     ----------
     once : callable
-        One sweep. What it raises is logged, and the next one tries again.
+        One sweep. Its exceptions are logged, and the next sweep tries again.
     period_s : float, default=5.0
         Seconds between the end of a sweep and the beginning of the next.
     leave : callable, optional
@@ -114,6 +114,6 @@ class Sweeper(threading.Thread):
             logger.exception("%s", what)
 
     def stop(self) -> None:
-        """End the thread after the sweep it may be in; one that hangs is left behind, as a kill would."""
+        """End the thread after a sweep that is under way; leave a hanging one behind, as a kill would."""
         self._stopped.set()
         self.join(_STOP_S)

@@ -1,1 +1,1 @@
-"""What is due, and who asks for it."""
+"""Schedules, their due times, and the jobs that they request."""

@@ -1,7 +1,7 @@
-"""Five-field cron expressions in UTC: when is the next due time, and when was the last.
+"""Five-field cron expressions in UTC: the next and the last due time.
 
-`cronsim` knows the syntax, that of Debian's cron; here it is bounded to five fields, and what is wrong is
-said with the field and its rule. UTC has no clock changes, so every due time exists and exists once.
+`cronsim` implements the syntax of Debian's cron. Here it is limited to five fields, and an error names the
+field and its rule. UTC has no clock changes, so every due time occurs exactly once.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _LONGEST = 200
 
 
 class Cron:
-    """When something is due, in seconds since 1970.
+    """Due times in seconds since 1970.
 
     Parameters
     ----------
     text : str
         Minute, hour, day of the month, month, day of the week; each ``*``, a number, a name, a range, a list
-        or a step. If both days are restricted, either of them suffices.
+        or a step. If both days are restricted, a match of either one is enough.
 
     Raises
     ------
     InputError
-        For a field that breaks its rule, which is named, or an expression that is never due.
+        For a field that breaks its rule (the message names it), or an expression that is never due.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Requests made by the clock: schedules, their due times, and the one firing of each.
+"""Requests made by the clock: schedules, their due times, and one firing for each due time.
 
-A sweep asks which schedules are due, makes their requests into jobs, and records job and firing in one
-transaction. The row of a firing has schedule and due time as its key, and the schedule must still wait for
-what the sweep saw: of any number of sweepers, one fires. After a pause of the whole deployment the latest
-missed due time fires, the earlier ones never do.
+A sweep reads which schedules are due, turns their requests into jobs, and records job and firing in one
+transaction. The key of a firing row is schedule and due time, and the schedule must still wait for the due
+time that the sweep read. Therefore only one of any number of sweepers fires it. After a pause of the whole
+deployment only the latest missed due time fires.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["KEEP_S", "Firing", "Schedule", "Timetable", "add_schedule", "fire_du
 logger = logging.getLogger(__name__)
 
 KEEP_S = 30 * 86_400
-"""Seconds that firings stay recorded; a schedule's last one stays with it."""
+"""Seconds that firings stay recorded; the last firing of a schedule stays as long as the schedule."""
 
 _ERROR_CHARACTERS = 2000
 _DAY_S = 86_400
@@ -45,16 +45,16 @@ _schedule, _firing = schedule_table.c, firing_table.c
 
 @dataclass(frozen=True)
 class Firing:
-    """What became of one due time.
+    """The outcome of one due time.
 
     Attributes
     ----------
     due_at, fired_at : float
         When it was due and when a sweep fired it, in seconds since 1970, UTC.
     job_id : str or None
-        The job it asked for; the same one as before where nothing changed since.
+        The job that was requested; the same one as before if nothing changed since.
     error : str or None
-        Why there is no job.
+        Why no job was requested.
     """
 
     due_at: float
@@ -70,11 +70,11 @@ class Schedule:
     Attributes
     ----------
     name, cron : str
-        Its name, and its due times as five fields in UTC.
+        Its name, and its due times as a cron expression with five fields in UTC.
     kind : str
         Name of the job kind.
     parameters : mapping
-        As asked for: names in it mean what they mean when it is due.
+        Parameters as requested; names in them are resolved when the schedule is due.
     target : mapping or None
         The name to point at the result, as the kind understands it.
     created_at, next_at : float
@@ -82,8 +82,8 @@ class Schedule:
     last : Firing or None
         Its latest firing.
     damage : str or None
-        Why its row cannot be read, where somebody edited it: it asks for nothing. What cannot be read of
-        `parameters` and `target` is left out.
+        Why its row cannot be read, if somebody edited it; such a schedule requests nothing. Unreadable
+        entries of `parameters` and `target` are left out.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Timetable:
     Parameters
     ----------
     engine : sqlalchemy.Engine
-        That of the ledger.
+        The engine of the ledger.
     clock : callable, optional
         Returns the time in seconds; by default the clock of the database server.
     """
@@ -121,7 +121,7 @@ class Timetable:
         *,
         target: Mapping[str, str] | None = None,
     ) -> None:
-        """Record a schedule, first due after now; a name that is taken raises `ConflictError`."""
+        """Record a schedule, first due after now; raise `ConflictError` for a name that is taken."""
         with writing(self._engine) as connection:
             instant = connection.execute(sa.select(self._instant())).scalar_one()
             added = connection.execute(
@@ -145,7 +145,7 @@ class Timetable:
                 )
 
     def remove(self, name: str) -> None:
-        """Forget a schedule and its firings; jobs stay. `NotFoundError` where there is none of this name."""
+        """Delete a schedule and its firings; jobs stay. Raise `NotFoundError` for an unknown name."""
         with writing(self._engine) as connection:
             if connection.execute(sa.delete(schedule_table).where(_schedule.name == name)).rowcount:
                 return
@@ -158,7 +158,7 @@ class Timetable:
             return _schedules(connection, sa.true())
 
     def firings(self, name: str) -> list[Firing]:
-        """Return the recorded firings of a schedule, the oldest first."""
+        """Return the recorded firings of a schedule, oldest first."""
         query = sa.select(firing_table).where(_firing.schedule == name).order_by(_firing.due_at)
         with reading(self._engine) as connection:
             return [
@@ -166,7 +166,7 @@ class Timetable:
             ]
 
     def due(self) -> tuple[float, list[Schedule]]:
-        """Return the time and the schedules that are due at it."""
+        """Return the current time and the schedules that are due."""
         first = sa.select(sa.func.min(_schedule.next_at)).scalar_subquery()
         with reading(self._engine) as connection:
             instant, next_at = connection.execute(sa.select(self._instant(), first)).one()
@@ -186,7 +186,7 @@ class Timetable:
     ) -> bool:
         """Answer one due time: call `record` and write the firing in one transaction.
 
-        False, and nothing recorded, where another sweeper answered it or the schedule is gone.
+        Return False, with nothing recorded, if another sweeper answered it or the schedule is gone.
         """
         row = {"schedule": schedule.name, "due_at": due_at}
         this = (_firing.schedule == schedule.name, _firing.due_at == due_at)
@@ -231,14 +231,14 @@ def add_schedule(
     target: Mapping[str, str] | None = None,
     timetable: Timetable | None = None,
 ) -> None:
-    """Check a request as if it were made now, and record it as a schedule.
+    """Check a request by resolving it now, and record it as a schedule.
 
     Raises
     ------
     InputError
         For a name, cron expression, kind, parameter or target that breaks its rule; the message names it.
     NotFoundError
-        For an ontology that is not there now.
+        For an ontology that does not exist now.
     ConflictError
         For a name that is taken.
     """
@@ -253,11 +253,12 @@ def add_schedule(
 
 
 def fire_due(workspace: Workspace, ledger: Ledger, timetable: Timetable) -> int:
-    """Ask for the jobs of the schedules that are due; returns how many due times were answered here.
+    """Submit the jobs of the schedules that are due; return how many due times were answered here.
 
-    A schedule of a kind unknown here is left to a process that knows it. One whose request cannot be made (an
-    ontology is gone, say) has that recorded in its firing and is tried again at its next due time; one whose
-    row cannot be read, after a day. A fault of the moment leaves it due.
+    A schedule whose kind is unknown here is left to a process that knows it. If a request cannot be made (an
+    ontology is gone, for example), the firing records that, and the schedule is tried again at its next due
+    time. A schedule whose row cannot be read is tried again after a day. After a temporary fault it stays
+    due.
     """
     instant, due = timetable.due()
     answered = 0
@@ -269,7 +270,7 @@ def fire_due(workspace: Workspace, ledger: Ledger, timetable: Timetable) -> int:
             answered += _fire(workspace, ledger, timetable, schedule, kind, instant)
         except DEPLOYMENT_FAULTS as error:
             logger.warning("schedule %s is due and will be tried again: %s", schedule.name, error)
-        except Exception:  # one schedule must not keep the others, or the sweep, from going on
+        except Exception:  # one schedule must not stop the others, or the sweep
             logger.exception("schedule %s", schedule.name)
     return answered
 
@@ -282,7 +283,7 @@ def _fire(
     kind: JobKind,
     instant: float,
 ) -> bool:
-    if schedule.damage is not None:  # cron among it, perhaps
+    if schedule.damage is not None:  # perhaps its cron expression too
         told = timetable.fire(schedule, schedule.next_at, next_at=instant + _DAY_S, error=schedule.damage)
         if told:
             logger.error("schedule %s: %s", schedule.name, schedule.damage)
@@ -309,10 +310,10 @@ def _utc(seconds: float) -> str:
 
 
 def _planned(workspace: Workspace, schedule: Schedule, kind: JobKind) -> PlannedJob | str:
-    """Return the job that the schedule asks for now, or why there is none."""
+    """Return the job that the schedule requests now, or why there is none."""
     try:
         return plan_request(workspace, kind, schedule.parameters)
-    except DEPLOYMENT_FAULTS:  # a service that is away
+    except DEPLOYMENT_FAULTS:  # an unreachable service
         raise
     except GroveError as error:
         return str(error)

@@ -1,1 +1,1 @@
-"""What is kept, forgotten, backed up and restored."""
+"""Retention of jobs and artifacts, backup and restore."""

@@ -1,15 +1,15 @@
-"""A backup: every row of catalog and ledger as they stood at one moment, and every artifact they name.
+"""Back up every row of catalog and ledger at one moment, and every artifact that the rows name.
 
 ::
 
     <folder>/backup.json                  the manifest, replaced as a whole when all else is there
-    <folder>/backup.lock                  held while a backup is made; says that the folder is one
-    <folder>/tables/<run>/<table>.jsonl   one row a line
+    <folder>/backup.lock                  held while a backup is made; marks the folder as one for backups
+    <folder>/tables/<run>/<table>.jsonl   one row per line
     <folder>/tables/<run>/artifacts.jsonl digest and size of each artifact
     <folder>/sha256/ab/ab12...            the artifacts, as in an artifact store
 
-A folder holds one backup. Until the manifest of the next is in place the one before stays whole, so a run may
-be killed at any time.
+A folder holds one backup. The previous backup stays whole until the manifest of the next is in place, so a
+run may be killed at any time.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ _TABLE = re.compile(r"[a-z][a-z_]*")
 _REVISION = re.compile(r"(?!0000)\d{4}")
 _DIGEST = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _ROWS_AT_ONCE = 1000
-_PASSING = {"upkeep", "worker"}  # what every deployment has of its own: timers, and who is alive
-_LISTED = 20  # so many damaged artifacts are named in a message
+_PASSING = {"upkeep", "worker"}  # specific to each deployment: timers, and which workers are alive
+_LISTED = 20  # number of damaged artifacts that a message names
 
 Progress = Callable[[str, int, int], None]
-"""Called with a step, how much of it is done, and of how much."""
+"""Called with a step, the amount of it that is done, and its total."""
 
 
 @dataclass(frozen=True)
 class FileRecord:
-    """What the manifest says of one file of rows."""
+    """The manifest's entry for one file of rows."""
 
     rows: int
     sha256: str
@@ -64,7 +64,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a complete backup holds.
+    """The contents of a complete backup.
 
     Attributes
     ----------
@@ -87,17 +87,17 @@ class Manifest:
     artifacts: FileRecord
 
     def table_file(self, folder: Path, table: str) -> Path:
-        """Return where the rows of `table` lie."""
+        """Return the path of the file with the rows of `table`."""
         return folder / _TABLES / self.run / f"{table}.jsonl"
 
     def artifacts_file(self, folder: Path) -> Path:
-        """Return where the artifacts are listed."""
+        """Return the path of the file that lists the artifacts."""
         return folder / _TABLES / self.run / f"{_ARTIFACTS}.jsonl"
 
 
 @dataclass(frozen=True)
 class BackupResult:
-    """What `backup` did.
+    """The outcome of `backup`.
 
     Attributes
     ----------
@@ -108,9 +108,9 @@ class BackupResult:
     n_artifacts, n_bytes : int
         Artifacts in the backup and their size.
     n_copied : int
-        Those that an earlier backup in the folder did not have.
+        Number of artifacts that an earlier backup in the folder did not have.
     missing : tuple of str
-        Results of done units that the store no longer has; they are computed again when asked for.
+        Results of done units that the store no longer has; they are computed again when requested.
     """
 
     folder: Path
@@ -130,10 +130,10 @@ def backup(
     Parameters
     ----------
     workspace : Workspace
-        What to back up; the graph and the index files are made from it and are not in the backup.
+        The workspace to back up. Graph and index files are not in the backup, because they are made from it.
     folder : path
-        A new or empty folder, or one that holds an earlier backup: artifacts that are there and whole are
-        not copied again, and what the new backup does not name goes when it is complete.
+        A new or empty folder, or a folder with an earlier backup. Artifacts that are whole in it are not
+        copied again. Files that the new backup does not name are removed when it is complete.
     progress : callable, optional
         Called with (step, done, total); the steps are ``tables`` and ``artifacts``.
 
@@ -144,19 +144,19 @@ def backup(
     Raises
     ------
     ConflictError
-        If the folder holds something else or is the artifact store itself, or another process is writing a
+        If the folder holds other files or is the artifact store itself, or another process is writing a
         backup into it.
     ArtifactError
-        For artifacts that are damaged, or gone though a version or bundle needs them; each is named. The
-        earlier backup of the folder stays valid, as after every other error.
+        For damaged artifacts, and for missing artifacts that a version or bundle needs; each is named. The
+        earlier backup in the folder stays valid, as after every other error.
     ServiceError
         If the folder cannot be written.
 
     Notes
     -----
-    The rows are read in one transaction; artifacts come after, as they are published before the row that
-    names them. Every artifact is read once and compared with its sha256, in the folder where it is there
-    already, else in the store.
+    The rows are read in one transaction. The artifacts follow, because each is published before the row that
+    names it. Every artifact is read once and compared with its sha256: in the folder if it is there already,
+    else in the store.
     """
     root = Path(folder).absolute()
     _check_apart(workspace.artifacts, root)
@@ -174,14 +174,14 @@ def backup(
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
-    """Return what a complete backup says of itself.
+    """Return the manifest of a complete backup.
 
     Raises
     ------
     NotFoundError
         If the folder holds no backup.
     ArtifactError
-        For a backup that was never completed, and a manifest that was edited or damaged.
+        For a backup that was never completed, or a manifest that was edited or damaged.
     InputError
         For the format of a newer labelgrove.
     """
@@ -230,7 +230,7 @@ def _write(workspace: Workspace, root: Path, report: Progress) -> BackupResult:
     run = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}-{secrets.token_hex(4)}"
     place = root / _TABLES / run
     make_folder(place)
-    revision = schema_state(workspace.engine)[1]  # opening the engine made sure that it has this one
+    revision = schema_state(workspace.engine)[1]  # opening the engine checked that it is ours
     wanted = _Wanted()
     tables = _write_tables(workspace.engine, place, wanted, report)
     copied = _copy(workspace.artifacts, open_store(str(root)), wanted, report)
@@ -255,12 +255,12 @@ def _write(workspace: Workspace, root: Path, report: Progress) -> BackupResult:
 
 
 class _Wanted:
-    """The digests that rows name, by how much depends on them."""
+    """The digests that rows name, grouped by how much depends on them."""
 
     def __init__(self) -> None:
         self.needed: dict[str, str] = {}  # digest: what needs it; without it an ontology is lost
-        self.computed: set[str] = set()  # gone, they are computed again
-        self.named: set[str] = set()  # perhaps no artifact at all: any digest within a request
+        self.computed: set[str] = set()  # computed again if missing
+        self.named: set[str] = set()  # perhaps not an artifact: any digest within a request
 
     def add(self, table: str, row: Mapping[str, Any]) -> None:
         for column, value in row.items():
@@ -298,8 +298,8 @@ def _write_tables(engine: sa.Engine, place: Path, wanted: _Wanted, report: Progr
 
 @contextlib.contextmanager
 def _one_moment(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """Open a transaction in which every statement sees the database as the first one did."""
-    options: dict[str, Any] = {"labelgrove_begin": "BEGIN"}  # SQLite: a reader of the WAL is at one moment
+    """Open a transaction in which every statement sees the same state of the database as the first one."""
+    options: dict[str, Any] = {"labelgrove_begin": "BEGIN"}  # SQLite: a reader of the WAL sees one moment
     if engine.dialect.name == "postgresql":
         options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
     with engine.connect().execution_options(**options) as connection, connection.begin():
@@ -326,7 +326,7 @@ class _Copied:
 
 
 def _copy(source: ArtifactStore, target: ArtifactStore, wanted: _Wanted, report: Progress) -> _Copied:
-    """Copy what rows name; everything is tried before what is wrong is told."""
+    """Copy the artifacts that rows name; try all of them before an error is raised."""
     sizes: dict[str, int] = {}
     wrong: list[str] = []
     missing: list[str] = []
@@ -338,7 +338,7 @@ def _copy(source: ArtifactStore, target: ArtifactStore, wanted: _Wanted, report:
             sizes[digest] = len(target.read_bytes(digest))
             continue
         except (NotFoundError, ArtifactError):
-            pass  # not there yet, or damaged since: copied
+            pass  # missing, or damaged since: copied
         try:
             data = source.read_bytes(digest)
         except ArtifactError as error:
@@ -372,7 +372,7 @@ def _copy(source: ArtifactStore, target: ArtifactStore, wanted: _Wanted, report:
 
 
 def _check_apart(store: ArtifactStore, root: Path) -> None:
-    """Refuse a folder in which a backup would delete what is not its own."""
+    """Refuse a folder in which a backup would delete foreign files."""
     place = store.local_path("0" * 64)
     for part in (root / _TABLES, root / "sha256"):
         if part.is_symlink():
@@ -397,7 +397,7 @@ def _check_apart(store: ArtifactStore, root: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(root: Path) -> Iterator[None]:
-    """Make the folder one of backups and hold it."""
+    """Mark the folder as one for backups, and hold its lock."""
     make_folder(root)
     held = sorted(path.name for path in root.iterdir())
     if held and not {_LOCK, _MANIFEST} & set(held):
@@ -419,7 +419,7 @@ def _write_manifest(root: Path, manifest: Manifest) -> None:
 
 
 def _prune(root: Path, manifest: Manifest, artifacts: Mapping[str, int]) -> None:
-    """Remove what only earlier backups, or runs that were killed, put there."""
+    """Remove the files of earlier backups or killed runs that the new backup does not use."""
     for run in (root / _TABLES).iterdir():
         if run.name != manifest.run and run.is_dir() and not run.is_symlink():
             shutil.rmtree(run)

@@ -1,7 +1,7 @@
-"""Which artifacts anything refers to: rows of catalog and ledger, requests, schedules, the static index.
+"""The artifacts that are referred to, by rows of catalog and ledger, requests, schedules or the static index.
 
-A request names an artifact by its digest, as a JSON string of its own. No artifact of ours refers to another:
-results name their ontology by its digest, not by a file.
+A request names an artifact by its digest, as a separate JSON string. No artifact of this package refers to
+another: results name their ontology by its digest, not by a file.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ["References", "references"]
 
-_DIGEST = re.compile(r'"([0-9a-f]{64})"')  # a JSON string of its own
+_DIGEST = re.compile(r'"([0-9a-f]{64})"')  # a separate JSON string
 
 _job, _unit, _schedule = (t.c for t in (job_table, unit_table, schedule_table))
 
 
 class References:
-    """The artifacts that something refers to, in 8 bytes each.
+    """The artifacts that something refers to, stored in 8 bytes each.
 
-    The first 16 of the 64 digits stand for a digest: two that share them would keep an artifact too long,
-    never lose one.
+    The first 16 of the 64 digits represent a digest. Two digests with the same 16 could keep an artifact too
+    long, but never lose one.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def references(workspace: Workspace) -> References:
 
 def _referenced(workspace: Workspace) -> Iterator[str]:
     artifacts = workspace.artifacts
-    for name in artifacts.index_names():  # may lag behind the catalog, and adapters read it
+    for name in artifacts.index_names():  # they may lag behind the catalog, and adapters read them
         yield from _DIGEST.findall(json.dumps(artifacts.read_index(name)))
     with reading(workspace.engine) as connection:
         yield from named_digests(connection)
@@ -76,7 +76,7 @@ def _referenced(workspace: Workspace) -> Iterator[str]:
 
 
 def _partitions(connection: sa.Connection, column: sa.ColumnElement[Any]) -> Iterator[list[str]]:
-    """Yield the values of a column, some thousand at a time."""
+    """Yield the values of a column, some thousands at a time."""
     query = sa.select(column).where(column.is_not(None))
     rows = connection.execute(query, execution_options={"yield_per": 2_000})
     for partition in rows.scalars().partitions():

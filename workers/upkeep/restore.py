@@ -1,7 +1,7 @@
-"""Bringing a backup back: into an empty database of either kind, and any artifact store.
+"""Restore a backup into an empty database of either kind, and into any artifact store.
 
 Everything in the backup is compared with its sha256 before a row is written, and all rows are written in one
-transaction: a restore that was killed leaves an empty database, or a complete one.
+transaction. A killed restore therefore leaves an empty database or a complete one.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _INSTEAD = "nothing was restored; take another backup"
 
 @dataclass(frozen=True)
 class RestoreResult:
-    """What `restore` did.
+    """The outcome of `restore`.
 
     Attributes
     ----------
     revision : str
-        Revision of the SQL schema now; that of the backup may have been older.
+        Present revision of the SQL schema; the revision of the backup may have been older.
     rows : mapping of str to int
         Rows of each table.
     n_artifacts, n_bytes : int
         Artifacts published and their size.
     ontologies : tuple of str
-        Names that answer now.
+        Names of the ontologies that can be used now.
     """
 
     revision: str
@@ -58,15 +58,16 @@ class RestoreResult:
 def restore(
     settings: Settings, folder: str | os.PathLike[str], *, progress: Progress | None = None
 ) -> RestoreResult:
-    """Bring the backup in `folder` back, into the database and the artifact store of `settings`.
+    """Restore the backup in `folder` into the database and the artifact store of `settings`.
 
     Parameters
     ----------
     settings : Settings
-        Where to: SQLite or PostgreSQL, whichever the backup came from. The database has no rows; its schema
-        is made here where it has none. The artifact store may hold anything.
+        The deployment to restore into, with SQLite or PostgreSQL, whichever the backup came from. The
+        database must have no rows; if it has no schema, it is made here. The artifact store may hold
+        anything.
     folder : path
-        As given to `workers.upkeep.backup.backup`.
+        The folder given to `workers.upkeep.backup.backup`.
     progress : callable, optional
         Called with (step, done, total); the steps are ``artifacts``, ``tables`` and ``index``.
 
@@ -81,14 +82,14 @@ def restore(
     MigrationError
         For the schema of a newer labelgrove, or a database whose empty schema is newer than the backup's.
     ArtifactError
-        For a file of the backup that is missing, cut or edited; the database is as it was.
+        For a file of the backup that is missing, cut or edited; the database is unchanged.
     NotFoundError
         If the folder holds no backup.
 
     Notes
     -----
-    The rows are those of the backup, fences and leases included: units that were running then are taken up
-    when their lease ends, pending ones at once. The graph is made again when it is next opened.
+    The rows are those of the backup, including fences and leases: units that were running then are run again
+    when their lease ends, pending units at once. The graph is rebuilt when it is next opened.
     """
     root = Path(folder).absolute()
     manifest = read_manifest(root)
@@ -155,7 +156,7 @@ def _check_empty(connection: sa.Connection, tables: Mapping[str, sa.Table], wher
 
 
 def _tables(connection: sa.Connection, manifest: Manifest) -> dict[str, sa.Table]:
-    """Return those tables of the backup that the database has, as it has them, in the order of inserting."""
+    """Return the tables of the backup that the database has, by its own definitions, in insertion order."""
     known = sa.MetaData()
     known.reflect(connection, only=lambda name, _: name in manifest.tables)
     return {name: known.tables[name] for name in manifest.tables if name in known.tables}
@@ -187,7 +188,7 @@ def _check_file(path: Path, record: FileRecord) -> None:
 def _publish(
     source: ArtifactStore, target: ArtifactStore, root: Path, manifest: Manifest, report: Progress
 ) -> int:
-    """Publish every artifact; again where it is there, so that garbage collection takes none for old."""
+    """Publish every artifact, even one that exists, so that garbage collection does not take it for old."""
     total, n_bytes, listed = manifest.artifacts.rows, 0, 0
     for done, row in enumerate(_lines(manifest.artifacts_file(root))):
         report("artifacts", done, total)
@@ -226,7 +227,7 @@ def _insert(engine: sa.Engine, root: Path, manifest: Manifest, report: Progress)
                 f"database {where}: schema {manifest.revision!r} has no table {lacking[0]!r}, "
                 "which the backup has; restore it with the version that wrote it"
             )
-        if on_server:  # nobody else may write between the look and the end; SQLite holds its one lock already
+        if on_server:  # nobody else may write between check and commit; SQLite already holds its only lock
             listed = ", ".join(
                 connection.dialect.identifier_preparer.format_table(t) for t in tables.values()
             )
@@ -256,7 +257,7 @@ def _insert(engine: sa.Engine, root: Path, manifest: Manifest, report: Progress)
 
 
 def _advance(connection: sa.Connection, table: sa.Table) -> None:
-    """Let the sequence of the table's key, where it has one, go on after the rows that were inserted."""
+    """Advance the sequence of the table's key, if it has one, past the inserted rows."""
     for column in table.primary_key.columns:
         sequence = sa.func.pg_get_serial_sequence(table.name, column.name)
         if isinstance(column.type, sa.Integer) and connection.scalar(sa.select(sequence)) is not None:

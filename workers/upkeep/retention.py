@@ -1,26 +1,27 @@
-"""What is forgotten and deleted: old finished jobs, and artifacts that nothing refers to.
+"""Retention: forget old finished jobs, and delete artifacts that nothing refers to.
 
-An artifact is deleted only when nothing refers to it, and nothing has for the length of a grace. Four rules
-keep a collection from taking what somebody is about to refer to:
+An artifact is deleted only if nothing refers to it, and nothing has referred to it during a grace period.
+Four rules prevent the deletion of an artifact that somebody is about to refer to:
 
-1. Whoever publishes an artifact refers to it afterwards, and publishing refreshes its time even where the
-   same bytes are there already. So between publication and reference the grace protects it.
-2. A row that is forgotten begins the grace of its artifact again, in the same transaction
-   (`ontology.sql.garbage.let_go`). So what passes from one reference to another, or was asked for again a
-   moment ago, is protected as well.
-3. Before each batch of deletions every reference is read again, and the time of each file is compared at
-   the moment it is deleted; a folder takes the file aside for that, so that nothing fits in between. Other
-   stores have no such step, and the milliseconds between the two stay open. Times of files are compared with
-   the clock of the machine that collects, those of rows with the database's: machines and stores whose
-   clocks differ by hours, not seconds, would eat into the grace of a day.
-4. Old jobs are forgotten under a lock that those who ask for jobs wait for: a job asked for is there, with
-   all its units, or it is gone and made again.
+1. Whoever publishes an artifact refers to it afterward, and publishing refreshes its time even if the same
+   bytes already exist. The grace therefore protects it between publication and reference.
+2. When a row is forgotten, the grace of its artifact begins again, in the same transaction
+   (`ontology.sql.garbage.let_go`). This also protects an artifact that passes from one reference to another,
+   or that was requested again a moment ago.
+3. Before each batch of deletions every reference is read again, and the time of each file is compared at the
+   moment when it is deleted. A store in a folder first moves the file aside, so that nothing can happen in
+   between. Other stores cannot do this, and leave a gap of milliseconds. Times of files are compared with
+   the clock of the machine that collects, times of rows with the clock of the database. Machines and stores
+   whose clocks differ by hours, not seconds, would shorten the grace of a day.
+4. Old jobs are forgotten under a lock that submitters of jobs wait for. A submitted job is there with all its
+   units, or it is gone and recorded again.
 
-What is left is a request that names by its digest a file which nothing has referred to for longer than the
-grace: it has to be published again, as `workers.requests.request` does with every list of labels.
+One case remains: a request that names a file by its digest, when nothing has referred to the file for longer
+than the grace. The file has to be published again, as `workers.requests.request` does with every list of
+labels.
 
-A fence begins again with a row that was forgotten. Only ended units that no job holds are forgotten, so a
-worker would have to sleep through the retention of its job to meet its own number again.
+If a forgotten row is recorded again, its fence starts again too. Only ended units that no job holds are
+forgotten, so a worker would have to sleep through the retention of its job to meet its own number again.
 """
 
 from __future__ import annotations
@@ -71,23 +72,24 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 EVERY_S = 600.0
-"""Seconds between two collections of a deployment, of which one process does each."""
+"""Seconds between two collections of a deployment; one process does each of them."""
 
 GRACE_S = 86_400.0
 """Seconds that an artifact stays after the last reference to it, or after it was published."""
 
 TEMPORARY_S = 3_600.0
-"""Seconds after its last byte that the file of a killed writer stays."""
+"""Seconds for which the file of a killed writer stays after its last byte."""
 
 _JOBS_PER_TURN = 1_000
 _ARTIFACTS_PER_TURN = 5_000
 _BATCH = 20
-"""Jobs forgotten in one transaction, which keeps whoever asks for a job waiting."""
+"""Number of jobs forgotten in one transaction, which makes submitters wait."""
 
 _DELETED_TOGETHER = 2_000
-"""Artifacts deleted between two readings of the references, which take 0.4 s for each 100,000 units.
+"""Number of artifacts deleted between two readings of the references.
 
-A worker forks no child during a sweep, so a turn that deletes all it may reads them four times, not thirty.
+A reading takes 0.4 s for each 100,000 units. A worker forks no child during a sweep, so the number is large:
+a turn that deletes all that it may reads them four times, not thirty.
 """
 
 DAY_S = 86_400.0
@@ -110,7 +112,7 @@ _UNNAMED = (
     .correlate(job_table)
     .exists()
 )
-"""Whether the job row around it is done and waits for its name; to wait for a graph is not enough."""
+"""Whether the current job row is done and waits for its name; waiting only for the graph does not count."""
 _SCHEDULED = (
     sa.select(_firing.job_id)
     .where(
@@ -123,7 +125,7 @@ _SCHEDULED = (
     .correlate(job_table)
     .exists()
 )
-"""Whether the job row around it is what some schedule asked for last."""
+"""Whether the current job row is the last job that some schedule requested."""
 
 
 # ---- jobs ----------------------------------------------------------------------------------------------
@@ -137,23 +139,23 @@ def forget_jobs(
     clock: Callable[[], float] | None = None,
     dry_run: bool = False,
 ) -> int:
-    """Forget jobs that ended more than `keep_s` seconds ago, and units that no job holds; how many jobs went.
+    """Forget jobs that ended more than `keep_s` seconds ago, and units without a job; return how many jobs.
 
-    A job that was asked for again since then stays, and so does one while its result is what the name of a
-    bundle means, while that name is still to be given, and while it is what a schedule asked for last.
+    A job stays if it was requested again since then, if the name of a bundle points at its result or is still
+    to be pointed at it, or if it is the last job that a schedule requested.
 
     Parameters
     ----------
     engine : sqlalchemy.Engine
-        That of the ledger.
+        The engine of the ledger.
     keep_s : float
-        Seconds that a finished job is kept.
+        Seconds for which a finished job is kept.
     limit : int, optional
-        Forget no more than so many, the oldest first.
+        Largest number of jobs to forget, the oldest first.
     clock : callable, optional
         As for `workers.ledger.ledger.Ledger`.
     dry_run : bool, default=False
-        Count them, and change nothing.
+        Count the jobs, and change nothing.
     """
     instant: Any = now() if clock is None else sa.literal(clock(), sa.Double)
     old = (
@@ -176,7 +178,7 @@ def forget_jobs(
         with writing(engine) as connection:
             _keep_askers_waiting(connection)
             ids = list(connection.execute(oldest).scalars())
-            with patient(connection):  # they may have a million units each
+            with patient(connection):  # a job may have a million units
                 for column in (_publication.job_id, _job_unit.job_id, _job.id):
                     connection.execute(sa.delete(column.table).where(column.in_(ids)))
         forgotten += len(ids)
@@ -202,7 +204,7 @@ def _forget_units(engine: sa.Engine) -> None:
 
 
 def _keep_askers_waiting(connection: sa.Connection) -> None:
-    """Let nobody record a job until this transaction ends; SQLite lets nobody write anyway."""
+    """Let nobody record a job until this transaction ends; on SQLite nobody else can write anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.text("SET LOCAL lock_timeout = '5s'"))
         connection.execute(sa.text("LOCK TABLE job IN SHARE ROW EXCLUSIVE MODE"))
@@ -213,7 +215,7 @@ def _keep_askers_waiting(connection: sa.Connection) -> None:
 
 @dataclass(frozen=True)
 class Collection:
-    """What a collection deleted, or would delete.
+    """The files that a collection deleted, or would delete.
 
     Attributes
     ----------
@@ -231,25 +233,25 @@ class Collection:
 def collect(
     workspace: Workspace, *, grace_s: float = GRACE_S, limit: int | None = None, dry_run: bool = False
 ) -> Collection:
-    """Delete the artifacts that nothing has referred to for `grace_s` seconds, and what killed writers left.
+    """Delete artifacts that nothing has referred to for `grace_s` seconds, and files of killed writers.
 
     Parameters
     ----------
     workspace : Workspace
-        Whose artifacts are looked through.
+        The workspace whose artifacts are examined.
     grace_s : float, default=GRACE_S
-        Shorter than the longest time from a publication to its reference, it may take what is wanted.
+        If it is shorter than the longest time from a publication to its reference, needed files may be lost.
     limit : int, optional
-        Delete about so many artifacts, no more.
+        Approximate largest number of artifacts to delete.
     dry_run : bool, default=False
-        Count them, and change nothing.
+        Count the files, and change nothing.
 
     Raises
     ------
     ServiceError
         If database or store do not answer.
     ArtifactError
-        For a damaged file of the static index: what it refers to is not known.
+        For a damaged file of the static index, because its references are unknown.
     """
     store, since = workspace.artifacts, time.time() - grace_s
     temporaries = _clear_temporaries(store, time.time() - TEMPORARY_S, dry_run=dry_run)
@@ -280,7 +282,7 @@ def _unreferenced(workspace: Workspace, since: float) -> Iterator[str]:
 def _delete(
     workspace: Workspace, batch: list[str], since: float, grace_s: float, *, dry_run: bool
 ) -> Iterator[int]:
-    """Delete what of a batch is still old and unreferenced; yields the size of each file."""
+    """Delete the artifacts of a batch that are still old and unreferenced; yield the size of each file."""
     store, known = workspace.artifacts, references(workspace)
     with reading(workspace.engine) as connection:
         spared = let_go_since(connection, batch, grace_s)
@@ -315,7 +317,7 @@ def _clear_temporaries(store: ArtifactStore, since: float, *, dry_run: bool) -> 
 
 
 def _forget_rows(workspace: Workspace, grace_s: float) -> None:
-    """Drop the catalog's rows of artifacts that are gone."""
+    """Drop the catalog rows of artifacts that no longer exist."""
     with reading(workspace.engine) as connection:
         rows = unnamed_rows(connection, grace_s)
     gone = [digest for digest in rows if not workspace.artifacts.exists(digest)]
@@ -328,9 +330,9 @@ def _forget_rows(workspace: Workspace, grace_s: float) -> None:
 
 
 def tidy(workspace: Workspace, *, clock: Callable[[], float] | None = None) -> bool:
-    """Forget old jobs and collect artifacts, where that is due and it is this process's turn; whether it was.
+    """Forget old jobs and collect artifacts if due and it is this process's turn; return whether it was.
 
-    What goes wrong is logged and tried again at the next turn: it must not keep the sweep from going on.
+    Errors are logged, and the next turn tries again: they must not stop the sweep.
     """
     if not take_turn(workspace.engine, "retention", every_s=EVERY_S):
         return False

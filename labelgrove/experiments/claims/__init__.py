@@ -1,1 +1,1 @@
-"""One module for each claim; each hands out ``EXPERIMENT``."""
+"""One module for each claim of the source paper; each module exports ``EXPERIMENT``."""

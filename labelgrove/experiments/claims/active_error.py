@@ -1,4 +1,4 @@
-"""Active selection against random: the error after the chosen classes are trained on."""
+"""Active against random selection: the error of a model trained on the selected classes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from labelgrove.ontology.geometry import locus, sample_observed, select_classes
 __all__ = ["EXPERIMENT", "ActiveError", "Settings"]
 
 _GIVEN = "your own"
-"""What features of files are called."""
+"""The name for features that come from files."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The model is trained again after each of the rounds named."""
+    """Settings; the model is trained again after each of `rounds`."""
 
     n_start: int = 50
     rounds: tuple[int, ...] = (10, 25, 50)
@@ -36,7 +36,7 @@ class Settings:
 
 
 class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"]):
-    """From the same labels, those chosen actively and those drawn at random are added and trained on.
+    """From the same start, add labels chosen actively or drawn at random, and train on them.
 
     The data are samples by seed for each kind of features.
     """
@@ -122,7 +122,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
         return {**out, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare the errors of Loki, and of argmax, for all features, each model and round."""
+        """Compare the errors of Loki, and of argmax, for all features, models and rounds."""
         by_features = {
             name: [result[name] for _, result in results] for name in results[0][1] if name != "checked_rows"
         }

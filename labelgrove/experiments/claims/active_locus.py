@@ -1,4 +1,4 @@
-"""Active selection against random: how many labels the locus holds, round by round."""
+"""Active against random selection: the number of labels in the locus, round by round."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _POINTS = 20
 
 @dataclass(frozen=True)
 class Settings:
-    """Rounds are labels picked after the first ones; trials of the large tree are fewer."""
+    """Settings; rounds count the labels picked after the first ones, and the large tree has fewer trials."""
 
     n_labels: int = 100
     n_start: int = 3
@@ -63,7 +63,7 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
         ]
 
     def prepare(self, settings: Settings, files: Files | None) -> MetricSpace | None:
-        """Load the large tree: WordNet's, or the user's."""
+        """Load the large tree: WordNet's or the user's."""
         return noun_tree() if files is None else files.space()
 
     def measure(self, data: MetricSpace | None, settings: Settings, unit: Record) -> Record:
@@ -84,7 +84,7 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
         return {"sizes": sizes, "n_labels": space.n_labels, "checked_rows": 0}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare the labels not reached after the last round, and at a third of the way."""
+        """Compare the labels outside the locus after the last round, and after a third of the rounds."""
         rows, panels = [], []
         against: dict[str, list[Contrast]] = {"uniform": [], "outside": []}
         for (tree,), found in grouped(results, ("tree",)).items():

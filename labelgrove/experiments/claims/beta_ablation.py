@@ -1,4 +1,4 @@
-"""The exponent of the distances: whether 2 is the best, and what calibration has to do with it."""
+"""The exponent of the distances: whether 2 is the best, and how this depends on calibration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STATES = ("as it is", "calibrated")
 
 @dataclass(frozen=True)
 class Settings:
-    """The temperature is fitted, by likelihood, on a share of the training samples that is held out."""
+    """Settings; the temperature is fitted by likelihood on a held-out share of the training samples."""
 
     sizes: tuple[int, ...] = (100, 250, 500)
     betas: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -35,7 +35,7 @@ class Settings:
 
 
 class BetaAblation(OnLabeledGlosses[Settings]):
-    """E[d²] of the answers under each exponent, as the model is and at its calibrated temperature."""
+    """E[d²] of the answers under each exponent, for the unchanged model and for the calibrated one."""
 
     name: ClassVar[str] = "beta-ablation"
     claim: ClassVar[str] = "Among the exponents .5, 1, 2, 4 and 8 of the distances, 2 has the smallest E[d²]"
@@ -55,7 +55,7 @@ class BetaAblation(OnLabeledGlosses[Settings]):
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed; `InputError` for betas without 2 and another."""
+        """Return one unit for each K and seed; raise `InputError` for betas without 2 and another value."""
         if 2.0 not in settings.betas or len(settings.betas) < 2:
             raise InputError(f"betas: {settings.betas} given; give 2 and one other at least")
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
@@ -79,7 +79,7 @@ class BetaAblation(OnLabeledGlosses[Settings]):
         return {**out, "temperature": fitted, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Judge 2 against the best other exponent of each seed, for each state and K."""
+        """Compare 2 with the best other exponent of each seed, for each state of the model and K."""
         at = settings.betas.index(2.0)
         by_size = grouped(results, ("K",))
         chosen = {

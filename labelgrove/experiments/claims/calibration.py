@@ -1,4 +1,4 @@
-"""Temperature: whether the one that calibrates a model suits the Fréchet mean, and whether accuracy gains."""
+"""Whether the temperature that calibrates a model suits the Fréchet mean, and whether accuracy improves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["EXPERIMENT", "Calibration", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """The default is what a model of this kind is run with; it is among the temperatures."""
+    """Settings; the default is the usual temperature of such a model, and is among the temperatures."""
 
     seeds: tuple[int, ...] = tuple(range(10))
     temperatures: tuple[float, ...] = (0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.3)
@@ -38,7 +38,7 @@ class Settings:
 
 
 class Calibration(OnZeroShotGlosses[Settings]):
-    """ECE (15 bins of equal width, the model's own argmax), E[d²] and accuracy over the temperature."""
+    """ECE (15 bins of equal width, the model's own argmax), E[d²] and accuracy by temperature."""
 
     name: ClassVar[str] = "calibration"
     claim: ClassVar[str] = (
@@ -180,7 +180,7 @@ def _at_least(grid: Sequence[float], values: Sequence[float]) -> float:
 
 
 def _closeness(settings: Settings, calibrated: list[float], suited: dict[str, list[float]]) -> Finding:
-    """Return whether the Loki-best, the ECE-best and the default temperature are within a factor of two."""
+    """Return whether the best temperatures for Loki and ECE and the default are within a factor of two."""
     middle = float(np.median(calibrated))
     medians = {name: float(np.median(values)) for name, values in suited.items()}
     close = [max(t, middle) <= 2 * min(t, middle) for t in medians.values()]

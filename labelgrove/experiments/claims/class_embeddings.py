@@ -1,4 +1,4 @@
-"""The PubMed protocol: distances between class vectors, predictions from other vectors of the documents."""
+"""The PubMed protocol: distances between class vectors, and predictions from separate document vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["EXPERIMENT", "ClassEmbeddings", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Sizes are numbers of observed classes."""
+    """Settings; sizes are numbers of observed classes."""
 
     sizes: tuple[int, ...] = (100, 250, 500)
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
@@ -32,7 +32,7 @@ class Settings:
 
 
 class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labeled]"]):
-    """Euclidean distances between the classes' own texts; 5-NN on the documents' vectors."""
+    """Euclidean distances between vectors of the classes' own texts; 5-NN on vectors of the documents."""
 
     name: ClassVar[str] = "class-embeddings"
     claim: ClassVar[str] = (

@@ -1,4 +1,4 @@
-"""On the complete graph the Fréchet mean is argmax, ties included."""
+"""On the complete graph the Fréchet mean equals argmax, ties included."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS = ("probabilities", "votes of five neighbors", "float32", "saturated")
 
 @dataclass(frozen=True)
 class Settings:
-    """Rows of each kind for each seed and number of columns."""
+    """Settings; n_rows counts the rows of each kind for each seed and number of columns."""
 
     sizes: tuple[int, ...] = (2, 10, 100)
     seeds: tuple[int, ...] = tuple(range(20))
@@ -28,7 +28,7 @@ class Settings:
 
 
 class CompleteGraph(Experiment[Settings, None]):
-    """Random rows of four kinds, columns in random order; a row that differs stops the run."""
+    """Random rows of four kinds, columns in random order; a row with a difference stops the run."""
 
     name: ClassVar[str] = "complete-graph"
     claim: ClassVar[str] = "On the complete graph the Fréchet mean equals argmax, so that it generalizes it"
@@ -47,7 +47,7 @@ class CompleteGraph(Experiment[Settings, None]):
         """Load nothing."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Check every row of each kind; a difference raises."""
+        """Check every row of each kind; raise an error for a difference."""
         k = unit["K"]
         rng = np.random.default_rng((unit["seed"], k))
         columns = [f"class {i}" for i in rng.permutation(k).tolist()]
@@ -59,7 +59,7 @@ class CompleteGraph(Experiment[Settings, None]):
         return {"tied": ties, "checked_rows": sum(check_argmax(columns, kind) for kind in kinds)}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Count the rows: had one differed, there would be no summary."""
+        """Count the rows; if a row had differed, there would be no summary."""
         rows = []
         for k in settings.sizes:
             found = [result for unit, result in results if unit["K"] == k]

@@ -1,4 +1,4 @@
-"""Diabetes on a path graph: labels that are numbers, where E[d²] is the mean squared error."""
+"""Diabetes on a path graph: the labels are numbers, and E[d²] is the mean squared error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["EXPERIMENT", "DiabetesPath", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Sizes are numbers of observed bins."""
+    """Settings; sizes are numbers of observed bins."""
 
     sizes: tuple[int, ...] = (3, 5, 8, 12)
     seeds: tuple[int, ...] = tuple(range(20))
@@ -27,7 +27,7 @@ class Settings:
 
 
 class DiabetesPath(Experiment[Settings, None]):
-    """K of 33 bins on a path are observed, drawn at random among those with patients."""
+    """K of 33 bins on a path are observed, drawn at random among the bins with patients."""
 
     name: ClassVar[str] = "diabetes-path"
     claim: ClassVar[str] = (

@@ -1,4 +1,4 @@
-"""Digits on a 9 x 9 grid from the four corners: an identifying cover at work."""
+"""Digits on a 9 x 9 grid, observed in the four corners: an application of an identifying cover."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["EXPERIMENT", "DigitsGrid", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Seeds fix the images that train and where the others stand."""
+    """Settings; seeds determine which images train and where the other images are placed."""
 
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     regularisation: float = 0.01
@@ -27,7 +27,7 @@ class Settings:
 
 
 class DigitsGrid(Experiment[Settings, None]):
-    """A model that has seen digits in the four corners alone is asked for all 81 positions."""
+    """A model that was trained only on digits in the four corners answers with any of the 81 positions."""
 
     name: ClassVar[str] = "digits-grid"
     claim: ClassVar[str] = (

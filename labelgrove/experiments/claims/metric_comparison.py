@@ -1,4 +1,4 @@
-"""Which metric fits a model best: E[d²] of the Fréchet mean over the squared diameter, space by space."""
+"""Which metric fits a model best: E[d²] of the Fréchet mean over the squared diameter, by space."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["EXPERIMENT", "MetricComparison", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """One temperature for all spaces."""
+    """Settings; one temperature is used for all spaces."""
 
     seeds: tuple[int, ...] = tuple(range(10))
     temperature: float = 0.1
@@ -52,7 +52,7 @@ class MetricComparison(OnZeroShotGlosses[Settings]):
         return Settings()
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
-        """Measure the rules in every space, and divide by the squared diameter."""
+        """Measure the rules in every space, and divide E[d²] by the squared diameter."""
         found = self.trial(data, settings, unit["seed"])
         probabilities = tempered(found.predicted.probabilities, settings.temperature)
         predicted = replace(found.predicted, probabilities=probabilities)

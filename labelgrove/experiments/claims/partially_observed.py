@@ -25,7 +25,7 @@ __all__ = ["EXPERIMENT", "PartiallyObserved", "Settings", "of_all_classes"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Sizes are numbers of observed labels; theta is the concentration of the Gibbs draws."""
+    """Settings; sizes are numbers of observed labels; theta is the concentration of the Gibbs draws."""
 
     samplings: tuple[str, ...] = ("uniform", "gibbs")
     sizes: tuple[int, ...] = (25, 100, 250, 500)
@@ -39,7 +39,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Data:
-    """How the samples of a seed are had, or probabilities of a model that knows all classes."""
+    """The samples of each seed, or probabilities of a model that was trained on all classes."""
 
     samples: Callable[[int], Labeled] | None
     predicted: Predicted | None = None
@@ -48,7 +48,7 @@ class Data:
 
 
 class PartiallyObserved(OnGlosses[Settings, Data]):
-    """Observed labels are drawn uniformly and from the Gibbs law about the center, over K and seeds."""
+    """Observed labels drawn uniformly, or from the Gibbs distribution about the center, over K and seeds."""
 
     name: ClassVar[str] = "partially-observed"
     claim: ClassVar[str] = (
@@ -155,10 +155,10 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
 
 
 def of_all_classes(predicted: Predicted, observed: tuple[str, ...]) -> Predicted:
-    """Return the columns of the observed labels of a model that was trained on all classes.
+    """Return the columns of the observed labels from a model that was trained on all classes.
 
-    That is what the source paper's code does; what the model learned of the other classes leaks into them.
-    Rows without any weight on these columns become uniform.
+    The source paper's code does this; what the model learned about the other classes leaks into these
+    columns. Rows with no weight on these columns become uniform.
     """
     column = {key: i for i, key in enumerate(predicted.columns)}
     taken = np.asarray(predicted.probabilities[:, [column[key] for key in observed]], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Sample complexity by simulation: the error of estimation falls with n, the error of the answer does not."""
+"""Sample complexity by simulation: the estimation error falls with n, the error of the answer does not."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from labelgrove.ontology.geometry import make_scorer
 __all__ = ["EXPERIMENT", "SampleComplexity", "Settings"]
 
 _EXPONENT = 0.4
-"""The rate is one over the root; a little less counts as that rate, since trials scatter about it."""
+"""The rate is 1/√n, an exponent of 0.5; a slightly smaller exponent counts too, because trials scatter."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One of dimension, K and radius is varied at a time about the first of each; n counts per class."""
+    """Settings; dimension, K and radius vary one at a time around their first values; n counts per class."""
 
     dimensions: tuple[int, ...] = (3, 2, 5)
     sizes: tuple[int, ...] = (10, 5, 20)
@@ -37,7 +37,7 @@ class Settings:
 
 
 class SampleComplexity(Experiment[Settings, None]):
-    """Gaussian classes with identity covariance in a ball; means by the median of means."""
+    """Gaussian classes with identity covariance in a ball; means estimated by the median of means."""
 
     name: ClassVar[str] = "sample-complexity"
     claim: ClassVar[str] = (
@@ -61,7 +61,7 @@ class SampleComplexity(Experiment[Settings, None]):
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each (d, K, R) and seed; `InputError` for numbers of samples that fall."""
+        """Return one unit for each (d, K, R) and seed; raise `InputError` for decreasing sample numbers."""
         counts = settings.per_class
         if len(counts) < 2 or list(counts) != sorted(counts):
             raise InputError(f"per_class: {counts} given; give two numbers or more, ascending")
@@ -76,7 +76,7 @@ class SampleComplexity(Experiment[Settings, None]):
         """Load nothing."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Return both errors for each number of samples, from one set of test samples."""
+        """Return both errors for each number of samples, measured on one set of test samples."""
         rng = np.random.default_rng((unit["seed"], unit["d"], unit["K"], round(8 * unit["R"])))
         mixture = Mixture.draw(settings.n_labels, unit["d"], unit["K"], unit["R"], rng)
         truth = rng.integers(0, settings.n_labels, settings.n_test)
@@ -101,10 +101,10 @@ class SampleComplexity(Experiment[Settings, None]):
         }
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare each error at the largest n with what the rate allows from the smallest."""
+        """Compare each error at the largest n with the error that the rate predicts from a smaller n."""
         trials = grouped(results, ("d", "K", "R"))
         counts = settings.per_class
-        begin = len(counts) // 3  # below it errors are those of means that are barely known at all
+        begin = len(counts) // 3  # with fewer samples the means are barely known
         rate = (counts[begin] / counts[-1]) ** _EXPONENT
 
         def against_the_rate(what: str) -> list[Contrast]:

@@ -1,4 +1,4 @@
-"""The LSHTC protocol: a huge category graph summarized to supernodes, majority votes, and 5-NN."""
+"""The LSHTC protocol: a huge category graph reduced to supernodes, majority votes, and 5-NN."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _STREAM = 29
 
 @dataclass(frozen=True)
 class Settings:
-    """At most `target` supernodes; sizes are numbers of observed ones; n_test 0 tests all documents."""
+    """Settings; at most `target` supernodes, sizes count observed ones; n_test 0 tests all documents."""
 
     methods: tuple[str, ...] = tuple(_METHODS)
     sizes: tuple[int, ...] = (50, 100, 200, 300)
@@ -50,7 +50,7 @@ class Settings:
 
 
 class Supernodes(Experiment[Settings, Categories]):
-    """Half of the documents of observed supernodes train; the others, and all of the rest, test."""
+    """Half of the documents of observed supernodes train; all other documents are for testing."""
 
     name: ClassVar[str] = "supernodes"
     claim: ClassVar[str] = (
@@ -95,7 +95,7 @@ class Supernodes(Experiment[Settings, Categories]):
         """Summarize, push, draw K supernodes that have documents, train 5-NN, and measure every rule."""
         method: Any = unit["method"]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DegenerateSummaryWarning)  # its share stands in the table
+            warnings.simplefilter("ignore", DegenerateSummaryWarning)  # its share is in the table
             summary = summarize(data.graph, settings.target, method=method, seed=unit["seed"])
         keys = np.array(summary.keys)
         labels = keys[push(summary, data.votes)]
@@ -120,7 +120,7 @@ class Supernodes(Experiment[Settings, Categories]):
         return {**found, **shape, "collapsed": False}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with 5-NN for each method and K; show how lopsided each summary is."""
+        """Compare Loki with 5-NN for each method and K; show how unbalanced each summary is."""
         standing = [(unit, result) for unit, result in results if not result["collapsed"]]
         if not standing:
             raise InputError(

@@ -1,4 +1,4 @@
-"""The counter-example: an under-confident model, for which the Fréchet mean is worse than argmax."""
+"""The counterexample: an under-confident model, for which the Fréchet mean is worse than argmax."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CORNERS = 4
 
 @dataclass(frozen=True)
 class Settings:
-    """Sizes are numbers of observed positions; 4 stands for the corners. C = 0.01 flattens probabilities."""
+    """Settings; sizes count observed positions, 4 stands for the corners. C = 0.01 flattens probabilities."""
 
     sizes: tuple[int, ...] = (9, 20)
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
@@ -33,7 +33,7 @@ class Settings:
 
 
 class UnderConfident(Experiment[Settings, None]):
-    """Digits on a grid, observed positions drawn at random, and a penalty that flattens probabilities."""
+    """Digits on a grid with random observed positions, and a penalty that flattens probabilities."""
 
     name: ClassVar[str] = "under-confident"
     claim: ClassVar[str] = (
@@ -51,7 +51,7 @@ class UnderConfident(Experiment[Settings, None]):
         return Settings(sizes=(20,), seeds=(0, 1, 2), n_images=20) if quick else Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed, and for the corners; `InputError` for 4 among the sizes."""
+        """Return one unit for each K and seed, and for the corners; 4 as a size raises `InputError`."""
         if _CORNERS in settings.sizes:
             raise InputError("sizes: 4 stands for the corners, which are measured anyway; give other numbers")
         return [{"K": k, "seed": seed} for k in (*settings.sizes, _CORNERS) for seed in settings.seeds]
@@ -60,7 +60,7 @@ class UnderConfident(Experiment[Settings, None]):
         """Load nothing: the images come with scikit-learn."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Measure every rule as the model is, and at the temperature that suits held-out pictures."""
+        """Measure every rule with the unchanged model, and at the temperature that suits held-out images."""
         k, seed = unit["K"], unit["seed"]
         observed = CORNERS if k == _CORNERS else sample_observed(grid_space(), k, seed=seed)
         labeled = digits_on_grid(observed, seed, n_images=settings.n_images)
@@ -79,7 +79,7 @@ class UnderConfident(Experiment[Settings, None]):
         return {"raw": raw, "calibrated": repaired, "temperature": temperature, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Judge the model as it is; show what calibration on observed labels repairs, and what it ruins."""
+        """Judge the unchanged model; show what calibration on observed labels improves and worsens."""
         trials = {
             (k, "raw" if part == "raw" else "calibrated"): found
             for part in ("raw", "calibrated")

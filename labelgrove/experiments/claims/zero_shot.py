@@ -1,4 +1,4 @@
-"""Zero-shot classification with all classes observed: internal metric and external hierarchy."""
+"""Zero-shot classification with all classes observed: the internal metric and external hierarchies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["EXPERIMENT", "Settings", "ZeroShotClaim"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Temperatures divide the cosines (of probabilities in files: the logarithms)."""
+    """Settings; temperatures divide the cosines, or the logarithms of probabilities from files."""
 
     seeds: tuple[int, ...] = tuple(range(20))
     temperatures: tuple[float, ...] = (0.05, 0.1)
@@ -30,7 +30,7 @@ class Settings:
 
 
 class ZeroShotClaim(OnZeroShotGlosses[Settings]):
-    """Cosines between texts as logits; the mean is taken in each metric that can be had."""
+    """Cosines between texts as logits; the mean is computed in each available metric."""
 
     name: ClassVar[str] = "zero-shot"
     claim: ClassVar[str] = (
@@ -64,7 +64,7 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
         return {**measured, "checked_rows": sum(m["checked_rows"] for m in measured.values())}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Judge the internal metric and the hierarchies apart."""
+        """Judge the internal metric and the hierarchies separately."""
         names = [name for name in results[0][1] if name != "checked_rows"]
         trials = {(name,): [result[name] for _, result in results] for name in names}
         internal = {key: found for key, found in trials.items() if key[0].startswith("internal")}

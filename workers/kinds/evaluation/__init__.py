@@ -1,1 +1,1 @@
-"""The kind `evaluation`: the request with its files, and what is computed."""
+"""The kind `evaluation`: the request with its files, and the computation."""

@@ -1,4 +1,4 @@
-"""From the files and the bundle that a request for an evaluation names to digests and label keys."""
+"""Turn the files and the bundle that an evaluation request names into digests and label keys."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["LOOKED_UP", "gather"]
 
 LOOKED_UP = ("bundle", "array", "id_column")
-"""Parameters that say how to read others, and end with that."""
+"""Parameters that only say how to read other parameters; they are removed after that."""
 
 
 def gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Publish the files, and take from header or bundle what they say."""
-    if "snapshot" in given:  # a complete request names digests alone
+    """Publish the files, and complete the request from the bundle or from the header of the outputs."""
+    if "snapshot" in given:  # a complete request names only digests
         return dict(given)
     asked = dict(given)
     name, array, id_column = (_name(asked, parameter) for parameter in LOOKED_UP)
@@ -55,14 +55,14 @@ def _stored(
 
 
 def _labeled(artifacts: ArtifactStore, asked: Mapping[str, Any], truth: str) -> tuple[str, int]:
-    """Return the artifact of a truth, and how many labels it holds."""
+    """Return the artifact of a truth, and the number of labels in it."""
     if is_digest(asked[truth]):
         return asked[truth], len(read_keys(artifacts, asked[truth]))
     return put_truth(artifacts, _location(asked, truth))
 
 
 def _observed(artifacts: ArtifactStore, asked: Mapping[str, Any]) -> Sequence[str] | None:
-    """Return the labels that the request itself names, or the artifact in it; None where it names none."""
+    """Return the observed labels, named in the request or in its artifact; None if there are none."""
     given = asked.get("observed")
     if is_digest(given):
         return read_keys(artifacts, given)
@@ -79,7 +79,7 @@ def _columns(
     given: Sequence[str] | None,
     classes: Sequence[str] | None,
 ) -> Sequence[str]:
-    """Return the labels of the columns, out of request, header or bundle."""
+    """Return the labels of the columns, from request, header or bundle."""
     header = outputs.columns
     if given is not None and header is not None and list(given) != list(header):
         raise InputError(
@@ -110,7 +110,7 @@ def _columns(
 def _as_bundle(
     workspace: Workspace, asked: Mapping[str, Any], name: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the request with the version and the space of a bundle, and its observed labels."""
+    """Return the request with the version and the metric space of a bundle, and its observed labels."""
     from labelgrove.adapter.bundles.bundle import Bundle
 
     both = [parameter for parameter in ("metric", "labels") if parameter in asked]

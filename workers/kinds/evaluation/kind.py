@@ -1,4 +1,4 @@
-"""The kind `evaluation`: the answers to a model's outputs measured against the truth, on one version."""
+"""The kind `evaluation`: answers to the outputs of a model compared with the truth, on one version."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EVALUATION"]
 
-_ROWS = 4096  # measured between two looks at whether the work is still wanted
+_ROWS = 4096  # measured between two checks whether the work is still wanted
 _SECONDS_PER_ROW, _SECONDS_PER_OUTPUT = 1e-5, 5e-7
 _BYTES, _BYTES_PER_BRANCH = 65_536, 6_000  # of the document
 
@@ -146,14 +146,14 @@ def _execute(work: Work) -> bytes:
 
 
 def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[Any]]:
-    """Yield rows some at a time, as long as they are wanted."""
+    """Yield blocks of rows, as long as the work is wanted."""
     for start in range(0, len(rows), _ROWS):
         check()
         yield rows[start : start + _ROWS]
 
 
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
-    """Count a branch for each label; seconds are those of a tree, elsewhere sizes tell no diameter's time."""
+    """Count a branch for each label; the seconds hold on trees, elsewhere a diameter's time is unknown."""
     n_labels, n_samples = subject.n_labels, parameters["n_samples"]
     n_bytes = _BYTES + _BYTES_PER_BRANCH * min(n_labels, n_samples)
     seconds = (n_labels + subject.n_edges) * OPENING_SECONDS
@@ -214,10 +214,10 @@ EVALUATION = JobKind(
     show=_show,
     describe=_describe,
 )
-"""How good the answers to a model's outputs are: `adapter.evaluation.evaluate` as a job.
+"""The quality of the answers to the outputs of a model: `adapter.evaluation.evaluate` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, ``truth`` and
 ``train_truth``, artifacts with a JSON list of keys; ``outputs``, an artifact that
-`workers.kinds.requestfiles.put_outputs` published; the rest as `evaluate` has it, decimals as strings. The
+`workers.kinds.requestfiles.put_outputs` published; the rest as for `evaluate`, decimals as strings. The
 result is the document of the evaluation.
 """

@@ -1,1 +1,1 @@
-"""The kind `locus`: the request, what its units compute, and the file of the result."""
+"""The kind `locus`: the request, the computations of its units, and the file of the result."""

@@ -1,4 +1,4 @@
-"""Loci as files: members, the uniquely reachable ones, and the weights that reach each."""
+"""Loci as files: members, the uniquely reachable members, and the weights that reach each member."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _HEXADECIMAL = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 
 
 class StoredWitnesses(Witnesses):
-    """Witnesses as a file holds them; equal ones stand there once, and zeros not at all.
+    """Witnesses in the layout of the file: equal ones are stored once, and zeros are left out.
 
     Parameters
     ----------
     n_observed : int
         Length of each witness.
     of : ndarray of shape (n_members,), dtype=int64
-        Which of the different witnesses is each member's.
+        Index of each member's witness among the different witnesses.
     begin : ndarray of shape (n_distinct + 1,), dtype=int64
-        Where the entries of each begin.
+        Where the entries of each different witness begin.
     columns : ndarray of shape (n_entries,), dtype=int32
         The observed label of each entry.
     weights : ndarray of shape (n_entries,), dtype=int64, or Texts
-        Its weight; as hexadecimal text where a weight of the file exceeds 63 bits.
+        The weight of each entry; as hexadecimal text if a weight of the file exceeds 63 bits.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class StoredWitnesses(Witnesses):
         return spread(self._n_observed, self.entries(i))
 
     def entries(self, i: int) -> Iterator[tuple[int, int]]:
-        """Return the columns that carry weight in witness `i`, ascending, each with its weight."""
+        """Return the columns with positive weight in witness `i`, ascending, each with its weight."""
         entries = slice(*self._begin[self._of[i] :][:2].tolist())
         if isinstance(self._weights, Texts):
             given = [int(text, 16) for text in self._weights[entries]]
@@ -105,7 +105,7 @@ def pack_witnesses(witnesses: Sequence[tuple[int, ...]]) -> dict[str, NDArray[An
 
 
 def _entries(witnesses: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Yield of each witness the columns that carry weight, and how much; zeros would take K times as long."""
+    """Yield the columns of each witness with positive weight, and the weights; zeros take K times as long."""
     if isinstance(witnesses, Witnesses):
         yield from (tuple(witnesses.entries(i)) for i in range(len(witnesses)))
     else:
@@ -114,12 +114,12 @@ def _entries(witnesses: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, 
 
 
 def unpack_witnesses(arrays: Mapping[str, NDArray[Any]], n_observed: int) -> StoredWitnesses:
-    """Return the witnesses over `n_observed` labels that `pack_witnesses` made arrays of.
+    """Return the witnesses over `n_observed` labels from the arrays that `pack_witnesses` made.
 
     Raises
     ------
     ArtifactError
-        Where the arrays do not fit together.
+        If the arrays do not fit together.
     """
 
     def array(name: str, dtype: DTypeLike) -> NDArray[Any]:
@@ -167,12 +167,12 @@ def pack_locus(graph: LabelGraph, found: Locus, *, method: str = "exact") -> Pac
     found : Locus
         The locus.
     method : {"exact", "pairs"}, default="exact"
-        How it was found.
+        How the locus was found.
 
     Notes
     -----
-    The witnesses of an exact locus on a tree with every label allowed and on a complete graph are not
-    written: they are made again faster than read.
+    The witnesses of an exact locus are not written on a tree with every label allowed, nor on a complete
+    graph, because computing them again is faster than reading them.
     """
     arrays, metadata = pack_space(graph, found.space)
     arrays |= {"observed": found.points, "index": found.index, "unique_index": found.unique_index}
@@ -190,7 +190,7 @@ def pack_locus(graph: LabelGraph, found: Locus, *, method: str = "exact") -> Pac
 
 
 def read_locus(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Locus:
-    """Return a locus that was written by `pack_locus`.
+    """Return a locus written by `pack_locus`.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def read_locus(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Locu
     Raises
     ------
     NotFoundError, ArtifactError
-        If it is not there, or is no such file of this ontology.
+        If the artifact is missing, or is not such a file of this ontology.
     """
     file = ResultFile(artifacts, digest, graph, _FORMAT)
     space = file.space
@@ -211,7 +211,7 @@ def read_locus(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Locu
     witnesses: Sequence[tuple[int, ...]]
     tolerance = file.number("tolerance")
     if _is_derived(space, file.text("method")):
-        if isinstance(space, TreeSpace) and not tolerance:  # the tie rule has no say in it
+        if isinstance(space, TreeSpace) and not tolerance:  # the tie rule changes nothing here
             witnesses = hull_locus(space, points).witnesses
         else:
             witnesses = locus_index(space, points).witnesses

@@ -1,4 +1,4 @@
-"""The kind `locus`: what observed labels can reach, decided some labels or some pairs of them at a time."""
+"""The kind `locus`: the labels that observed labels can reach, decided in parts of labels or of pairs."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ __all__ = ["LOCUS"]
 _BLOCK = 4096  # labels decided together
 _MOST_PARTS = 10_000
 _SECONDS_OF_PAIRS = 30  # of a unit, about
-_SECONDS_PER_STEP = 2e-9  # of measuring from one observed label across one label or edge of length 1
-_SECONDS_PER_PAIR = {False: 3e-9, True: 4e-8}  # and label; where lengths differ, the latter
+_SECONDS_PER_STEP = 2e-9  # to measure from one observed label across one label or edge of length 1
+_SECONDS_PER_PAIR = {False: 3e-9, True: 4e-8}  # per label too; the second where lengths differ
 _CERTAIN = {"exact": "exact", "lower_bound": "a bound: not proven the best there is"}
 
 _PARAMETERS = (
@@ -69,7 +69,7 @@ def _n_pairs(parameters: Mapping[str, Any]) -> int:
 
 
 def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
-    """Cut what takes long into parts."""
+    """Cut long computations into parts."""
     n = subject.n_allowed(found)
     if found["method"] == "pairs":
         seconds = _n_pairs(found) * n * _SECONDS_PER_PAIR[subject.opened().is_weighted]
@@ -98,7 +98,7 @@ def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
     n_labels, n_edges = subject.n_labels, subject.n_edges
     units, n_observed, seconds = len(_plan(parameters)), parameters["n_observed"], None
     derived = (parameters["metric"], parameters["labels"], parameters["method"]) == ("tree", "all", "exact")
-    a_member = 16 if derived else 8 * 5 + 12 * n_observed  # a tree's witnesses are not written
+    a_member = 16 if derived else 8 * 5 + 12 * n_observed  # the witnesses of a tree are not written
     in_parts = a_member
     if parameters["method"] == "pairs":
         a_member, in_parts = 8 * 5 + 12 * 2, 41 * (units - 1)  # each part may reach all labels
@@ -148,11 +148,11 @@ LOCUS = JobKind(
     show=_show,
     describe=_describe,
 )
-"""What observed labels can reach: `ontology.geometry.locus` as a job.
+"""The labels that observed labels can reach: `ontology.geometry.locus` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, an artifact with a JSON
 list of keys, and their number ``n_observed``; ``method`` (exact, pairs); ``block``, the labels decided
-together, and ``parts``, the units that share the blocks, 1 on trees and complete graphs, or, with pairs, the
-pairs of observed labels. The result, `workers.kinds.locus.file.read_locus`, is the same for any number of
-parts; another ``block`` may prove the same members by other weights.
+together; and ``parts``, the units that share the blocks, or the pairs of observed labels for the method
+pairs. ``parts`` is 1 on trees and complete graphs. The result, `workers.kinds.locus.file.read_locus`, is the
+same for any number of parts; another ``block`` may prove the same members by other weights.
 """

@@ -1,4 +1,4 @@
-"""What one unit of a locus computes: a share of the labels or of the pairs, or all shares joined."""
+"""The computation of one unit of a locus: a share of the labels or pairs, or the union of all shares."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = ["execute"]
 
 _PART_FORMAT = "labelgrove/locus-part/1"
 _PAIRS_FORMAT = "labelgrove/locus-pairs/1"
-_ROWS = 16  # observed labels whose pairs are taken between two looks at whether the work is still wanted
+_ROWS = 16  # observed labels whose pairs are taken between two checks whether the work is still wanted
 
 
 def execute(work: Work) -> Product:
-    """Compute a unit of the kind `locus`: a part, the parts joined, or all in one."""
+    """Compute a unit of the kind `locus`: one part, the union of the parts, or the whole."""
     graph, space = read_space(work)
     keys, method = read_keys(work.artifacts, work.parameters["observed"]), work.parameters["method"]
     points = counted_points(space, keys, "observed", work.parameters["n_observed"])
@@ -58,9 +58,9 @@ def execute(work: Work) -> Product:
 
 
 def _reached_by_pairs(work: Work, space: MetricSpace, points: NDArray[np.int64]) -> PairHulls:
-    """Take the pairs of one part, or all."""
+    """Take the pairs of one part, or all pairs."""
     rows = shares_of_pairs(len(points), work.parameters["parts"])[work.parameters.get("part", 0)]
-    # all columns in every part: on some graphs they alone decide in which unit distances are whole numbers
+    # all columns in every part: on some graphs only they decide in which unit distances are whole numbers
     distances = space.distances(cols=points)
 
     def shares() -> Iterator[PairHulls]:
@@ -107,8 +107,8 @@ def _merged_pairs(work: Work, space: MetricSpace) -> PairHulls:
 def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: int) -> Locus:
     """Decide the blocks of one part.
 
-    Which weights prove a member depends on what is decided in one go, so the blocks are the same however many
-    of them make a unit.
+    Labels that are decided together decide which weights prove a member. The blocks are therefore the same,
+    however many of them make a unit.
     """
     n, block, parts = space.n_labels, work.parameters["block"], work.parameters["parts"]
     starts = range(0, n, block)
