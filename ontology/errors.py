@@ -91,7 +91,7 @@ class BindingError(InputError):
     Attributes
     ----------
     unknown : tuple of str
-        The columns, in their order, that no label is called, where such are the fault.
+        The columns that match no label, in their order; empty where the fault is another one.
     """
 
     def __init__(self, message: str, unknown: Sequence[str] = ()) -> None:
@@ -109,7 +109,7 @@ class SettingsError(InputError):
     Attributes
     ----------
     variable : str
-        Its name, where the environment is at fault.
+        Name of the variable at fault; empty where there is none.
     """
 
     def __init__(self, message: str, variable: str = "") -> None:
@@ -118,7 +118,7 @@ class SettingsError(InputError):
 
 
 class ShrinkError(InputError):
-    """A new version with less than half of the labels of the current one, where that was not asked for."""
+    """A new version with less than half of the labels of the current one, which nobody allowed."""
 
 
 class QueryRefusedError(InputError):
@@ -136,7 +136,7 @@ class QueryRefusedError(InputError):
 
 
 class DefectsError(GroveError):
-    """An ontology source whose defects stop it.
+    """An ontology source that cannot be read because of its defects.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class NotFoundError(GroveError, LookupError):
 
 
 class ConflictError(GroveError):
-    """Somebody else holds the thing asked for, or it changed meanwhile."""
+    """Somebody else holds the requested thing, or it changed meanwhile."""
 
 
 class LeaseLostError(ConflictError):
@@ -170,7 +170,7 @@ class BundleError(ArtifactError):
 
 
 class GraphDamagedError(GroveError):
-    """A graph file or version that cannot be used as it is; `grove graph rebuild` makes it again."""
+    """A graph file or version that cannot be used as it is; `grove graph rebuild` recreates it."""
 
 
 class JobFailedError(GroveError):
@@ -194,7 +194,7 @@ class ServiceError(GroveError, ConnectionError):
 
 
 class TransientError(ServiceError):
-    """A fault of the moment: the same call may succeed when repeated."""
+    """A temporary fault: the same call may succeed when repeated."""
 
 
 class PlatformError(GroveError):
@@ -215,11 +215,11 @@ class MissingExtraError(GroveError, ImportError):
 
 
 DEPLOYMENT_FAULTS: Final = (OSError, MigrationError)
-"""Faults of servers, disks and schemas, never of a request: whoever can wait tries again."""
+"""Faults of servers, disks and schemas, never of a request: a caller that can wait tries again."""
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number of things, as a message says it.
+    """Return a number with its noun, for a message.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def first_few(found: Sequence[object]) -> str:
-    """Return the first five of what was found, as a message lists them.
+    """Return the first five items as a list, for a message.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def first_few(found: Sequence[object]) -> str:
 
 
 def sized(n_bytes: int) -> str:
-    """Return a number of bytes in the unit that people say it in, for a message.
+    """Return a number of bytes in a readable unit, for a message.
 
     >>> sized(999), sized(1_500), sized(845_000_000_000)
     ('999 B', '1.5 kB', '845.0 GB')
