@@ -56,10 +56,8 @@ def strongly_connected(n: int, tail: NDArray[Any], head: NDArray[Any]) -> NDArra
     Notes
     -----
     O(n + n_edges). A label from which (or to which) every walk is finite lies on no cycle and is a component
-    by
-    itself. Such labels are peeled off level by level. Tarjan's algorithm walks what remains, which is little
-    or
-    nothing in a hierarchy.
+    by itself. Such labels are peeled off level by level. Tarjan's algorithm walks what remains, which is
+    little or nothing in a hierarchy.
 
     References
     ----------

@@ -25,8 +25,7 @@ def install_command(extra: str) -> str:
     """Return the command that adds an extra to this installation.
 
     An installation from an index is named by its name, any other one by its folder, file or repository. If
-    that
-    folder or file no longer exists, the command names the packages of the extra instead.
+    that folder or file no longer exists, the command names the packages of the extra instead.
     """
     found = _distribution()
     target = _target(found, f"[{extra}]")

@@ -22,8 +22,7 @@ def keep_renewed(renew: Callable[[], bool], lease_s: float, ended: threading.Eve
         Renews the lease; returns whether it is still held.
     lease_s : float
         Length of the lease in seconds, in which it is renewed three times. A renewal that raises is repeated
-        ten
-        times as often, so that a database that is away for almost a whole lease does no harm.
+        ten times as often, so that a database that is away for almost a whole lease does no harm.
     ended : Event
         Set when the work has ended.
     warning : str

@@ -163,8 +163,7 @@ class Keys(Texts):
         Notes
         -----
         Keys are compared eight bytes at a time, as one number. Keys whose first `_WORDS` numbers are equal
-        are
-        compared as bytes.
+        are compared as bytes.
         """
         n = len(self)
         if n and not (self.order.min() >= 0 and self.order.max() < n):
@@ -240,8 +239,7 @@ class Keys(Texts):
         """Return the indices of `keys`, in the given order; one error names all absent keys.
 
         If the first absent key is the name of a label, the error gives that label's key. `names` is called
-        only for
-        this.
+        only for this.
 
         Notes
         -----

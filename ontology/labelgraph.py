@@ -46,8 +46,7 @@ class LabelGraph:
     """Labels and weighted edges, immutable, in canonical order.
 
     Build one with `from_edges`, `from_networkx`, `grid` or `complete`. The constructor is meant for
-    snapshots: it
-    takes arrays that already obey the rules.
+    snapshots: it takes arrays that already obey the rules.
 
     Attributes
     ----------
@@ -119,8 +118,7 @@ class LabelGraph:
             Child and parent of each edge; its two ends if `directed` is False. Repeated pairs count once.
         weights : iterable of float, optional
             Length of each edge; 1 by default. Lengths are within 1e-75..1e75 and sum to at most 1e78, so that
-            their
-            squares keep full precision.
+            their squares keep full precision.
         names : mapping of key to name, optional
             Names of some or all labels.
         ranks : iterable of int, optional
@@ -134,14 +132,12 @@ class LabelGraph:
         ------
         InputError
             For an empty graph, a self-loop, a cycle (named), a bad key, weight or rank, one pair with two
-            weights, or
-            a name given to an unknown label.
+            weights, or a name given to an unknown label.
 
         Notes
         -----
         O((n_labels + n_edges) log) time. Validation is complete: every space for this kind of graph accepts
-        the
-        result (distances need a connected graph).
+        the result (distances need a connected graph).
         """
         pair_list = pairs if isinstance(pairs, list) else list(pairs)
         n_pairs = len(pair_list)
@@ -193,8 +189,7 @@ class LabelGraph:
         """Build from a networkx graph; arcs of a `DiGraph` must point from child to parent.
 
         Node attributes ``name`` and edge attributes named by `weight` and ``rank`` are kept. Nodes that are
-        not
-        strings are refused, because the caller has to choose their text.
+        not strings are refused, because the caller has to choose their text.
         """
         for node in graph.nodes:
             if not isinstance(node, str):
@@ -458,9 +453,8 @@ class LabelGraph:
         ------
         ArtifactError
             For a newer format, and for arrays that do not hold a label graph. Two facts are not computed
-            again, because
-            callers that read the bytes check their sha256: that there is no cycle, and that the digest fits
-            the arrays.
+            again, because callers that read the bytes check their sha256: that there is no cycle, and that
+            the digest fits the arrays.
         """
         if metadata.get("format") != FORMAT_TAG:
             raise ArtifactError(

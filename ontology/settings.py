@@ -35,8 +35,7 @@ class Settings:
     """The URLs of one deployment, and how its workers are monitored.
 
     Every field reads ``GROVE_<FIELD>`` or, for secrets kept in files, ``GROVE_<FIELD>_FILE``. Passwords are
-    part
-    of the URLs, and are masked in `repr` and in every message.
+    part of the URLs, and are masked in `repr` and in every message.
 
     Attributes
     ----------
@@ -98,8 +97,7 @@ class Settings:
         ------
         SettingsError
             For a malformed setting, naming the variable and the rule; for variables that are not settings,
-            naming
-            the nearest setting.
+            naming the nearest setting.
         """
         env = os.environ if env is None else env
         check_variables(env)

@@ -1,6 +1,6 @@
-"""How a new version becomes the current one, whatever crashes: ingest, loading, snapshots, export.
+"""Make a new version the current one, safely across crashes: ingest, loading, snapshots, export.
 
-Arrows go down, and what is below the workspace takes the stores that it needs::
+Imports go down, and modules below the workspace take the stores that they need::
 
     ingest  rebuilding  export  sources    what is asked of a workspace
                   workspace                the parts of one deployment, opened on first use
