@@ -199,7 +199,7 @@ class Neo4jEngine(Engine):
 
 
 def _join(run: Run, result: GraphResult) -> None:
-    """Link a result to its job; if one of them is missing, write nothing."""
+    """Link a result to its job; if the result is gone, raise, so that nothing is written."""
     run("note_job", job=result.job, kind=result.kind, created=result.created)
     joined = run("load_produced", version=result.graph.digest, job=result.job, id=result.id).rows[0][0]
     if joined != 1:

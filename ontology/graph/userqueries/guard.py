@@ -222,7 +222,7 @@ def _is_unbalanced(statement: Statement) -> bool:
 
 def _starts_badly(statement: Statement) -> bool:
     first = statement.tokens[0] if statement.tokens else None
-    # a forbidden keyword has a rule of its own, which says more
+    # a forbidden keyword has its own rule, with a better message
     return first is not None and first.text.upper() not in (*_FIRST, *_KEYWORDS)
 
 
@@ -302,7 +302,7 @@ def _rules() -> dict[str, Rule]:
     rules |= {f"functions-{n}": Rule(f"{n}.* {does}", _in_namespace(n)) for n, does in _NAMESPACES.items()}
     rules["functions-elsewhere"] = Rule("a function of a plug-in may do anything", _in_other_namespace)
     rules |= {f"function-{n}": Rule(f"{n}() {does}", _calls(n)) for n, does in _FUNCTIONS.items()}
-    # last: a RETURN would not let through what is refused for more
+    # last, because adding a RETURN would not help a statement that breaks another rule
     rules["no-return"] = Rule("a query needs a RETURN", _never_returns)
     return rules
 

@@ -96,7 +96,7 @@ def run(
     require_posix("a Cypher query")
     limits = {"timeout_s": timeout_s, "max_rows": max_rows}
     request = {"place": dict(place), "cypher": cypher, "params": dict(params), "limits": limits}
-    # no passwords of ours in there; folders in full, because the child runs elsewhere
+    # without our passwords; with absolute folders, because the child has another working directory
     environment = {n: v for n, v in os.environ.items() if n in _INHERITED}
     environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
     child = subprocess.Popen(
