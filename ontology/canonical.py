@@ -113,7 +113,7 @@ def deduplicate(
 def preorder(
     n: int, child: NDArray[np.int32], parent: NDArray[np.int32], rank: NDArray[np.int32], ordered: list[str]
 ) -> NDArray[np.int32]:
-    """Return the preorder over primary parents, children by key; refuse cycles. Numbers are in key order."""
+    """Return the preorder over primary parents, children by key, of labels numbered by key; refuse cycles."""
     _refuse_cycles(n, child, parent, ordered)
     primary = np.full(n, -1, dtype=np.int64)
     by = np.lexsort((parent, rank, child))[::-1]

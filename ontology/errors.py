@@ -15,16 +15,16 @@
     ├── NotFoundError (LookupError)          a name, version, artifact or job that is not there
     ├── ConflictError                        somebody else holds it, or it changed meanwhile
     │   └── LeaseLostError                   work whose lease went to another worker
-    ├── ArtifactError                        bytes that are not what their digest promises
+    ├── ArtifactError                        bytes that do not match their digest
     │   └── BundleError                      a bundle that is stale, foreign or of a newer format
-    ├── GraphDamagedError                    a graph that is not what was written; rebuild it
+    ├── GraphDamagedError                    a graph that differs from what was written; rebuild it
     ├── JobFailedError                       a background job that ended without a result
     ├── MigrationError                       a schema that this version cannot use
     ├── QueryFailedError                     a store rejected a query that the guard let through
     │   └── QueryTimeoutError (TimeoutError)
     ├── ServiceError (ConnectionError)       a server that cannot be reached
     │   └── TransientError                   worth trying again as it is
-    ├── PlatformError                        an operating system that lacks what is needed
+    ├── PlatformError                        an operating system without a required feature
     └── MissingExtraError (ImportError)      an optional package that is not installed
 
 A message says what is wrong, which name or ``file:line``, the value received, the rule and the next step.
@@ -100,7 +100,7 @@ class BindingError(InputError):
 
 
 class SpaceError(InputError):
-    """A metric space that cannot be built or does not support the question asked."""
+    """A metric space that cannot be built or does not support the requested operation."""
 
 
 class SettingsError(InputError):
@@ -162,7 +162,7 @@ class LeaseLostError(ConflictError):
 
 
 class ArtifactError(GroveError):
-    """Bytes that are not what their digest or header promises."""
+    """Bytes that do not match their digest or header."""
 
 
 class BundleError(ArtifactError):
@@ -198,7 +198,7 @@ class TransientError(ServiceError):
 
 
 class PlatformError(GroveError):
-    """An operating system that lacks what is needed."""
+    """An operating system without a required feature."""
 
 
 class MissingExtraError(GroveError, ImportError):
@@ -206,7 +206,7 @@ class MissingExtraError(GroveError, ImportError):
 
     @classmethod
     def of(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
-        """Return the error that names the package, what needs it and the command that installs it."""
+        """Return the error that names the package, its purpose and the command that installs it."""
         return cls(
             f"{purpose} needs the package {package!r} of the extra {extra!r}; "
             f"install it with: {install_command(extra)}",

@@ -1,4 +1,4 @@
-"""Keep a lease: renew it three times in its length, and more often while renewals fail."""
+"""Keep a lease: renew it three times in its duration, and more often while renewals fail."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def keep_renewed(renew: Callable[[], bool], lease_s: float, ended: threading.Eve
     renew : callable
         Renews the lease; returns whether it is still held.
     lease_s : float
-        Length of the lease in seconds, in which it is renewed three times. A renewal that raises is repeated
-        ten times as often, so that a database that is away for almost a whole lease does no harm.
+        Duration of the lease in seconds; it is renewed three times in this time. A renewal that raises is
+        repeated ten times as often, so that a database that is away for almost a whole lease does no harm.
     ended : Event
         Set when the work has ended.
     warning : str

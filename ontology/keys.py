@@ -65,7 +65,7 @@ class Texts(Sequence[str]):
         return len(self.offsets) - 1
 
     def fault(self) -> str | None:
-        """Return why the entries are not text, which a forged file can cause; None where they are."""
+        """Return why the entries are not text, which a forged file can cause; None if they are text."""
         try:
             self.blob.tobytes().decode()
         except UnicodeDecodeError as error:
@@ -158,7 +158,7 @@ class Keys(Texts):
         return cls(blob, offsets, np.array(order, dtype=np.int32))
 
     def order_fault(self) -> str | None:
-        """Return why binary search would fail, which a forged file can cause; None where it works.
+        """Return why binary search would fail, which a forged file can cause; None if it works.
 
         Notes
         -----

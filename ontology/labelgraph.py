@@ -283,7 +283,7 @@ class LabelGraph:
             table = keys
         return cls(keys, table, child[by], parent[by], weight[by], rank[by], directed=directed, layout=layout)
 
-    # ---- content -----------------------------------------------------------------------------
+    # ---- content -----------------------------------------------------------------------------------
 
     @property
     def n_labels(self) -> int:

@@ -16,7 +16,7 @@ Label = dict[str, Any]
 """``idx, key, name, depth, leaf``."""
 
 ParentsOf = Callable[[Sequence[str]], Iterable[Mapping[str, Any]]]
-"""Return the edges from labels to their parents: ends ``below`` and ``uid``, ``weight``, and the parent."""
+"""Returns the edges from labels to their parents: ends ``below`` and ``uid``, ``weight``, and the parent."""
 
 
 @dataclass

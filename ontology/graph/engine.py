@@ -38,8 +38,7 @@ class Engine(abc.ABC):
     may_be_edited: ClassVar[bool]
     """Whether somebody can change a version by hand, without this engine."""
 
-    # ---- operations that each engine implements
-    # -----------------------------------------------------------------
+    # ---- operations that each engine implements ----------------------------------------------------
 
     @abc.abstractmethod
     def migrate(self) -> list[str]:
@@ -96,7 +95,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the edges from labels to parents: ``below``, ``uid``, ``weight``, parent's properties."""
+        """Return the edges up from labels: ``below``, ``uid``, ``weight`` and the parent's properties."""
 
     @abc.abstractmethod
     def transact(self, work: Callable[[Run], Result]) -> Result:
@@ -106,7 +105,7 @@ class Engine(abc.ABC):
     def run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
         """Run a statement that the guard accepted."""
 
-    # ---- operations with a default, which an engine may override ---------------------------------------
+    # ---- operations with a default, which an engine may override -----------------------------------
 
     def run_named(self, name: str, /, **params: Any) -> Rows:
         """Answer a named query; missing or unused parameters raise `InputError`."""

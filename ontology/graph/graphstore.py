@@ -272,7 +272,7 @@ class GraphStore:
         """Remove results, and the remains of earlier drops; see `ResultStore.drop`."""
         self._results.drop(ids)
 
-    # ---- queries ---------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------
 
     def search(self, digest: str, text: str, *, limit: int = 20) -> list[dict[str, Any]]:
         """Find labels by a part of their name (ignoring case and character width) or key (as written).

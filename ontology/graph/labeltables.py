@@ -122,8 +122,7 @@ def graph_from_tables(digest: str, layout: str, labels: Any, edges: Any) -> Labe
 
     Notes
     -----
-    No label becomes a Python object: in addition to the tables, it takes about as much memory as the graph
-    itself.
+    No label becomes a Python object: in addition to the tables, this takes about as much memory as the graph.
     """
     import pyarrow
     import pyarrow.compute as pc

@@ -88,7 +88,7 @@ class GraphResult:
     links : sequence of Links
         Relationships to labels.
     supernodes : Supernodes, optional
-        Supernodes, exactly if the schema declares them for the result's label.
+        Required if the schema declares supernodes for the result's label, and refused otherwise.
     created : str, optional
         When the job was requested, ISO 8601 in UTC.
     """

@@ -108,7 +108,7 @@ def read(
         What happens for each defect; ``{"all": "fix"}`` makes all possible repairs. docs/formats.md lists all
         policies.
     strict : bool, default=True
-        Whether defects of severity error raise an error. If not, the result has ``graph=None``.
+        Whether defects of severity error raise `DefectsError`. If not, the result has ``graph=None``.
     header : bool, optional
         Edge lists: whether the first line is a header; by default recognized from its words.
     delimiter : {"space", "tab", "comma", "semicolon"}, optional

@@ -202,7 +202,7 @@ class ArtifactStore(ABC):
         yield from ()
 
     def local_path(self, digest: str) -> Path | None:
-        """Return the path that the file has or would have on this machine; None without a folder."""
+        """Return the path that the file has or would have on this machine, or None for a remote store."""
         _content_path(digest)
         return None
 
@@ -244,8 +244,7 @@ class ArtifactStore(ABC):
             names = [name.removesuffix(".json") for name in self._list("index") if name.endswith(".json")]
         return sorted(name for name in names if _NAME.fullmatch(name))
 
-    # ---- to be implemented by each kind of store: plain relative paths, OSError for faults
-    # -----------------------
+    # ---- for each kind of store: plain relative paths, OSError for faults --------------------------
 
     @abstractmethod
     def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None: ...

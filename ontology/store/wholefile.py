@@ -112,7 +112,7 @@ def _sync(place: Path, flags: int) -> None:
 
 
 def _set_rights(place: Path | int, rights: int) -> None:
-    """Set the rights of a new file or folder, which the umask may have reduced, where rights exist."""
+    """Set the rights of a new file or folder, which the umask may reduce, if the file system has rights."""
     if os.stat(place).st_mode & 0o7777 != rights:
         with contextlib.suppress(PermissionError):
             os.chmod(place, rights)

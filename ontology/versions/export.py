@@ -71,8 +71,7 @@ def export_graph(
     ------
     InputError
         For another format, and for content that a table cannot hold: keys, names or definitions with line
-        ends,
-        surrounding blanks or a byte order mark; empty names; negative ranks; the layout of a grid.
+        ends, surrounding blanks or a byte order mark; empty names; negative ranks; the layout of a grid.
 
     Examples
     --------

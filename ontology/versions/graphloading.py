@@ -138,7 +138,7 @@ def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check
 
 
 def complete(stores: Stores, graph: LabelGraph, check: Callable[[], None]) -> None:
-    """Count the labels and edges of a version in the graph and declare it ready, or load it again.
+    """Check the counts of a version in the graph and declare it ready; load an incomplete one again.
 
     `check` and errors are as for `load_share`.
     """
@@ -167,10 +167,10 @@ def _first_name(catalog: Catalog, digest: str) -> str:
 
 @contextmanager
 def _others_at_work(graph: LabelGraph) -> Iterator[None]:
-    """Raise errors that others cause by working on a version that nobody holds as `TransientError`.
+    """Raise `TransientError` for errors that come from others who change the same version.
 
-    Others may drop the version, or load it at the same time, which the embedded engine refuses as a duplicate
-    key.
+    Nobody holds the version, so others may drop it, or load it at the same time, which the embedded engine
+    refuses as a duplicate key.
     """
     try:
         yield

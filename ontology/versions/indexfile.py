@@ -15,7 +15,7 @@ __all__ = ["index_is", "refresh_index"]
 
 
 def refresh_index(catalog: Catalog, artifacts: ArtifactStore, name: str) -> None:
-    """Update the index file of `name` from the catalog; the newest of concurrent updates stays."""
+    """Update the index file of `name` from the catalog; of concurrent updates, the newest document stays."""
     document = catalog.index_document(name)
     while True:
         if document is None:

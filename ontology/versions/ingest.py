@@ -197,7 +197,7 @@ def _drop_abandoned(stores: Stores, lease: Lease, keep: Version) -> None:
                 drop_from_graph(stores, version.digest)
 
 
-# ---- deletion and edits -----------------------------------------------------------------------------
+# ---- deletion and edits --------------------------------------------------------------------------------
 
 
 def delete_ontology(workspace: Workspace, name: str, *, version: str | None = None) -> list[str]:

@@ -16,7 +16,7 @@ __all__ = ["holding"]
 
 @contextmanager
 def holding(stores: Stores, name: str) -> Iterator[Lease]:
-    """Hold the lease of `name` for the length of a block, and renew it three times in the lease's length.
+    """Hold the lease of `name` for the length of a block, and renew it three times in its duration.
 
     A holder that loses the lease learns this from its next write to the catalog, which raises
     `LeaseLostError`. The lease's fence is higher than the last one in the graph, even if the graph outlived

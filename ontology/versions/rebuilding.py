@@ -39,7 +39,7 @@ def empty_graph(workspace: Workspace) -> list[str]:
 
 
 def restore_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[str]:
-    """Load missing versions into the graph, repair every name, and return the digests in the graph.
+    """Load missing versions into the graph and repair every name; return the digests of all its versions.
 
     Completed batches are recorded, so that an interrupted restore continues after them. A name that somebody
     is changing raises `ConflictError` after all the others have been repaired.

@@ -1,4 +1,4 @@
-"""Skip reading an unchanged source: the catalog has the version that it gave.
+"""Skip reading an unchanged source: the catalog already has its version.
 
 A version remembers the last reading that it came from: the sha256 over the bytes of its source, the options
 and the version of the readers (`ontology.readers.fingerprint`), and the report of that reading.

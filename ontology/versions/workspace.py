@@ -128,7 +128,7 @@ class Workspace:
         if kind is None or not issubclass(kind, KeyboardInterrupt):  # after Ctrl-C threads may still use it
             self.close()
 
-    # ---- content -----------------------------------------------------------------------------
+    # ---- content -----------------------------------------------------------------------------------
 
     def label_graph(self, name: str, version: str | None = None) -> LabelGraph:
         """Return the label graph of the current version, or of the one whose digest begins with `version`.

@@ -34,7 +34,7 @@ __all__ = ["Generations"]
 
 _POLL_S = 0.02
 _ROOM_BYTES = 1 << 20
-"""Free bytes below which a disk counts as full: an engine that failed frees some space again."""
+"""Free bytes below which a disk counts as full: a failed engine frees some of its space again."""
 _GENERATION = re.compile(r"g(\d+)\.lbug")
 _PRIVATE = re.compile(r"(?:reading|writing)-(\d+)-\w+")
 

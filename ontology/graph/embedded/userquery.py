@@ -1,4 +1,4 @@
-"""Run one user query on a file: program of the process in `ontology.graph.userqueries.sandbox`."""
+"""Run one user query on a file, in the process that `ontology.graph.userqueries.sandbox` starts."""
 
 from __future__ import annotations
 

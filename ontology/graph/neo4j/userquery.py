@@ -1,4 +1,4 @@
-"""Run one user query on a server: the program of the separate process; see `userqueries.sandbox`."""
+"""Run one user query on a server, in the process that `ontology.graph.userqueries.sandbox` starts."""
 
 from __future__ import annotations
 

@@ -75,9 +75,9 @@ def run(
     program : str
         Name of the module that the process runs; it calls `answer`.
     place : mapping
-        Information that the module needs to connect to its engine; must be possible in JSON.
+        Information that the module needs to connect to its engine; it must be representable in JSON.
     cypher, params
-        A statement that the guard accepted, and its parameters, which must be possible in JSON.
+        A statement that the guard accepted, and its parameters, which must be representable in JSON.
     timeout_s : float
         Time limit of the query in seconds, including the fetching of rows; the process is killed some seconds
         later.

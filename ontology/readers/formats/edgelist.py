@@ -182,7 +182,7 @@ class _Reader:
             self._edge(cells, at, line, layout)
 
     def _is_wanted(self, cells: list[str], at: int, layout: Layout) -> bool:
-        """Record a record's relation; return whether it is the requested one, or none was requested."""
+        """Count the relation of a record; return whether it is the requested one, or none was requested."""
         if layout.relation is None:
             return True
         relation, wanted = cells[layout.relation], self._options.relation

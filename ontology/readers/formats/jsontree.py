@@ -123,9 +123,9 @@ class _Walk:
         return None
 
     def _path(self, name: str | None, parent: str | None, place: int, at: int, again: set[str] | None) -> str:
-        """Return the path of a node; below a label from another record, a name that it has is that label.
+        """Return the path of a node; under a repeated label, a child's name means the existing child.
 
-        `again` holds the paths that this record has used so far; None if this is the first record.
+        `again` holds the paths that this record has used so far; None if no earlier record has the parent.
         """
         step = f"#{place}" if name is None else name.replace("~", "~0").replace("/", "~1")
         path = step if parent is None else f"{parent}/{step}"

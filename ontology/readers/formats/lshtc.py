@@ -1,8 +1,8 @@
 """Read category hierarchies of large-scale text classification: ``parent child`` integers, and classes.
 
 The hierarchy has one edge a line. Categories may have several parents, and the large published file may
-contain cycles. A separate file says which categories are classes, one document a line after a header: ``545,
-32 8:1 18:2``, the classes with commas, then the features, which are not read.
+contain cycles. A separate file says which categories are classes. After a header it has one document a line:
+``545, 32 8:1 18:2``, the classes with commas, then the features, which are not read.
 """
 
 from __future__ import annotations

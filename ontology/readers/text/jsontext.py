@@ -79,7 +79,7 @@ class JsonNumber(str):
 def read_document(path: Path, into: Collector) -> Any:
     """Return the JSON document of a file; `NO_DOCUMENT` if it has none, or if a defect prevents it.
 
-    The text is held in memory, a line may have up to 256 MiB.
+    The text is held in memory; a line may have up to 256 MiB.
     """
     lines: list[str] = []
     for _, block in Lines(path, into.recorder, longest=_LONGEST_TEXT).blocks():
