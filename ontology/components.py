@@ -95,7 +95,7 @@ def _knots(n: int, tail: NDArray[Any], head: NDArray[Any]) -> list[list[int]]:
     to = head[by].tolist()
     found: list[list[int]] = []
     place = [0] * n  # the step at which a label was first met, from 1; n + 1 once its component is known
-    lowest = [0] * n  # the earliest label of the walk that is known to be reached
+    lowest = [0] * n  # the earliest label of the walk known to be reachable
     met = 0
     for start in np.unique(tail).tolist():
         if place[start]:

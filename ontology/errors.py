@@ -10,7 +10,7 @@
     │   ├── SpaceError                       a metric space that cannot be built or used
     │   ├── SettingsError                    an environment variable or URL
     │   ├── ShrinkError                      an ontology that would lose most of its labels
-    │   └── QueryRefusedError                Cypher that the guard does not let through
+    │   └── QueryRefusedError                Cypher that the guard refuses
     ├── DefectsError                         an ontology file with defects; carries the report
     ├── NotFoundError (LookupError)          a name, version, artifact or job that is not there
     ├── ConflictError                        somebody else holds it, or it changed meanwhile
@@ -20,7 +20,7 @@
     ├── GraphDamagedError                    a graph that differs from what was written; rebuild it
     ├── JobFailedError                       a background job that ended without a result
     ├── MigrationError                       a schema that this version cannot use
-    ├── QueryFailedError                     a store rejected a query that the guard let through
+    ├── QueryFailedError                     a store rejected a query that the guard accepted
     │   └── QueryTimeoutError (TimeoutError)
     ├── ServiceError (ConnectionError)       a server that cannot be reached
     │   └── TransientError                   worth trying again as it is
@@ -122,7 +122,7 @@ class ShrinkError(InputError):
 
 
 class QueryRefusedError(InputError):
-    """Cypher that the guard does not let through.
+    """Cypher that the guard refuses.
 
     Attributes
     ----------

@@ -243,7 +243,7 @@ class Keys(Texts):
 
         Notes
         -----
-        A request for many keys decodes the table once and keeps a dictionary; a few are searched for.
+        For many keys, the table is decoded once and a dictionary kept; a few keys are searched one by one.
         """
         wanted = list(keys)
         if self._index is None and len(wanted) > 2048:

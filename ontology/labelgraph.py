@@ -228,8 +228,8 @@ class LabelGraph:
     def complete(cls, n: int) -> LabelGraph:
         """Build the complete graph on `n` labels with keys ``"0"`` to ``"n-1"`` and unit edges.
 
-        Above 4,000 labels, storing the edges takes too much: use `ontology.geometry.CompleteSpace`, which has
-        none.
+        Above 4,000 labels, use `ontology.geometry.CompleteSpace`, which stores no edges: they take too much
+        memory.
         """
         if not 1 <= n <= MAX_COMPLETE:
             raise InputError(f"n: {n} is outside 1..{MAX_COMPLETE}; beyond it use CompleteSpace(keys)")

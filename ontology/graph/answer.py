@@ -18,7 +18,7 @@ class Rows:
     Attributes
     ----------
     columns : tuple of str
-        Names in the order of the RETURN.
+        Column names in the order of the RETURN clause.
     rows : list of tuple
         Plain values.
     truncated : bool

@@ -301,7 +301,7 @@ def _reaches(policy: str, rule: Rule) -> bool:
 def resolve_policies(
     chosen: Mapping[str, str] | None, defaults: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """Return the policy in force for every code.
+    """Return the policy that applies to each code.
 
     Parameters
     ----------

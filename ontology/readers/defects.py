@@ -154,7 +154,7 @@ class _Found:
 
 
 class Recorder:
-    """Collects defects while a source is read.
+    """Collect defects while a source is read.
 
     Parameters
     ----------

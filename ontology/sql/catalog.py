@@ -335,7 +335,7 @@ class Catalog:
         return Lease(name, fence, owner)
 
     def renew(self, lease: Lease) -> None:
-        """Prolong `lease`; one that was taken over raises `LeaseLostError`."""
+        """Extend `lease`; one that was taken over raises `LeaseLostError`."""
         with writing(self.engine) as connection:
             _hold(connection, lease)
 
@@ -515,7 +515,7 @@ def _as_version(row: Row[*tuple[Any, ...]]) -> Version:
 
 
 def _hold(connection: Connection, lease: Lease) -> None:
-    """Prolong the lease inside the caller's transaction, whose end unlocks the row."""
+    """Extend the lease inside the caller's transaction, whose end unlocks the row."""
     held = connection.execute(
         update(_ontology)
         .where(

@@ -67,7 +67,7 @@ class Connection(psycopg.Connection[Any]):
         return super().wait(self._within(limit, gen), *args, **options)
 
     def _within(self, seconds: float, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass on a generator, unless nothing becomes ready for `seconds`."""
+        """Pass on a generator's events; close the connection if nothing becomes ready for `seconds`."""
         try:
             awaited = next(gen)
             silent_since = time.monotonic()

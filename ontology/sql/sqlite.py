@@ -42,7 +42,7 @@ class Connection(sqlite3.Connection):
         return self.unwritable is not None and self.unwritable.sqlite_errorcode in _FULL
 
     def is_consistent(self) -> bool:
-        """Whether all data read were in the file at one moment, which locks ensure otherwise."""
+        """Return whether all data read were in the file at one moment, which locks ensure otherwise."""
         return self._read is None or (_stamp(self._read[0]) == self._read[1] and not _has_log(self._read[0]))
 
 

@@ -182,7 +182,7 @@ class ArtifactStore(ABC):
             self._delete(_content_path(digest))
 
     def modified(self, digest: str) -> float:
-        """Return the time of the last publication or touch, in seconds since 1970 by the store's clock."""
+        """Return when the file was last published or touched, in seconds since 1970 by the store's clock."""
         with self._faults(self._shown(digest)):
             return self._modified(_content_path(digest))
 
@@ -216,7 +216,7 @@ class ArtifactStore(ABC):
             self._write(path, [memoryview(text.encode())])
 
     def read_index(self, name: str) -> dict[str, Any] | None:
-        """Return the document of `name`, or None; any other JSON than an object raises `ArtifactError`."""
+        """Return the document of `name`, or None; JSON other than an object raises `ArtifactError`."""
         path = _index_path(name)
         shown = f"{self.where}/{path}"
         try:

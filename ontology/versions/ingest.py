@@ -144,7 +144,7 @@ def check_size(workspace: Workspace, name: str, n_labels: int) -> None:
 def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
     """Record that somebody else will load `snapshot` for `name` later; this is step 2 only.
 
-    Until then its artifacts are kept, and the record shows that the loaded part is wanted. If somebody is
+    Until then its artifacts are kept, and the parts loaded so far count as wanted. If somebody is
     changing the name, nothing is recorded, because `register` records the same.
     """
     try:

@@ -83,7 +83,7 @@ class Generations:
 
     @contextmanager
     def reading(self) -> Iterator[tuple[int, Path] | None]:
-        """Give the newest generation under a private name while the block runs.
+        """Yield the newest generation under a private name while the block runs.
 
         Where a private name cannot be created, as on a full or read-only disk, the generation is given under
         its public name. If a writer removes it before it is opened, `GraphDamagedError` is raised; reading
@@ -111,7 +111,7 @@ class Generations:
 
     @contextmanager
     def writing(self) -> Iterator[tuple[int | None, Path]]:
-        """Give a copy of the newest generation; it becomes the newest when the block ends without an error.
+        """Yield a copy of the newest generation; it becomes the newest when the block ends without an error.
 
         Yields
         ------

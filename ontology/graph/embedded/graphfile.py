@@ -176,7 +176,7 @@ class GraphFile:
 
     @contextmanager
     def writing(self, n_rows: int = 0) -> Iterator[Connection]:
-        """Give a connection to the migrated next generation; publish it when the block ends without an error.
+        """Yield a connection to the migrated next generation; publish it if the block raises no error.
 
         The block is about to add `n_rows` labels and edges. Only one writer at a time.
         """
@@ -185,7 +185,7 @@ class GraphFile:
 
     @contextmanager
     def _generation(self, n_rows: int = 0) -> Iterator[Connection]:
-        """Give a connection to the next generation; the caller holds the lock of writers."""
+        """Yield a connection to the next generation; the caller holds the lock of writers."""
         with self.generations.writing() as (number, path):
             held = path.stat().st_size if number is not None else 0
             pool_bytes = self._pool(held + n_rows * _ROW_BYTES, _WRITER_BYTES)

@@ -105,7 +105,7 @@ def open_database(
 
 @contextmanager
 def connected(database: Database) -> Iterator[Connection]:
-    """Give a connection to an open database."""
+    """Yield a connection to an open database."""
     connection = Connection(database)
     try:
         connection.execute(f"CALL var_length_extend_max_depth={_MAX_HOPS}")
@@ -175,7 +175,7 @@ def result_of(
 
 
 def _is_of_no_kind(value: Any) -> bool:
-    """Return whether a value is an empty list, or a list of nothing but nulls and such lists."""
+    """Return whether a value is an empty list, or a list of only nulls and such lists."""
     return isinstance(value, list) and all(entry is None or _is_of_no_kind(entry) for entry in value)
 
 

@@ -70,7 +70,7 @@ class Neo4jEngine(Engine):
     def _execute(self, statement: str) -> None:
         """Run one statement of a migration; another process may be running it at the same time.
 
-        A process that waits for indexes holds locks that the process which creates them may need; the server
+        A process that waits for indexes holds locks, which the process that creates them may need; the server
         does not recognize this as a deadlock. The wait is therefore divided into parts, and the locks are
         released between them.
         """

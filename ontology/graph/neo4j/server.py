@@ -80,7 +80,7 @@ class Server:
 
     @contextmanager
     def session(self, access: str = neo4j.WRITE_ACCESS, fetch_size: int = 10_000) -> Iterator[neo4j.Session]:
-        """Give a session; faults of the server are raised as our errors."""
+        """Yield a session; raise faults of the server as our errors."""
         driver = self.reach()
         with (
             self._translated(),

@@ -84,7 +84,7 @@ def _plain_columns(
 
 
 class _Reader:
-    """Takes lines one by one; the first record determines the layout."""
+    """Take lines one by one; the first record determines the layout."""
 
     def __init__(self, into: Collector, options: Options, delimiter: str, sample: list[str]) -> None:
         self._into = into

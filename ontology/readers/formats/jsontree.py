@@ -40,7 +40,7 @@ _NODE = frozenset({*NAMING, "children"})
 
 
 class _Walk:
-    """Turns nodes into labels, parents before children, in the order of the text."""
+    """Turn nodes into labels, parents before children, in the order of the text."""
 
     def __init__(self, into: Collector) -> None:
         self._into = into

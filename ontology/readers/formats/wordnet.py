@@ -80,7 +80,7 @@ def read_wordnet(path: Path, into: Collector, options: Options) -> None:
 
 
 class _Reader:
-    """Collects synsets line by line, then links the existing ones."""
+    """Collect synsets line by line, then link the existing ones."""
 
     def __init__(self, into: Collector, letter: str | None) -> None:
         self._into = into
