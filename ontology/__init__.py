@@ -1,6 +1,6 @@
 """Label ontologies: readers, graph stores, catalog, artifacts and the geometry of label spaces.
 
-Names are handed out on first use, so that ``import ontology`` costs nothing and loads no driver.
+Each name is imported on first use, so that ``import ontology`` costs nothing and loads no driver.
 """
 
 from __future__ import annotations

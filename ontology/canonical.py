@@ -1,6 +1,6 @@
-"""How a LabelGraph comes to its canonical order: checks, deduplication and the two traversals.
+"""Put labels into canonical order: check and deduplicate the edges, then traverse them.
 
-Labels are numbered by the byte order of their keys on the way in, so that comparing numbers compares keys.
+Labels are first numbered by the byte order of their keys, so that comparing numbers compares keys.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ __all__ = [
 _BULK_ROUNDS = 64
 
 LENGTHS = 1e-75, 1e75
-"""Least and largest edge length: between them squares, and sums of squares, keep their bits."""
+"""Smallest and largest edge length. Between them, squares and sums of squares keep full precision."""
 
 LENGTH_RULE = (
     "an edge length is positive and finite, within 1e-75..1e75, and all of them add up to at most 1e78: "
     "choose another unit"
 )
-"""What messages say of an edge length that breaks a rule."""
+"""The ending of messages about an edge length that breaks a rule."""
 
-_LONGEST_WAY = 1e78  # whose square leaves room for weights that sum to 1e150
+_LONGEST_WAY = 1e78  # its square leaves room for weights that sum to 1e150
 
 
 def sorted_unique(ends: list[str], labels: Iterable[str]) -> list[str]:
-    """Return the distinct keys in byte order; refuse what cannot be a key."""
+    """Return the distinct keys in byte order; refuse values that cannot be keys."""
     unique = set(ends)
     unique.update(labels)
     if set(map(type, unique)) - {str}:
@@ -66,9 +66,9 @@ def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype
 
 
 def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
-    """Return the index of an edge length that breaks a rule, and the length as a message shows it, or None.
+    """Return the index of an edge length that breaks a rule, and the length formatted for a message; or None.
 
-    Each length is within `LENGTHS`, and all of them together are at most 1e78: no path is longer than that.
+    Each length must be within `LENGTHS`, and their sum at most 1e78, so that no path is longer than that.
     """
     least, most = LENGTHS
     bad = np.flatnonzero(~((weight >= least) & (weight <= most)))
@@ -81,7 +81,7 @@ def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
 
 
 def check_weights(weight: NDArray[np.float64], pairs: Sequence[tuple[str, str]]) -> None:
-    """Refuse edge lengths that are not positive, finite and of a fair size, naming the first."""
+    """Refuse edge lengths that are not positive, finite and within `LENGTHS`, and name the first."""
     fault = length_fault(weight)
     if fault is not None:
         i, what = fault
@@ -95,7 +95,7 @@ def deduplicate(
     rank: NDArray[np.int32],
     ordered: list[str],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
-    """Keep one edge for each pair, with its smallest rank; sorted by (child, parent)."""
+    """Keep one edge for each pair, with the pair's smallest rank; sort the edges by (child, parent)."""
     by = np.lexsort((rank, parent, child))
     child, parent, weight, rank = child[by], parent[by], weight[by], rank[by]
     again = (child[1:] == child[:-1]) & (parent[1:] == parent[:-1])
@@ -113,13 +113,13 @@ def deduplicate(
 def preorder(
     n: int, child: NDArray[np.int32], parent: NDArray[np.int32], rank: NDArray[np.int32], ordered: list[str]
 ) -> NDArray[np.int32]:
-    """Preorder over primary parents of keys numbered in byte order, children by key; refuses cycles."""
+    """Return the preorder over primary parents, children by key, of labels numbered by key; refuse cycles."""
     _refuse_cycles(n, child, parent, ordered)
     primary = np.full(n, -1, dtype=np.int64)
     by = np.lexsort((parent, rank, child))[::-1]
     primary[child[by]] = parent[by]
     members = np.flatnonzero(primary >= 0)
-    members = members[np.lexsort((-members, primary[members]))]  # last key first: the stack turns it round
+    members = members[np.lexsort((-members, primary[members]))]  # last key first: the stack reverses it
     begin = np.searchsorted(primary[members], np.arange(n + 1)).tolist()
     listed = members.tolist()
     order: list[int] = []
@@ -133,10 +133,10 @@ def preorder(
 
 
 def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], ordered: list[str]) -> None:
-    """Peel labels without children until none is left (Kahn); what stays holds a cycle."""
+    """Peel labels without children until none is left (Kahn's algorithm); the remaining ones hold a cycle."""
     waiting = np.bincount(parent, minlength=n)  # children not yet peeled
     alive = np.ones(n, dtype=bool)
-    for _ in range(_BULK_ROUNDS):  # whole levels at a time: a real hierarchy ends here
+    for _ in range(_BULK_ROUNDS):  # whole levels at a time: enough for a real hierarchy
         peeled = alive & (waiting == 0)
         if not peeled.any():
             break
@@ -162,7 +162,7 @@ def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], 
     v = next(i for i in range(n) if left[i] > 0)
     step: dict[int, int] = {}
     below: dict[int, int] = {}
-    for c, p in zip(child.tolist(), parents, strict=True):  # every label that stays has a child that stays
+    for c, p in zip(child.tolist(), parents, strict=True):  # every remaining label has a remaining child
         if left[c] > 0 and left[p] > 0:
             below.setdefault(p, c)
     while v not in step:
@@ -177,7 +177,7 @@ def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], 
 
 
 def breadth_first(n: int, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Breadth first from the smallest key of each component, neighbors by key."""
+    """Return the labels breadth first, from the smallest key of each component, neighbors by key."""
     ends = np.concatenate([low, high])
     others = np.concatenate([high, low])
     by = np.lexsort((others, ends))

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 __all__ = ["connected", "strongly_connected"]
 
-_FEW_PEELED = 63 / 64  # of the edges left by a level: then Tarjan's algorithm is faster
+_FEW_PEELED = 63 / 64  # if a level leaves more of the edges than this, Tarjan's algorithm is faster
 
 
 def connected(n: int, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the number of each label's component, edges taken both ways; numbered by their first labels.
+    """Return each label's component, edges taken both ways; components are numbered by their first labels.
 
     Parameters
     ----------
@@ -44,20 +44,20 @@ def connected(n: int, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def strongly_connected(n: int, tail: NDArray[Any], head: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the number of each label's strongly connected component; numbered by their first labels.
+    """Return each label's strongly connected component; components are numbered by their first labels.
 
     Parameters
     ----------
     n : int
         Number of labels.
     tail, head : ndarray of shape (n_edges,), dtype=int
-        Where each edge begins and ends.
+        The label where each edge begins, and the label where it ends.
 
     Notes
     -----
-    O(n + n_edges). Labels from which, or to which, no walk is endless lie on no cycle, and are components of
-    their own. They are peeled off by whole levels; Tarjan's algorithm walks what is left, which is little or
-    nothing in a hierarchy.
+    O(n + n_edges). A label from which (or to which) every walk is finite lies on no cycle and is a component
+    by itself. Such labels are peeled off level by level. Tarjan's algorithm walks what remains, which is
+    little or nothing in a hierarchy.
 
     References
     ----------
@@ -70,14 +70,14 @@ def strongly_connected(n: int, tail: NDArray[Any], head: NDArray[Any]) -> NDArra
     """
     tail, head = _peeled(n, tail, head)
     head, tail = _peeled(n, head, tail)
-    first = np.arange(n, dtype=np.int32)  # of each label's component
+    first = np.arange(n, dtype=np.int32)  # the first label of each label's component
     for members in _knots(n, tail, head):
         first[members] = min(members)
     return np.unique(first, return_inverse=True)[1].astype(np.int32)
 
 
 def _peeled(n: int, tail: NDArray[Any], head: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the edges that are left when those to labels without further edges go, level by level."""
+    """Remove, level by level, the edges to labels without further edges; return the edges that remain."""
     while True:
         goes_on = np.zeros(n, dtype=bool)
         goes_on[tail] = True
@@ -89,18 +89,18 @@ def _peeled(n: int, tail: NDArray[Any], head: NDArray[Any]) -> tuple[NDArray[Any
 
 
 def _knots(n: int, tail: NDArray[Any], head: NDArray[Any]) -> list[list[int]]:
-    """Return the labels of each strongly connected component that holds more than one."""
+    """Return the labels of each strongly connected component of two or more labels."""
     by = np.argsort(tail, kind="stable")
     begin = np.searchsorted(tail[by], np.arange(n + 1)).tolist()
     to = head[by].tolist()
     found: list[list[int]] = []
-    place = [0] * n  # when a label was first met, from 1; n + 1 once its component is known
-    lowest = [0] * n  # the earliest label of the walk that is known to be reached
+    place = [0] * n  # the step at which a label was first met, from 1; n + 1 once its component is known
+    lowest = [0] * n  # the earliest label of the walk known to be reachable
     met = 0
     for start in np.unique(tail).tolist():
         if place[start]:
             continue
-        waiting: list[int] = []  # met, and their components not yet known
+        waiting: list[int] = []  # labels that were met and whose component is not yet known
         walk, ahead = [start], [begin[start]]
         while walk:
             v = walk[-1]

@@ -10,21 +10,21 @@
     │   ├── SpaceError                       a metric space that cannot be built or used
     │   ├── SettingsError                    an environment variable or URL
     │   ├── ShrinkError                      an ontology that would lose most of its labels
-    │   └── QueryRefusedError                Cypher that the guard does not let through
+    │   └── QueryRefusedError                Cypher that the guard refuses
     ├── DefectsError                         an ontology file with defects; carries the report
     ├── NotFoundError (LookupError)          a name, version, artifact or job that is not there
     ├── ConflictError                        somebody else holds it, or it changed meanwhile
     │   └── LeaseLostError                   work whose lease went to another worker
-    ├── ArtifactError                        bytes that are not what their digest promises
+    ├── ArtifactError                        bytes that do not match their digest
     │   └── BundleError                      a bundle that is stale, foreign or of a newer format
-    ├── GraphDamagedError                    a graph that is not what was written; rebuild it
+    ├── GraphDamagedError                    a graph that differs from what was written; rebuild it
     ├── JobFailedError                       a background job that ended without a result
     ├── MigrationError                       a schema that this version cannot use
-    ├── QueryFailedError                     a store rejected a query that the guard let through
+    ├── QueryFailedError                     a store rejected a query that the guard accepted
     │   └── QueryTimeoutError (TimeoutError)
     ├── ServiceError (ConnectionError)       a server that cannot be reached
     │   └── TransientError                   worth trying again as it is
-    ├── PlatformError                        an operating system that lacks what is needed
+    ├── PlatformError                        an operating system without a required feature
     └── MissingExtraError (ImportError)      an optional package that is not installed
 
 A message says what is wrong, which name or ``file:line``, the value received, the rule and the next step.
@@ -91,7 +91,7 @@ class BindingError(InputError):
     Attributes
     ----------
     unknown : tuple of str
-        The columns, in their order, that no label is called, where such are the fault.
+        The columns that match no label, in their order; empty where the fault is another one.
     """
 
     def __init__(self, message: str, unknown: Sequence[str] = ()) -> None:
@@ -100,7 +100,7 @@ class BindingError(InputError):
 
 
 class SpaceError(InputError):
-    """A metric space that cannot be built or does not support the question asked."""
+    """A metric space that cannot be built or does not support the requested operation."""
 
 
 class SettingsError(InputError):
@@ -109,7 +109,7 @@ class SettingsError(InputError):
     Attributes
     ----------
     variable : str
-        Its name, where the environment is at fault.
+        Name of the variable at fault; empty where there is none.
     """
 
     def __init__(self, message: str, variable: str = "") -> None:
@@ -118,11 +118,11 @@ class SettingsError(InputError):
 
 
 class ShrinkError(InputError):
-    """A new version with less than half of the labels of the current one, where that was not asked for."""
+    """A new version with less than half of the labels of the current one, which nobody allowed."""
 
 
 class QueryRefusedError(InputError):
-    """Cypher that the guard does not let through.
+    """Cypher that the guard refuses.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class QueryRefusedError(InputError):
 
 
 class DefectsError(GroveError):
-    """An ontology source whose defects stop it.
+    """An ontology source that cannot be read because of its defects.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class NotFoundError(GroveError, LookupError):
 
 
 class ConflictError(GroveError):
-    """Somebody else holds the thing asked for, or it changed meanwhile."""
+    """Somebody else holds the requested thing, or it changed meanwhile."""
 
 
 class LeaseLostError(ConflictError):
@@ -162,7 +162,7 @@ class LeaseLostError(ConflictError):
 
 
 class ArtifactError(GroveError):
-    """Bytes that are not what their digest or header promises."""
+    """Bytes that do not match their digest or header."""
 
 
 class BundleError(ArtifactError):
@@ -170,7 +170,7 @@ class BundleError(ArtifactError):
 
 
 class GraphDamagedError(GroveError):
-    """A graph file or version that cannot be used as it is; `grove graph rebuild` makes it again."""
+    """A graph file or version that cannot be used as it is; `grove graph rebuild` recreates it."""
 
 
 class JobFailedError(GroveError):
@@ -194,11 +194,11 @@ class ServiceError(GroveError, ConnectionError):
 
 
 class TransientError(ServiceError):
-    """A fault of the moment: the same call may succeed when repeated."""
+    """A temporary fault: the same call may succeed when repeated."""
 
 
 class PlatformError(GroveError):
-    """An operating system that lacks what is needed."""
+    """An operating system without a required feature."""
 
 
 class MissingExtraError(GroveError, ImportError):
@@ -206,7 +206,7 @@ class MissingExtraError(GroveError, ImportError):
 
     @classmethod
     def of(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
-        """Return the error that names the package, what needs it and the command that installs it."""
+        """Return the error that names the package, its purpose and the command that installs it."""
         return cls(
             f"{purpose} needs the package {package!r} of the extra {extra!r}; "
             f"install it with: {install_command(extra)}",
@@ -215,11 +215,11 @@ class MissingExtraError(GroveError, ImportError):
 
 
 DEPLOYMENT_FAULTS: Final = (OSError, MigrationError)
-"""Faults of servers, disks and schemas, never of a request: whoever can wait tries again."""
+"""Faults of servers, disks and schemas, never of a request: a caller that can wait tries again."""
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number of things, as a message says it.
+    """Return a number with its noun, for a message.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def first_few(found: Sequence[object]) -> str:
-    """Return the first five of what was found, as a message lists them.
+    """Return the first five items as a list, for a message.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def first_few(found: Sequence[object]) -> str:
 
 
 def sized(n_bytes: int) -> str:
-    """Return a number of bytes in the unit that people say it in, for a message.
+    """Return a number of bytes in a readable unit, for a message.
 
     >>> sized(999), sized(1_500), sized(845_000_000_000)
     ('999 B', '1.5 kB', '845.0 GB')

@@ -1,7 +1,8 @@
-"""Which command installs an extra, or a newer version, from where this installation came.
+"""Return the command that installs an extra, or a newer version, from where this installation came.
 
-A command that names the project alone is right for what came from an index, and for nothing else: elsewhere
-it finds no such project, or another one. Installers note where a distribution came from (PEP 610).
+A command that gives only the project's name is right for an installation from a package index. For any other
+installation it finds no project of that name, or a different one. Installers record where a distribution came
+from (PEP 610).
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _NAME = "labelgrove"
 def install_command(extra: str) -> str:
     """Return the command that adds an extra to this installation.
 
-    It names an installation from an index by its name, and any other by its folder, file or repository. Where
-    that folder or file is gone, it names the packages of the extra instead.
+    An installation from an index is named by its name, any other one by its folder, file or repository. If
+    that folder or file no longer exists, the command names the packages of the extra instead.
     """
     found = _distribution()
     target = _target(found, f"[{extra}]")
@@ -34,14 +35,14 @@ def install_command(extra: str) -> str:
 
 
 def upgrade_command(extra: str = "") -> str:
-    """Return the command that replaces this installation by a newer one, where there is one."""
+    """Return the command that replaces this installation by a newer version, if there is one."""
     brackets = f"[{extra}]" if extra else ""
     target = _target(_distribution(), brackets) or shlex.quote(_NAME + brackets)
     return f"pip install --upgrade {target}"
 
 
 def _distribution() -> Distribution | None:
-    from importlib.metadata import PackageNotFoundError, distribution  # 30 ms that few programs need
+    from importlib.metadata import PackageNotFoundError, distribution  # takes 30 ms, and few programs need it
 
     try:
         return distribution(_NAME)
@@ -50,11 +51,11 @@ def _distribution() -> Distribution | None:
 
 
 def _target(found: Distribution | None, brackets: str) -> str | None:
-    """Return what ``pip install`` is to be given; None where it was a folder or file that is gone."""
+    """Return the argument for ``pip install``; None if the folder or file it came from no longer exists."""
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
 
-    if found is None:  # what runs in a checkout without being installed is as if installed from there
+    if found is None:  # a checkout that runs uninstalled counts as installed from its folder
         checkout = Path(__file__).absolute().parents[2]
         return shlex.quote(f"{checkout if (checkout / 'pyproject.toml').is_file() else _NAME}{brackets}")
     origin = json.loads(found.read_text("direct_url.json") or "{}")

@@ -1,4 +1,4 @@
-"""Keeping a lease: renewed three times in its span, and more often while that fails."""
+"""Keep a lease: renew it three times in its duration, and more often while renewals fail."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _log = logging.getLogger(__name__)
 
 
 def keep_renewed(renew: Callable[[], bool], lease_s: float, ended: threading.Event, warning: str) -> None:
-    """Renew a lease until its work has ended or the lease is lost; the body of a thread.
+    """Renew a lease until its work has ended or the lease is lost; runs as the body of a thread.
 
     Parameters
     ----------
     renew : callable
-        Renews it; returns whether it is still held.
+        Renews the lease; returns whether it is still held.
     lease_s : float
-        Length of the lease in seconds. It is renewed three times in it. A renewal that raises is tried again
-        ten times as often: a database that is away for nearly a whole lease costs nothing.
+        Duration of the lease in seconds; it is renewed three times in this time. A renewal that raises is
+        repeated ten times as often, so that a database that is away for almost a whole lease does no harm.
     ended : Event
         Set when the work has ended.
     warning : str
-        What the log says of the first renewal of a row that fails, before the error.
+        Text that the log gives before the error, at the first failure of several in a row.
 
     Notes
     -----
-    No error ends it: it may pass before the lease does, and a fence keeps the result right.
+    No error ends the thread: the fault may pass before the lease ends, and a fence keeps the result right.
     """
     failed = False
     while not ended.wait(lease_s / (30 if failed else 3)):

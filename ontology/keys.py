@@ -1,8 +1,8 @@
-"""Tables of text held as bytes: label keys and names without a Python string for each.
+"""Hold label keys and names as bytes, without a Python string for each.
 
-A table is one UTF-8 blob and the offsets of its entries, so that 325,056 keys open from a memory map in
-microseconds and are decoded on use. `Keys` adds the permutation that sorts the entries by their bytes, and
-finds a key by binary search.
+A table is one UTF-8 blob and the offsets of its entries. In this form 325,056 keys open from a memory map in
+microseconds, and each is decoded on use. `Keys` adds the permutation that sorts the entries by their bytes,
+and finds a key by binary search.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from labelgrove.ontology.spelling import close_to
 __all__ = ["Keys", "Texts", "is_name_of", "stored_array", "stored_texts"]
 
 _MOST_COMPARED = 5_000
-"""Most keys among which those spelled like another are looked for."""
+"""The largest number of keys that are searched for similar spellings."""
 _WORDS = 8  # keys are rarely longer than 64 bytes
 _KEPT = np.array([2**64 - 2 ** (64 - 8 * n_bytes) for n_bytes in range(9)], dtype=np.uint64)
 
@@ -32,7 +32,7 @@ class Texts(Sequence[str]):
     Parameters
     ----------
     blob : ndarray of shape (n_bytes,), dtype=uint8
-        The entries, one behind the other.
+        The entries, one after another.
     offsets : ndarray of shape (n + 1,), dtype=int64
         Entry ``i`` is ``blob[offsets[i]:offsets[i + 1]]``.
 
@@ -58,14 +58,14 @@ class Texts(Sequence[str]):
 
     @classmethod
     def from_strings(cls, strings: Iterable[str]) -> Texts:
-        """Build a table; a string that UTF-8 cannot hold raises `InputError`."""
+        """Build a table; a string that UTF-8 cannot encode raises `InputError`."""
         return cls(*_encode(strings))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def fault(self) -> str | None:
-        """Return why the entries are not text, as those of a forged file may be; None where they are."""
+        """Return why the entries are not text, which a forged file can cause; None if they are text."""
         try:
             self.blob.tobytes().decode()
         except UnicodeDecodeError as error:
@@ -94,7 +94,7 @@ class Texts(Sequence[str]):
         return (data[a:b].decode() for a, b in pairwise(bounds))
 
     def subset(self, indices: NDArray[np.int64]) -> Texts:
-        """Return the table of the entries at `indices`, in their order; O(bytes), nothing is decoded."""
+        """Return the table of the entries at `indices`, in the given order; O(bytes), without decoding."""
         return Texts(*self._gathered(indices))
 
     def _gathered(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -105,7 +105,7 @@ class Texts(Sequence[str]):
         return self.blob[at], offsets
 
     def take(self, indices: Iterable[int] | NDArray[np.integer]) -> tuple[str, ...]:
-        """Return the entries at `indices`, decoded, in the order given."""
+        """Return the entries at `indices`, decoded, in the given order."""
         return tuple(self[int(i)] for i in indices)
 
     def __eq__(self, other: object) -> bool:
@@ -148,9 +148,9 @@ class Keys(Texts):
 
     @classmethod
     def from_strings(cls, strings: Iterable[str]) -> Keys:
-        """Build a table of unique keys in the order given; a repeated key raises `InputError`."""
+        """Build a table of unique keys in the given order; a repeated key raises `InputError`."""
         listed = list(strings)
-        order = sorted(range(len(listed)), key=listed.__getitem__)  # code points sort as UTF-8 bytes do
+        order = sorted(range(len(listed)), key=listed.__getitem__)  # code points and UTF-8 bytes sort alike
         for a, b in pairwise(order):
             if listed[a] == listed[b]:
                 raise InputError(f"keys: {listed[a]!r} stands twice (positions {a} and {b}); keys are unique")
@@ -158,12 +158,12 @@ class Keys(Texts):
         return cls(blob, offsets, np.array(order, dtype=np.int32))
 
     def order_fault(self) -> str | None:
-        """Return why keys cannot be found by binary search, as in a forged file; None where they can.
+        """Return why binary search would fail, which a forged file can cause; None if it works.
 
         Notes
         -----
-        Eight bytes of every key are compared at a time, as one number; keys that begin with the same
-        `_WORDS` numbers are compared as they are.
+        Keys are compared eight bytes at a time, as one number. Keys whose first `_WORDS` numbers are equal
+        are compared as bytes.
         """
         n = len(self)
         if n and not (self.order.min() >= 0 and self.order.max() < n):
@@ -178,11 +178,11 @@ class Keys(Texts):
         begin, length = self.offsets[:-1], np.diff(self.offsets)
         if not length.all():
             return False
-        # eight bytes from any place on as one number; bytes behind the end of a key are cut off
+        # the eight bytes from each place on, as one number; bytes after the end of a key are cut off
         padded = np.concatenate([self.blob, np.zeros(8, dtype=np.uint8)])
         numbers: NDArray[np.uint64] = np.ndarray(len(self.blob) + 1, "=u8", padded, strides=(1,))
         words = _words(numbers[begin], length)[self.order]
-        low, high = self.order[:-1], self.order[1:]  # neighbors in order that are equal so far
+        low, high = self.order[:-1], self.order[1:]  # neighbors in the order that are equal so far
         low_words, high_words = words[:-1], words[1:]
         for done in range(8, 8 * _WORDS, 8):
             if (low_words > high_words).any():
@@ -200,7 +200,7 @@ class Keys(Texts):
         )
 
     def subset(self, indices: NDArray[np.int64]) -> Keys:
-        """Return the table of the keys at `indices`, each once, in their order; nothing is decoded."""
+        """Return the table of the keys at `indices`, each once, in the given order, without decoding."""
         place = np.full(len(self), -1, dtype=np.int32)
         place[indices] = np.arange(len(indices), dtype=np.int32)
         order = place[self.order]
@@ -236,14 +236,14 @@ class Keys(Texts):
     def indices(
         self, keys: Iterable[str], names: Callable[[], Sequence[str]] | None = None
     ) -> NDArray[np.int64]:
-        """Return the indices of `keys`, in their order; the absent ones are named together.
+        """Return the indices of `keys`, in the given order; one error names all absent keys.
 
-        Where the first of them stands among the names of the labels, the error gives its key; `names` is
-        called for that alone.
+        If the first absent key is the name of a label, the error gives that label's key. `names` is called
+        only for this.
 
         Notes
         -----
-        A request for many keys decodes the table once and keeps a dictionary; a few are searched for.
+        For many keys, the table is decoded once and a dictionary kept; a few keys are searched one by one.
         """
         wanted = list(keys)
         if self._index is None and len(wanted) > 2048:
@@ -277,7 +277,7 @@ class Keys(Texts):
 
 
 def is_name_of(keys: Sequence[str]) -> str:
-    """Return what a message says of a text that is the name of the labels with these keys, and no key.
+    """Return a message's text: a word is not a key, but it is the name of the labels with these keys.
 
     >>> is_name_of(["n02084071", "n10114209"])
     "is the name of 'n02084071', 'n10114209': give keys"
@@ -288,12 +288,12 @@ def is_name_of(keys: Sequence[str]) -> str:
 def stored_array(
     arrays: Mapping[str, NDArray[Any]], name: str, dtype: DTypeLike, n_axes: int = 1
 ) -> NDArray[Any]:
-    """Return an array that a file holds under a name.
+    """Return the array that a file holds under `name`.
 
     Raises
     ------
     InputError
-        Where it is missing, or has another dtype or number of axes.
+        If it is missing, or has another dtype or number of axes.
     """
     if name not in arrays:
         raise InputError(f"array {name!r} is missing")
@@ -305,12 +305,12 @@ def stored_array(
 
 
 def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
-    """Return the table that a file holds under a prefix.
+    """Return the table that a file holds under `prefix`.
 
     Raises
     ------
     InputError
-        For arrays that are missing, of another form, or hold no text.
+        If an array is missing, has another form, or does not hold text.
     """
     blob = stored_array(arrays, f"{prefix}.blob", np.uint8)
     table = Texts(blob, stored_array(arrays, f"{prefix}.offsets", np.int64))
@@ -320,7 +320,7 @@ def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
 
 
 def _words(numbers: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return numbers of eight bytes that sort as the first `length` of these do; zeros stand for the rest."""
+    """Return numbers that sort as the first `length` bytes of these; zeros replace the other bytes."""
     if sys.byteorder == "little":
         numbers = numbers.byteswap()
     numbers &= _KEPT[np.clip(length, 0, 8)]

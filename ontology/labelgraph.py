@@ -1,9 +1,9 @@
 """LabelGraph: immutable labels and weighted edges in canonical order, named by a content digest.
 
-Canonical order is a preorder over primary parents with children by key (directed graphs); breadth first from
-the smallest key of each component, neighbors by key (undirected graphs); row-major (grids). The primary
-parent of a label is the one with the smallest (rank, key). Keys compare as UTF-8 bytes. Neither order nor
-digest depends on the order, repetition or encoding of the input.
+In directed graphs, canonical order is a preorder over primary parents, with children by key. In undirected
+graphs it is breadth first from the smallest key of each component, with neighbors by key. Grids are in
+row-major order. The primary parent of a label is the one with the smallest (rank, key). Keys compare as UTF-8
+bytes. Neither order nor digest depends on the order, repetition or encoding of the input.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT_TAG", "MAX_COMPLETE", "LabelGraph"]
 
 FORMAT_TAG = "labelgrove/labelgraph/1"
-"""Raised whenever a rule that enters the digest changes; stored versions keep the digest they have."""
+"""Increased when a rule that enters the digest changes; stored versions keep their digest."""
 
 MAX_COMPLETE = 4000
-"""Labels of the largest complete graph whose edges are held."""
+"""Number of labels of the largest complete graph whose edges are stored."""
 
 
 class LabelGraph:
     """Labels and weighted edges, immutable, in canonical order.
 
-    Build one with `from_edges`, `from_networkx`, `grid` or `complete`; the constructor takes arrays that
-    already obey the rules and is meant for snapshots.
+    Build one with `from_edges`, `from_networkx`, `grid` or `complete`. The constructor is meant for
+    snapshots: it takes arrays that already obey the rules.
 
     Attributes
     ----------
@@ -55,8 +55,8 @@ class LabelGraph:
     names : Texts, length n_labels
         Display names; the key where no name was given.
     directed : bool
-        Directed graphs point child -> parent and hold no cycle; undirected ones store the smaller
-        index first.
+        Directed graphs point from child to parent and have no cycle; undirected ones store the smaller index
+        first.
     layout : str
         ``"hierarchy"``, ``"undirected"``, ``"grid:9,9"`` or ``"complete"``.
     edge_child, edge_parent : ndarray of shape (n_edges,), dtype=int32
@@ -64,7 +64,7 @@ class LabelGraph:
     edge_weight : ndarray of shape (n_edges,), dtype=float64
         Positive lengths.
     edge_rank : ndarray of shape (n_edges,), dtype=int32
-        What the source format orders; 0 by default.
+        Order of a label's parents in the source format; 0 by default.
 
     Examples
     --------
@@ -115,10 +115,10 @@ class LabelGraph:
         Parameters
         ----------
         pairs : iterable of (str, str)
-            Child and parent; the two ends where `directed` is False. Repeated pairs count once.
+            Child and parent of each edge; its two ends if `directed` is False. Repeated pairs count once.
         weights : iterable of float, optional
-            Length of each edge, within 1e-75..1e75 and 1e78 in all, where squares keep their bits; 1 by
-            default.
+            Length of each edge; 1 by default. Lengths are within 1e-75..1e75 and sum to at most 1e78, so that
+            their squares keep full precision.
         names : mapping of key to name, optional
             Names of some or all labels.
         ranks : iterable of int, optional
@@ -132,12 +132,12 @@ class LabelGraph:
         ------
         InputError
             For an empty graph, a self-loop, a cycle (named), a bad key, weight or rank, one pair with two
-            weights, or a name of a label that is not there.
+            weights, or a name given to an unknown label.
 
         Notes
         -----
-        O((n_labels + n_edges) log) time. Validation is complete: every space of its shape accepts what
-        this accepts (distances need a connected graph).
+        O((n_labels + n_edges) log) time. Validation is complete: every space for this kind of graph accepts
+        the result (distances need a connected graph).
         """
         pair_list = pairs if isinstance(pairs, list) else list(pairs)
         n_pairs = len(pair_list)
@@ -188,8 +188,8 @@ class LabelGraph:
     def from_networkx(cls, graph: networkx.Graph[Any], *, weight: str | None = "weight") -> LabelGraph:
         """Build from a networkx graph; arcs of a `DiGraph` must point from child to parent.
 
-        Node attributes ``name`` and edge attributes named by `weight` and ``rank`` are taken over. Nodes that
-        are not strings are refused: what their text would be is not ours to choose.
+        Node attributes ``name`` and edge attributes named by `weight` and ``rank`` are kept. Nodes that are
+        not strings are refused, because the caller has to choose their text.
         """
         for node in graph.nodes:
             if not isinstance(node, str):
@@ -228,7 +228,8 @@ class LabelGraph:
     def complete(cls, n: int) -> LabelGraph:
         """Build the complete graph on `n` labels with keys ``"0"`` to ``"n-1"`` and unit edges.
 
-        Above 4,000 labels the edges no longer pay: use `ontology.geometry.CompleteSpace`, which has none.
+        Above 4,000 labels, use `ontology.geometry.CompleteSpace`, which stores no edges: they take too much
+        memory.
         """
         if not 1 <= n <= MAX_COMPLETE:
             raise InputError(f"n: {n} is outside 1..{MAX_COMPLETE}; beyond it use CompleteSpace(keys)")
@@ -282,7 +283,7 @@ class LabelGraph:
             table = keys
         return cls(keys, table, child[by], parent[by], weight[by], rank[by], directed=directed, layout=layout)
 
-    # ---- what it holds -----------------------------------------------------------------------------
+    # ---- content -----------------------------------------------------------------------------------
 
     @property
     def n_labels(self) -> int:
@@ -335,7 +336,7 @@ class LabelGraph:
 
     @cached_property
     def leaf_mask(self) -> NDArray[np.bool_]:
-        """True where no label has this one as a parent; undirected graphs: degree one or less."""
+        """Whether each label has no child (undirected graphs: has degree one or less); shape (n_labels,)."""
         mask = np.ones(self.n_labels, dtype=bool)
         if self.directed:
             mask[self.edge_parent] = False
@@ -381,7 +382,7 @@ class LabelGraph:
         return tuple(map(int, rest.split(","))) if kind == "grid" else None
 
     def descendants(self, key: str) -> tuple[str, ...]:
-        """Return the keys below `key` over every edge, itself included, in canonical order; O(n_edges)."""
+        """Return the keys below `key` over all edges, and `key` itself, in canonical order; O(n_edges)."""
         if not self.directed:
             raise InputError("descendants: an undirected graph has no below")
         start = self.keys.index(key)
@@ -399,7 +400,7 @@ class LabelGraph:
         return self.keys.take(np.flatnonzero(inside))
 
     def subgraph(self, keys: Iterable[str]) -> LabelGraph:
-        """Return the graph on `keys` with every edge between them; names, weights and ranks are kept."""
+        """Return the graph on `keys` with all edges between them; names, weights and ranks are kept."""
         index = np.unique(self.keys.indices(keys, lambda: self.names))
         mask = np.zeros(self.n_labels, dtype=bool)
         mask[index] = True
@@ -451,8 +452,9 @@ class LabelGraph:
         Raises
         ------
         ArtifactError
-            For a newer format, and for arrays that hold no label graph. That no label is above itself, and
-            that the digest is theirs, is not computed again: whoever reads the bytes checks their sha256.
+            For a newer format, and for arrays that do not hold a label graph. Two facts are not computed
+            again, because callers that read the bytes check their sha256: that there is no cycle, and that
+            the digest fits the arrays.
         """
         if metadata.get("format") != FORMAT_TAG:
             raise ArtifactError(
@@ -468,7 +470,7 @@ class LabelGraph:
 
     @cached_property
     def _key_position(self) -> NDArray[np.int32]:
-        """Place of each label in the byte order of keys; the inverse of ``keys.order``."""
+        """Position of each label in the byte order of keys; the inverse of ``keys.order``."""
         position = np.empty(self.n_labels, dtype=np.int32)
         position[self.keys.order] = np.arange(self.n_labels, dtype=np.int32)
         return position

@@ -1,7 +1,7 @@
-"""Names that a package hands out on first use: its stub says where each of them stands.
+"""Import the names of a package on first use; its stub says which module defines each name.
 
 The stub ``__init__.pyi`` holds one line for each name, ``from home import name as name``, which type checkers
-and editors read as well (scientific-python's SPEC 1 does it the same way).
+and editors read as well (as in SPEC 1 of scientific-python).
 """
 
 from __future__ import annotations

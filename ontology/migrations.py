@@ -1,4 +1,4 @@
-"""Find the numbered migrations: beside the package in a checkout, inside it when installed."""
+"""Find the numbered migrations: next to the package in a checkout, inside it when installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["migrations_folder"]
 def migrations_folder() -> Path:
     """Return the folder that holds ``cypher/`` and ``sql/``.
 
-    A checkout keeps it as ``migrations/`` beside the package, a wheel as ``labelgrove/_migrations``. An
+    A checkout keeps it as ``migrations/`` next to the package, a wheel as ``labelgrove/_migrations``. An
     installation with neither raises `MigrationError`.
     """
     package = Path(__file__).absolute().parents[1]

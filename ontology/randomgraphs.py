@@ -1,7 +1,7 @@
-"""Seeded random label graphs: the families on which prediction regions and selection are shown.
+"""Draw seeded random label graphs: the families that the examples of prediction regions and selection use.
 
-Keys are the vertex numbers, padded with zeros so that their byte order is their numeric order. The graphs are
-drawn by networkx, with the generator of Python's standard library seeded by `seed`.
+Keys are the vertex numbers, padded with zeros, so that byte order is numeric order. The graphs are drawn by
+networkx, with the generator of Python's standard library, seeded with `seed`.
 """
 
 from __future__ import annotations
@@ -61,21 +61,21 @@ def watts_strogatz(n: int, *, k: int = 5, p: float = 0.8, seed: int = 0) -> Labe
     n : int
         Number of labels.
     k : int, default=5
-        Each label is joined to ``k // 2`` neighbors on either side, so that 5 means 4.
+        Each label is joined to ``k // 2`` neighbors on either side; 5 therefore means 4 neighbors.
     p : float, default=0.8
-        Probability to be rewired, of each edge.
+        Probability that an edge is rewired.
     seed : int, default=0
 
     Returns
     -------
     graph : LabelGraph
-        Undirected and connected; drawn again, from the same stream, until it is.
+        Undirected and connected: it is drawn again, from the same random stream, until it is connected.
 
     Raises
     ------
     InputError
-        If `n` is not larger than `k`, `k` is below 2, `p` is not a probability, or 1,000 draws fall into
-        parts.
+        If `n` is not larger than `k`, `k` is below 2, `p` is not a probability, or 1,000 draws are not
+        connected.
 
     Notes
     -----
@@ -105,18 +105,18 @@ def erdos_renyi(n: int, *, p: float = 0.1, seed: int = 0) -> LabelGraph:
     n : int
         Number of labels, positive.
     p : float, default=0.1
-        Probability to be joined, of each pair.
+        Probability that a pair is joined.
     seed : int, default=0
 
     Returns
     -------
     graph : LabelGraph
-        Undirected and connected; drawn again, from the same stream, until it is.
+        Undirected and connected: it is drawn again, from the same random stream, until it is connected.
 
     Raises
     ------
     InputError
-        If `p` is not a probability, or so small that 1,000 draws fall into parts.
+        If `p` is not a probability, or so small that 1,000 draws are not connected.
 
     Notes
     -----
@@ -138,7 +138,7 @@ def erdos_renyi(n: int, *, p: float = 0.1, seed: int = 0) -> LabelGraph:
 
 
 def barabasi_albert(n: int, *, m: int = 2, seed: int = 0) -> LabelGraph:
-    """Draw a graph that grows: each new label is joined to `m` earlier ones, the well-joined ones likelier.
+    """Draw a growing graph: each new label is joined to `m` earlier ones, favoring those with more edges.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where things are: settings from the environment, each with a default that needs no server."""
+"""Read settings from the environment: where each service is. The defaults need no server."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _FOR_COMPOSE = ("GROVE_ARTIFACTS_DIR", "GROVE_GID", "GROVE_UID")
 _OF_KUBERNETES = re.compile(
     r"GROVE_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
 )
-"""What Kubernetes tells every container about a Service called ``grove`` or ``grove-...``."""
+"""Variables that Kubernetes sets in every container for a Service called ``grove`` or ``grove-...``."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The URLs of one deployment, and how its workers are watched.
+    """The URLs of one deployment, and how its workers are monitored.
 
-    Every field reads ``GROVE_<FIELD>`` or, for secrets kept in files, ``GROVE_<FIELD>_FILE``. Passwords stand
-    in the URLs and are masked in `repr` and in every message.
+    Every field reads ``GROVE_<FIELD>`` or, for secrets kept in files, ``GROVE_<FIELD>_FILE``. Passwords are
+    part of the URLs, and are masked in `repr` and in every message.
 
     Attributes
     ----------
@@ -48,25 +48,25 @@ class Settings:
     artifacts_url : str
         A folder, ``file://`` or any fsspec URL such as ``s3://bucket/prefix``.
     broker_url : str or None
-        Redis of the Celery workers; None: no server, work runs in this process.
+        Redis of the Celery workers; None: there is no server and work runs in this process.
     cache_url : str or None
-        A second Redis, which keeps copies of artifacts; None: copies stand in a folder of `home` alone.
+        A second Redis, which keeps copies of artifacts; None: copies are only in a folder of `home`.
     offline : bool
-        Whether bundles come from this machine alone.
+        Whether to take bundles only from this machine.
     keep_jobs_days : int
         Days after which a finished job is forgotten, unless a bundle or a schedule still needs it.
     keep_results : int
-        Results of each kind and version of an ontology that stay in the graph, the newest.
+        Number of results of each kind and version of an ontology that stay in the graph; the newest are kept.
     unit_time_limit_s : int
-        Seconds after which a Celery worker gives a unit back, to be tried again.
+        Seconds after which a Celery worker gives a unit back, to be run again.
     graph_pool_mb : int or None
-        Most MiB of the embedded graph's buffer pool; None: twice its file, within bounds.
+        Largest buffer pool of the embedded graph, in MiB; None: twice the size of its file, within bounds.
     log_format : str
-        What workers write their log as: ``text``, or ``json`` for one object per line.
+        Format of the workers' log: ``text``, or ``json`` for one object per line.
     metrics_port : int or None
-        Where a worker answers Prometheus; None: nowhere. 0 takes any free port and says which in the log.
+        Port where a worker answers Prometheus; None: no port. 0 takes any free port, which the log names.
     metrics_address : str
-        The address it listens at; this machine alone unless set.
+        Address where it listens; only this machine can reach the default.
 
     Examples
     --------
@@ -91,13 +91,13 @@ class Settings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
-        """Read the settings; what else begins with ``GROVE_`` in the environment is refused.
+        """Read the settings; refuse any other variable that begins with ``GROVE_``.
 
         Raises
         ------
         SettingsError
             For a malformed setting, naming the variable and the rule; for variables that are not settings,
-            with the nearest name that is.
+            naming the nearest setting.
         """
         env = os.environ if env is None else env
         check_variables(env)
@@ -135,10 +135,10 @@ class Settings:
 
 
 def unknown_variables(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that look like settings and are not, each with what to do about it.
+    """Return the variables that look like settings and are not, each with advice.
 
-    A misspelled setting would leave its default in place, which may be a database of its own on this machine.
-    Those of tests, of docker-compose.yml and of Kubernetes stand beside the settings and are left alone.
+    A misspelled setting would leave its default in force, for example a separate database on this machine.
+    Variables of tests, docker-compose.yml and Kubernetes begin like settings too, and are left out.
 
     >>> list(unknown_variables({"GROVE_DATABSE_URL": "postgresql://db/grove", "GROVE_HOME": "/srv/grove"}))
     ['GROVE_DATABSE_URL']
@@ -155,7 +155,7 @@ def unknown_variables(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_variables(env: Mapping[str, str]) -> None:
-    """Refuse what `unknown_variables` finds, all of it in one `SettingsError`."""
+    """Refuse the variables that `unknown_variables` finds, all in one `SettingsError`."""
     found = unknown_variables(env)
     if not found:
         return
@@ -174,15 +174,15 @@ def masked(text: str) -> str:
     >>> masked("grove:hunter2@db/grove, redis:/:hunter2@db:1/0")
     'grove:***@db/grove, redis:/:***@db:1/0'
     """
-    # up to the last @ of the word: a password that nobody percent-encoded may hold one itself
+    # up to the last @ of the word, because a password that was not percent-encoded may contain an @ itself
     hidden = re.sub(r"(?<=://)([^:/@\s]*):\S*@", r"\1:***@", text)
-    # what was meant as a URL, its slashes lost or too few
+    # text that was meant as a URL, with slashes missing
     hidden = re.sub(r"(?<![^\s'\"(=])((?:[\w+.-]+:/)?[^:/@\s]*):(?!/)\S*@", r"\1:***@", hidden)
     return re.sub(r"([?&](?:password|passwd|pwd|secret|token|key)=)[^&\s'\"]*", r"\1***", hidden, flags=re.I)
 
 
 def is_this_host(url: str) -> bool:
-    """Whether a URL names a socket file or a loopback address, so that no other host reaches what is there.
+    """Return whether a URL names a socket file or a loopback address, which no other host can reach.
 
     >>> is_this_host("redis://localhost:6379/0"), is_this_host("redis://db:6379/0")
     (True, False)
@@ -226,7 +226,7 @@ def _read(env: Mapping[str, str], name: str) -> str | None:
             value = Path(file).read_text(encoding="utf-8").strip()
         except OSError as error:
             raise SettingsError(f"{name}_FILE: cannot read {file!r} ({error.strerror})", name) from error
-        except UnicodeDecodeError as error:  # the text of `error` would show what the file holds
+        except UnicodeDecodeError as error:  # the text of `error` would show the content of the file
             raise SettingsError(f"{name}_FILE: {file!r} holds bytes that are not UTF-8", name) from error
     if value and not _is_utf8(value):
         raise SettingsError(
@@ -248,7 +248,7 @@ def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | N
     except ValueError as error:
         raise SettingsError(f"{name}: {masked(value)!r} is not a URL ({error})", name) from None
     if scheme not in schemes:
-        # the whole of a secrets file may be a password
+        # a secrets file may consist of only a password
         shown = repr(masked(value)) if env.get(name) else f"what {env.get(f'{name}_FILE')!r} holds"
         raise SettingsError(f"{name}: {shown} must start with one of {', '.join(schemes)}", name)
     if _is_ambiguous(value):
@@ -289,7 +289,7 @@ def _whole_or(env: Mapping[str, str], name: str, least: int, most: int, *, defau
 
 
 def _is_ambiguous(url: str) -> bool:
-    """Whether parsers would disagree where the host of `url` begins."""
+    """Return whether parsers would disagree where the host of `url` begins."""
     rest = url.partition("://")[2]
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     return bool(authority) and rest.count("@") > ("@" in authority)

@@ -1,7 +1,7 @@
-"""Check that the arrays of a snapshot hold a label graph, by the rules of docs/artifact-format.md.
+"""Check the arrays of a snapshot against the rules of docs/artifact-format.md.
 
-Two checks would take a walk over the graph and are left to whoever needs them: that no label is above itself,
-and that the digest in the metadata is that of the arrays.
+Two checks would walk the whole graph and are left to the callers that need them: that there is no cycle, and
+that the digest in the metadata fits the arrays.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _EDGES = {
 
 
 class SnapshotChecker:
-    """Reads the arrays and metadata of a snapshot; each method returns one checked part.
+    """Read the arrays and metadata of a snapshot; each method returns one checked part.
 
     Parameters
     ----------
     arrays, metadata : mapping
-        Its content.
+        Content of the snapshot.
 
     Raises
     ------
     ArtifactError
-        From each method, for its part.
+        Raised by each method, for the part that it reads.
     """
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> None:
@@ -81,7 +81,7 @@ class SnapshotChecker:
         return keys
 
     def names(self, keys: Keys) -> Texts:
-        """Return the table of names; the keys where there is none."""
+        """Return the table of names; the keys if there are no names."""
         if "names.blob" not in self._arrays and "names.offsets" not in self._arrays:
             return keys
         names = self._table("names")
@@ -103,7 +103,7 @@ class SnapshotChecker:
             for name, ends in (("edges.child", child), ("edges.parent", parent)):
                 if ends.min() < 0 or ends.max() >= n_labels:
                     raise self._fault(f"{name}: a label is outside 0..{n_labels - 1}")
-            if not (weight.min() > 0 and weight.max() < np.inf):  # NaN is neither
+            if not (weight.min() > 0 and weight.max() < np.inf):  # NaN passes neither comparison
                 raise self._fault("edges.weight: an edge length is positive and finite")
         if (child == parent).any() or (not directed and (child > parent).any()):
             raise self._fault(

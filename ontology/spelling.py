@@ -1,4 +1,4 @@
-"""Words spelled much like the one given: the end of a message about a word that is not known."""
+"""Suggest known words that are spelled like an unknown one, as the end of a message."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["close_to", "did_you_mean"]
 
 
 def close_to(word: str, known: Iterable[str]) -> str:
-    """Return the end of a message that lists up to three known words like `word`; empty where none is.
+    """Return the end of a message that lists up to three known words like `word`; empty if there is none.
 
     >>> close_to("oka", ["oak", "elm"]), close_to("fir", ["oak", "elm"])
     ("; close to it: 'oak'", '')
@@ -19,7 +19,7 @@ def close_to(word: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the end of a message that offers the known word most like `word`; empty where none is.
+    """Return the end of a message that offers the known word most like `word`; empty if there is none.
 
     >>> did_you_mean("metrc", ["metric", "labels"])
     "; did you mean 'metric'?"

@@ -1,15 +1,15 @@
-"""The graph of labels: one contract, two engines, Cypher in named files.
+"""The graph of labels: one contract, two engines, and Cypher in named files.
 
-`open_graph` gives the store that the settings name; a driver is loaded when its engine is opened. Arrows go
+`open_graph` opens the store that the settings name, and imports only the driver of its engine. Imports go
 down::
 
-    graphstore                  what a graph of labels is asked, the same on every engine
+    graphstore                  the queries on a graph of labels, the same on every engine
     resultstore  ancestors      results of jobs; the way up from a label
     neo4j  embedded             the engines, and the program that answers one user query on each
-    engine  userqueries         the operations of an engine; what users may ask, and how it is run
+    engine  userqueries         the operations of an engine; which queries users may run, and how they run
     labeltables  results        labels as tables of rows; results of jobs as nodes
     namedqueries  migrate       Cypher in files
-    answer  cyphertokens        the answer to a query; the words of one
+    answer  cyphertokens        the answer to a query; the tokens of one
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["GraphStore", "Rows", "open_graph"]
 
 
 def open_graph(settings: Settings) -> GraphStore:
-    """Open the graph store that ``settings.graph_url`` names; nothing is reached before its first use.
+    """Open the graph store that ``settings.graph_url`` names; connect on first use.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ def open_graph(settings: Settings) -> GraphStore:
     Raises
     ------
     MissingExtraError
-        When the engine's package is not installed.
+        If the engine's package is not installed.
     SettingsError
-        For a URL that names no folder or host.
+        For a URL without a folder or host.
     """
     if settings.graph_is_embedded:
         folder = settings.graph_url.removeprefix("embedded:")

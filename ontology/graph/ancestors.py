@@ -1,7 +1,7 @@
-"""The labels above a label of a hierarchy, found level by level.
+"""Find the labels above a label of a hierarchy, level by level.
 
-The work grows with the labels above, not with the ontology: a tree of millions of labels has a few dozen
-levels.
+The work grows with the number of labels above, not with the ontology: a tree of millions of labels has a few
+dozen levels.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ Label = dict[str, Any]
 """``idx, key, name, depth, leaf``."""
 
 ParentsOf = Callable[[Sequence[str]], Iterable[Mapping[str, Any]]]
-"""Gives the edges up from labels: ``below`` and ``uid``, the ends, ``weight``, and the label above."""
+"""Returns the edges from labels to their parents: ends ``below`` and ``uid``, ``weight``, and the parent."""
 
 
 @dataclass
 class Climb:
-    """A label and all labels above it, by uid, the fewest edges up first.
+    """A label and all labels above it by uid, nearest (fewest edges) first.
 
     Attributes
     ----------
     labels : dict of uid to label
-        What the labels are; the first is the one where the climb began.
+        The labels; the climb begins at the first one.
     hops : dict of uid to int
-        Fewest edges up to each.
+        Fewest edges up to each label.
     up : dict of uid to list of (uid, float)
         Parents of each label that has any, with the lengths of the edges.
     """
@@ -39,12 +39,12 @@ class Climb:
 
     @property
     def is_chain(self) -> bool:
-        """Whether no label on the way has several parents."""
+        """Whether each label of the climb has at most one parent."""
         return all(len(parents) == 1 for parents in self.up.values())
 
 
 def climb(uid: str, label: Label, parents_of: ParentsOf) -> Climb:
-    """Return `label` and everything above it; one call of `parents_of` for each level."""
+    """Return `label` and all labels above it; takes one call of `parents_of` for each level."""
     found = Climb({uid: label}, {uid: 0})
     level = [uid]
     while level:
@@ -61,16 +61,16 @@ def climb(uid: str, label: Label, parents_of: ParentsOf) -> Climb:
 
 
 def lowest_common(one: Climb, other: Climb) -> list[Label]:
-    """Return the labels of both climbs that are above no other of both."""
+    """Return the labels in both climbs that are not above another label in both climbs."""
     common = one.labels.keys() & other.labels.keys()
     higher = {parent for uid in common for parent, _ in one.up.get(uid, ())}
     return [one.labels[uid] for uid in common - higher]
 
 
 def tree_path(start: Climb, end: Climb) -> list[Label]:
-    """Return the path between the beginnings of two climbs that are chains, with ``distance`` from the start.
+    """Return the path between the first labels of two climbs that are chains; ``distance`` is from the start.
 
-    Empty where the two have nothing above them in common.
+    Empty if no label is above both.
     """
     meeting = next((uid for uid in start.labels if uid in end.labels), None)
     if meeting is None:

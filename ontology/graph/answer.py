@@ -1,4 +1,4 @@
-"""What a query answers: named columns and plain values."""
+"""Represent the answer to a query: named columns and plain values."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Rows:
     Attributes
     ----------
     columns : tuple of str
-        Names in the order of the RETURN.
+        Column names in the order of the RETURN clause.
     rows : list of tuple
         Plain values.
     truncated : bool
-        Whether the row cap cut the answer short.
+        Whether the row limit cut off the answer.
     """
 
     columns: tuple[str, ...]
@@ -50,7 +50,7 @@ def plain_value(value: Any) -> Any:
         if math.isfinite(value):
             return value
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, Decimal):  # how the embedded engine gives the sum of integers
+    if isinstance(value, Decimal):  # from the embedded engine, as the sum of integers
         return int(value) if value.as_tuple().exponent == 0 else float(value)
     if isinstance(value, Mapping):
         return {str(k): plain_value(v) for k, v in value.items()}

@@ -1,7 +1,7 @@
-"""The tokens of a Cypher text: what is a word, and what only looks like one inside a string or a comment.
+"""Split a Cypher text into tokens, so that words in strings and comments are not taken for keywords.
 
-The split holds for both engines: strings end at an unescaped quote of their own kind, names in backticks at a
-single backtick, line comments at a line feed or carriage return, block comments do not nest.
+The rules hold for both engines: a string ends at an unescaped quote of its own kind, a name in backticks at a
+single backtick, a line comment at a line feed or carriage return. Block comments do not nest.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Token:
     Attributes
     ----------
     kind : str
-        ``word``, ``quoted`` (a name in backticks), ``string``, ``number``, ``parameter``, ``symbol``, or, for
-        what never ends, ``open_single``, ``open_double``, ``open_backtick``, ``open_comment``.
+        ``word``, ``quoted`` (a name in backticks), ``string``, ``number``, ``parameter``, ``symbol``; or, for
+        a token without an end, ``open_single``, ``open_double``, ``open_backtick``, ``open_comment``.
     text : str
-        As written.
+        Text as written.
     start : int
         Character position in the text.
     """
@@ -76,7 +76,7 @@ def parameters(cypher: str) -> frozenset[str]:
 
 
 def statements(cypher: str) -> list[str]:
-    """Split a file of statements at its semicolons; what holds nothing but comments is left out."""
+    """Split a file of statements at its semicolons; omit statements that contain only comments."""
     found, begin, filled = [], 0, False
     for token in tokenize(cypher):
         if token.text == ";":

@@ -1,4 +1,4 @@
-"""Engine: the few operations of a database that answers Cypher, on which `GraphStore` is built."""
+"""Define `Engine`: the few operations of a Cypher database on which `GraphStore` is built."""
 
 from __future__ import annotations
 
@@ -21,29 +21,30 @@ Run = Callable[..., Rows]
 """Runs a named query inside a transaction: ``run(name, **parameters)``."""
 
 Removal = tuple[str, Mapping[str, Any]]
-"""A named query that removes up to ``$limit`` rows and returns how many, and its other parameters."""
+"""A named query that removes up to ``$limit`` rows and returns their number, and its other parameters."""
 
 
 class Engine(abc.ABC):
-    """A database that answers Cypher, which holds versions of labels and results of jobs.
+    """A Cypher database that holds versions of labels and results of jobs.
 
-    Values go in and come out plain: strings, numbers, lists and dictionaries, never a driver's own objects.
-    Safe for threads. A process that forks goes on using its engine; the child opens connections of its own.
+    Arguments and results are plain values: strings, numbers, lists and dictionaries, never a driver's own
+    objects. Safe for threads. A process that forks can continue to use its engine; the child opens its own
+    connections.
     """
 
     dialect: ClassVar[str]
     """``"neo4j"`` or ``"embedded"``."""
 
     may_be_edited: ClassVar[bool]
-    """Whether somebody can change a version by hand, beside this engine."""
+    """Whether somebody can change a version by hand, without this engine."""
 
-    # ---- what each engine supplies -----------------------------------------------------------------
+    # ---- operations that each engine implements ----------------------------------------------------
 
     @abc.abstractmethod
     def migrate(self) -> list[str]:
-        """Apply the migrations that are missing and return their versions; again: nothing, ``[]``.
+        """Apply the missing migrations and return their versions; ``[]`` when repeated.
 
-        Raises `MigrationError` when a newer labelgrove wrote the graph.
+        Raises `MigrationError` if a newer labelgrove wrote the graph.
         """
 
     @abc.abstractmethod
@@ -52,13 +53,13 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Let go of connections and files; they are opened again when used again."""
+        """Close connections and files; the next use opens them again."""
 
     @abc.abstractmethod
     def wipe(self) -> bool:
-        """Remove everything where the graph is this engine's alone, and return whether it was.
+        """Remove everything if the graph belongs only to this engine, and return whether it did.
 
-        The next use begins an empty one.
+        The next use creates an empty graph.
         """
 
     @abc.abstractmethod
@@ -67,82 +68,82 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def load_batch(self, graph: LabelGraph, i: int) -> None:
-        """Load batch `i` of `graph`; harmless when repeated. The version must have begun."""
+        """Load batch `i` of `graph`; safe to repeat. The version must have begun."""
 
     @abc.abstractmethod
     def write_result(self, result: GraphResult) -> None:
-        """Write a result that has been checked, what joins it to its job last; harmless when repeated.
+        """Write a checked result; its relationship to the job is written last. Safe to repeat.
 
-        Raises `NotFoundError` when its version is not ready.
+        Raises `NotFoundError` if its version is not ready.
         """
 
     @abc.abstractmethod
     def remove(self, steps: Iterable[Removal]) -> None:
-        """Run each step until nothing is left of what it removes, in the order given."""
+        """Repeat each step until it finds nothing more to remove; take steps in the given order."""
 
     @abc.abstractmethod
     def read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
-        """Run a query of ours with read access."""
+        """Run one of labelgrove's own queries with read access."""
 
     @abc.abstractmethod
     def read_version(self, digest: str) -> tuple[Any, Any]:
-        """Return the labels and the edges of a version as Arrow tables, rows in any order.
+        """Return the labels and the edges of a version as Arrow tables, with rows in any order.
 
-        Labels have ``place``, by which edges name their ends, ``idx``, ``key`` and ``name``; edges ``child``,
-        ``parent``, ``weight`` and ``rank``.
+        Labels have ``place`` (the identifier that edges use for their ends), ``idx``, ``key`` and ``name``;
+        edges have ``child``, ``parent``, ``weight`` and ``rank``.
         """
 
     @abc.abstractmethod
     def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the edges up from labels: ``below``, ``uid``, ``weight``, and what the label above is."""
+        """Return the edges up from labels: ``below``, ``uid``, ``weight`` and the parent's properties."""
 
     @abc.abstractmethod
     def transact(self, work: Callable[[Run], Result]) -> Result:
-        """Run `work` in one transaction, all or nothing; it may be run more than once."""
+        """Run `work` in one transaction, all or nothing; `work` may be run more than once."""
 
     @abc.abstractmethod
     def run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
-        """Run a statement that the guard has let through."""
+        """Run a statement that the guard accepted."""
 
-    # ---- what follows from it, unless an engine knows better ---------------------------------------
+    # ---- operations with a default, which an engine may override -----------------------------------
 
     def run_named(self, name: str, /, **params: Any) -> Rows:
-        """Answer a named query; parameters that are missing or not used raise `InputError`."""
+        """Answer a named query; missing or unused parameters raise `InputError`."""
         return self.read(query_text(self.dialect, name, params), params)
 
     def version(self, digest: str) -> dict[str, Any] | None:
-        """Return what the graph says of a version, None where it is not there."""
+        """Return the properties of a version in the graph, or None if it is absent."""
         found = self.run_named("version", version=digest).dicts()
         return found[0] if found else None
 
     def known_version(self, digest: str) -> dict[str, Any]:
-        """Return what the graph says of a version; an absent one raises `NotFoundError`."""
+        """Return the properties of a version in the graph; an absent version raises `NotFoundError`."""
         version = self.version(digest)
         if version is None:
             raise NotFoundError(f"version {digest[:12]} is not in the graph; run: grove graph rebuild")
         return version
 
     def counts(self, digest: str) -> tuple[int, int]:
-        """Return how many labels and edges the graph holds for a version, counted now."""
+        """Count the labels and edges that the graph holds for a version."""
         labels = self.run_named("count_labels", version=digest).rows[0][0]
         edges = self.run_named("count_edges", version=digest).rows[0][0]
         return int(labels), int(edges)
 
     def read_back(self, digest: str) -> LabelGraph:
-        """Return the graph of a version as it is held; see `GraphStore.read_back`."""
+        """Return the stored graph of a version; see `GraphStore.read_back`."""
         layout = str(self.known_version(digest)["layout"])
         return graph_from_tables(digest, layout, *self.read_version(digest))
 
     def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
-        """Say how a version differs from the one that was loaded; see `GraphStore.difference`."""
+        """Describe how a version differs from the one that was loaded; see `GraphStore.difference`."""
         found = self.read_back(digest).digest
         return "" if found == digest else f"read back, it has digest {found}"
 
 
 def shown_by(run: Run, result: GraphResult) -> list[str]:
-    """Return the jobs that a result is shown for; it is whole where there is one.
+    """Return the jobs that a result is linked to; a result with a job is complete.
 
-    Raises `NotFoundError` when its version is not ready.
+    Raises `NotFoundError` if its version is not ready.
     """
     digest = result.graph.digest
     states = [row["state"] for row in run("version", version=digest).dicts()]

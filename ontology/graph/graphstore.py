@@ -1,7 +1,7 @@
-"""GraphStore: what a graph database does for labelgrove, the same on Neo4j and on the embedded engine.
+"""Define `GraphStore`: the operations on a graph database, the same on Neo4j and on the embedded engine.
 
-The questions are written once, here, over the few operations of an `Engine`. Values go in and come out plain:
-strings, numbers, lists and dictionaries, never a driver's own objects.
+Each query is written once, here, with the few operations of an `Engine`. Arguments and results are plain
+values: strings, numbers, lists and dictionaries, never a driver's own objects.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _PLAIN = "give text, numbers, true, false, null, and lists of them"
 
 
 class GraphStore:
-    """A graph of labels in versions that stand side by side.
+    """A graph of labels in versions that exist next to each other.
 
-    A version is written in steps that may each be repeated: `begin_version`, `load_batch` for every batch,
-    `mark_ready`, `publish`. It is named by its digest: two ontologies with the same content share it, and the
-    property ``ontology`` of its labels is the name under which it was loaded first.
+    A version is written in steps that are safe to repeat: `begin_version`, `load_batch` for every batch,
+    `mark_ready`, `publish`. A version is named by its digest: two ontologies with the same content share it,
+    and the property ``ontology`` of its labels is the name under which it was loaded first.
 
     Parameters
     ----------
     engine : Engine
-        The database that holds it; `ontology.graph.open_graph` opens the one that the settings name.
+        The database with the graph; `ontology.graph.open_graph` opens the one that the settings name.
 
     Notes
     -----
-    Safe for threads. A process that forks goes on using its store; the child opens connections of its own.
+    Safe for threads. A process that forks can continue to use its store; the child opens its own connections.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -66,7 +66,7 @@ class GraphStore:
         return self.engine.dialect
 
     def migrate(self) -> list[str]:
-        """Apply the migrations that are missing and return their versions; see `Engine.migrate`."""
+        """Apply the missing migrations and return their versions; see `Engine.migrate`."""
         return self.engine.migrate()
 
     def describe(self) -> dict[str, Any]:
@@ -74,28 +74,28 @@ class GraphStore:
         return self.engine.describe()
 
     def wipe(self) -> bool:
-        """Remove everything where nobody else can have a part in it, and return whether that was so."""
+        """Remove everything if the graph belongs only to this store, and return whether it did."""
         return self.engine.wipe()
 
     def close(self) -> None:
-        """Let go of connections and files; the store opens them again when used again."""
+        """Close connections and files; the next use opens them again."""
         self.engine.close()
 
     def run_named(self, name: str, /, **params: Any) -> Rows:
-        """Answer a named query; parameters that are missing or not used raise `InputError`."""
+        """Answer a named query; missing or unused parameters raise `InputError`."""
         return self.engine.run_named(name, **params)
 
     # ---- versions ----------------------------------------------------------------------------------
 
     def begin_version(self, name: str, graph: LabelGraph) -> str:
-        """Note that `graph` is being loaded for ontology `name`; return the state of the version.
+        """Record that `graph` is being loaded for ontology `name`; return the state of the version.
 
-        Applies missing migrations first: constraints stand before the first label does.
+        Missing migrations are applied first, so that constraints exist before the first label.
 
         Returns
         -------
         str
-            ``"loading"``, or ``"ready"`` when the version is there already.
+            ``"loading"``, or ``"ready"`` if the version is already there.
 
         Raises
         ------
@@ -125,11 +125,11 @@ class GraphStore:
         return self.engine.batch_count(graph)
 
     def load_batch(self, graph: LabelGraph, i: int) -> None:
-        """Load batch `i` of `graph`; harmless when repeated. The version must have begun."""
+        """Load batch `i` of `graph`; safe to repeat. The version must have begun."""
         self.engine.load_batch(graph, i)
 
     def counts(self, digest: str) -> tuple[int, int]:
-        """Return how many labels and edges the store holds for a version, counted now."""
+        """Count the labels and edges that the store holds for a version."""
         return self.engine.counts(digest)
 
     def mark_ready(self, digest: str) -> None:
@@ -138,9 +138,9 @@ class GraphStore:
         Raises
         ------
         NotFoundError
-            When the version has not begun.
+            If the version has not begun.
         GraphDamagedError
-            When the labels or edges counted are not those announced.
+            If the counted labels or edges differ from the announced numbers.
         """
         version = self.engine.version(digest)
         if version is None:
@@ -163,14 +163,15 @@ class GraphStore:
         name, digest : str
             Ontology and version.
         fence : int, at least 0
-            Number of the publication; it rises with each. A late one with a lower number changes nothing.
+            Number of the publication; it increases with each. A late publication with a lower number changes
+            nothing.
 
         Raises
         ------
         NotFoundError
-            When the version is not there or not ready.
+            If the version is not there or not ready.
         ConflictError
-            When another version was published with this fence or a higher one.
+            If another version was published with this fence or a higher one.
         """
         version = self.engine.version(digest)
         if version is None or version["state"] != "ready":
@@ -178,7 +179,7 @@ class GraphStore:
             raise NotFoundError(f"version {digest[:12]} is {state}; only a ready version can be published")
 
         def work(run: Run) -> None:
-            run("take_ontology", name=name)  # takes the write lock: two publishers follow one another
+            run("take_ontology", name=name)  # takes the write lock: a second publisher waits
             held = run("published", name=name).dicts()[0]
             if held["fence"] >= fence:
                 if held["digest"] == digest:
@@ -195,20 +196,21 @@ class GraphStore:
             self.engine.transact(work)
 
     def current(self, name: str) -> str | None:
-        """Return the digest of the CURRENT version of an ontology, None without one."""
+        """Return the digest of the CURRENT version of an ontology, or None."""
         held = self.run_named("published", name=name).dicts()
         return held[0]["digest"] if held else None
 
     def versions(self) -> list[dict[str, Any]]:
-        """Return ``digest, ontology, n_labels, n_edges, state, layout, directed`` of each, by digest."""
+        """Return ``digest, ontology, n_labels, n_edges, state, layout, directed`` of all versions."""
         return self.run_named("versions").dicts()
 
     def drop_version(self, digest: str) -> None:
         """Remove a version, its labels and its results; an absent one is not an error.
 
-        It is ready no more before anything of it goes: one that was half removed is not taken for whole.
+        The version is first marked as no longer ready, so that a partly removed version is never taken for
+        complete.
 
-        Raises `ConflictError` while an ontology has it as CURRENT.
+        Raises `ConflictError` while it is the CURRENT version of an ontology.
         """
         if self.engine.version(digest) is None:
             return
@@ -222,32 +224,32 @@ class GraphStore:
     def drop_ontology(self, name: str) -> None:
         """Remove the name of an ontology from the graph; an absent one is not an error.
 
-        Its versions stay until `drop_version`: another name may share them.
+        Its versions remain until `drop_version`, because another name may share them.
         """
         if self.run_named("published", name=name).rows:
             self.engine.transact(lambda run: run("drop_ontology", name=name))
 
     def read_back(self, digest: str) -> LabelGraph:
-        """Return the graph of a version as the store holds it; its digest is computed, never copied.
+        """Return the stored graph of a version; its digest is computed, never copied.
 
         Raises
         ------
         NotFoundError
-            When the version is not there.
+            If the version is not there.
         GraphDamagedError
-            When what is there is no graph.
+            If the stored labels and edges are not a valid graph.
         """
         return self.engine.read_back(digest)
 
     def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
-        """Say how a version in the store differs from the one that was loaded; empty where it does not.
+        """Describe how a stored version differs from the one that was loaded; empty if it does not.
 
         Parameters
         ----------
         digest : str
             The version.
         graph : LabelGraph, optional
-            The version as it should be, where the caller has it; the digest says it all the same.
+            The expected graph, if the caller has it; without it, the digest is compared.
 
         Raises
         ------
@@ -259,27 +261,27 @@ class GraphStore:
     # ---- results of jobs ---------------------------------------------------------------------------
 
     def write_result(self, result: GraphResult) -> None:
-        """Show a result in the graph; see `ResultStore.write`."""
+        """Write a result in the graph; see `ResultStore.write`."""
         self._results.write(result)
 
     def results(self, digest: str | None = None) -> list[dict[str, Any]]:
-        """Return the whole results, of one version or of all; see `ResultStore.listed`."""
+        """Return the complete results of one version or of all versions; see `ResultStore.listed`."""
         return self._results.listed(digest)
 
     def drop_results(self, ids: Iterable[str]) -> None:
-        """Remove results, and what earlier drops left; see `ResultStore.drop`."""
+        """Remove results, and the remains of earlier drops; see `ResultStore.drop`."""
         self._results.drop(ids)
 
-    # ---- questions ---------------------------------------------------------------------------------
+    # ---- queries -----------------------------------------------------------------------------------
 
     def search(self, digest: str, text: str, *, limit: int = 20) -> list[dict[str, Any]]:
-        """Find labels by a part of their name (case and width ignored) or key (as written).
+        """Find labels by a part of their name (ignoring case and character width) or key (as written).
 
         Returns
         -------
         list of dict
-            ``idx, key, name, depth, leaf, closeness``, ordered by (closeness, idx): 0 the whole name or key,
-            1 its beginning, 2 any part.
+            ``idx, key, name, depth, leaf, closeness``, ordered by (closeness, idx). Closeness is 0 if `text`
+            is the whole name or key, 1 if it is its beginning, 2 if it is any other part.
         """
         if limit < 1:
             raise InputError(f"limit: {limit} must be 1 or more")
@@ -297,7 +299,7 @@ class GraphStore:
         raise UnknownLabelError(f"label {key!r} is not in version {digest[:12]}; search for it by name first")
 
     def ancestors(self, digest: str, key: str) -> list[dict[str, Any]]:
-        """Return every label above `key`, ordered by idx, with ``hops``: the fewest edges up to it."""
+        """Return every label above `key`, ordered by idx, with ``hops`` (fewest edges up to it)."""
         self._refuse_undirected(digest, "ancestors")
         found = self._climb(digest, key)
         rows = (found.labels[above] | {"hops": hops} for above, hops in found.hops.items() if hops)
@@ -310,18 +312,18 @@ class GraphStore:
         return self.run_named("children", uid=uid(digest, key)).dicts()
 
     def path(self, digest: str, a: str, b: str) -> list[dict[str, Any]]:
-        """Return a shortest path from `a` to `b`, edges taken both ways, as labels in order.
+        """Return a shortest path from `a` to `b`, edges taken both ways, as a list of labels in order.
 
         Returns
         -------
         list of dict
-            Labels with ``distance``: the sum of the edge lengths so far. Empty when no path joins them. Of
-            several shortest paths, the one that takes the smallest idx at each step.
+            Labels with ``distance``: the sum of the edge lengths so far. Empty if there is no path. Of
+            several shortest paths, the one with the smallest idx at each step.
 
         Notes
         -----
-        In a tree, or several, what lies above the two is looked up. Another graph is read whole and searched
-        as arrays: O(n_edges log n_labels).
+        In trees, the ancestors of the two labels are looked up. Any other graph is read completely and
+        searched as arrays: O(n_edges log n_labels).
         """
         if self._is_forest(digest):
             start, end = self._climb(digest, a), self._climb(digest, b)
@@ -338,8 +340,8 @@ class GraphStore:
     def lowest_common_ancestors(self, digest: str, a: str, b: str) -> list[dict[str, Any]]:
         """Return the common ancestors of `a` and `b` without a common ancestor below them, ordered by idx.
 
-        A label counts as its own ancestor here. A tree has at most one; a hierarchy with several parents to a
-        label may have more.
+        Here a label counts as its own ancestor. In a tree there is at most one result; in a hierarchy where
+        labels have several parents there may be more.
         """
         self._refuse_undirected(digest, "ancestors")
         return sorted(lowest_common(*(self._climb(digest, key) for key in (a, b))), key=_by_index)
@@ -354,25 +356,26 @@ class GraphStore:
         timeout_s: float = 30.0,
         max_rows: int = 1000,
     ) -> Rows:
-        """Answer a user's own Cypher: read-only, one statement, within a time limit and a row cap.
+        """Run a user's Cypher: one read-only statement, within a time limit and a row limit.
 
         Parameters
         ----------
         cypher : str
             One statement; see `ontology.graph.userqueries.guard`.
         params : mapping of str to plain value, optional
-            What its ``$names`` stand for. More than it uses is fine: callers bind ``$version`` always.
+            Values of the ``$names`` in it. Unused parameters are allowed, because callers always give
+            ``$version``.
         timeout_s : float, default=30
-            Seconds after which it is stopped, the fetching of its rows included.
+            Time limit in seconds, including the fetching of rows.
         max_rows : int, default=1000
-            Rows returned at most; `Rows.truncated` tells whether there were more.
+            Maximum number of rows returned; `Rows.truncated` says whether there were more.
 
         Raises
         ------
         QueryRefusedError, InputError
-            When the guard refuses it; when a parameter is missing.
+            If the guard refuses it; if a parameter is missing.
         QueryTimeoutError, QueryFailedError
-            When it runs too long; when the engine rejects it, or answers with more than 64 MiB.
+            If it runs too long; if the engine rejects it, or the answer exceeds 64 MiB.
         """
         if not (math.isfinite(timeout_s) and timeout_s > 0):
             raise InputError(f"timeout_s: {timeout_s} must be a positive number of seconds")
@@ -392,7 +395,7 @@ class GraphStore:
         return climb(uid(digest, key), self.label(digest, key), self.engine.parents_of)
 
     def _is_forest(self, digest: str) -> bool:
-        """Whether a version is a hierarchy in which no label has two parents."""
+        """Return whether a version is a hierarchy in which each label has at most one parent."""
         version = self.engine.known_version(digest)
         if not version["directed"]:
             return False
@@ -422,17 +425,17 @@ class GraphStore:
 
 
 def _by_index(row: Mapping[str, Any]) -> tuple[bool, int]:
-    """Order labels by idx; what was drawn by hand may have none and comes last."""
+    """Return a sort key by idx; labels that were drawn by hand may have no idx and come last."""
     return row["idx"] is None, row["idx"] or 0
 
 
 def _check_plain(params: Mapping[str, Any]) -> None:
-    """Refuse parameter values that the engines would not take alike."""
+    """Refuse parameter values that the two engines would not treat alike."""
     for name, value in params.items():
         try:
             json.dumps(
                 value, allow_nan=False, ensure_ascii=False
-            ).encode()  # half a surrogate pair has no UTF-8
+            ).encode()  # half a surrogate pair cannot be encoded
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"parameter ${name}: {error}; {_PLAIN}") from error
         for entry in _entries(value):
@@ -443,7 +446,7 @@ def _check_plain(params: Mapping[str, Any]) -> None:
 
 
 def _entries(value: Any) -> Iterator[Any]:
-    """Yield what stands in a plain value: the entries of lists, and of lists in them."""
+    """Yield the values in a plain value: the entries of lists, and of lists inside them."""
     if isinstance(value, (list, tuple)):
         for entry in value:
             yield from _entries(entry)

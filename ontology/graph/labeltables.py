@@ -1,4 +1,4 @@
-"""A LabelGraph as columns of a graph store, and back."""
+"""Convert a LabelGraph to columns of a graph store, and back."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ __all__ = [
 ]
 
 MAX_KEY_BYTES = 4096
-"""Longest label key that the indexes of both engines hold."""
+"""Longest label key, in bytes, that the indexes of both engines can hold."""
 
 ROWS_TOGETHER = 100_000
-"""Rows of a table that stand in memory as Python objects at a time."""
+"""Number of table rows that are in memory as Python objects at the same time."""
 
 
 def uid(digest: str, key: str) -> str:
-    """Return the identity of a label across versions: 16 hex digits of the digest, a colon, the key."""
+    """Return the identifier of a label across versions: 16 hex digits of the digest, a colon, the key."""
     return f"{digest[:16]}:{key}"
 
 
 def fold(text: str) -> str:
-    """Return the form in which texts are searched: compatible characters unified, case and edges dropped.
+    """Normalize a text for search: unify compatible characters, ignore case, strip surrounding blanks.
 
     >>> fold("  Straße ﬁr ")
     'strasse fir'
@@ -50,7 +50,7 @@ def fold(text: str) -> str:
 
 
 def check_keys(graph: LabelGraph) -> None:
-    """Refuse a graph with a key that an index cannot hold."""
+    """Refuse a graph with a key that is too long for an index."""
     lengths = np.diff(graph.keys.offsets)
     longest = int(lengths.argmax())
     if lengths[longest] > MAX_KEY_BYTES:
@@ -61,11 +61,11 @@ def check_keys(graph: LabelGraph) -> None:
 
 
 def label_columns(graph: LabelGraph, ontology: str, start: int, stop: int) -> dict[str, list[Any]]:
-    """Return the properties of labels `start` to `stop` (exclusive), one list for each.
+    """Return the properties of labels `start` to `stop` (exclusive), one list for each property.
 
     Notes
     -----
-    ``depth`` is None in an undirected graph, which has no up and down.
+    ``depth`` is None in an undirected graph, which has no levels.
     """
     stop = min(stop, graph.n_labels)
     keys, names = graph.keys[start:stop], graph.names[start:stop]
@@ -84,13 +84,13 @@ def label_columns(graph: LabelGraph, ontology: str, start: int, stop: int) -> di
 
 
 def edge_columns(graph: LabelGraph, start: int, stop: int) -> dict[str, list[Any]]:
-    """Return the ends (as uids) and properties of edges `start` to `stop` (exclusive), one list for each.
+    """Return the ends (as uids) and properties of edges `start` to `stop` (exclusive), a list for each.
 
     An undirected edge runs from the smaller index to the larger.
     """
     part = slice(start, stop)
     child, parent = graph.edge_child[part], graph.edge_parent[part]
-    if len(child) > graph.n_labels // 8:  # decode every key once, not each end of each edge
+    if len(child) > graph.n_labels // 8:  # decode each key once rather than for each edge
         table = [uid(graph.digest, k) for k in graph.keys]
         ends = [[table[i] for i in side.tolist()] for side in (child, parent)]
     else:
@@ -100,28 +100,29 @@ def edge_columns(graph: LabelGraph, start: int, stop: int) -> dict[str, list[Any
 
 
 def graph_from_tables(digest: str, layout: str, labels: Any, edges: Any) -> LabelGraph:
-    """Build the graph that a store holds; its digest is computed from these tables.
+    """Build the graph from a store's tables; its digest is computed from them.
 
     Parameters
     ----------
     digest : str
-        Version asked for; only named in messages.
+        Requested version; used only in messages.
     layout : str
         As `LabelGraph.layout`.
     labels : pyarrow.Table
-        Columns ``place`` (of any type), ``idx``, ``key``, ``name``, in any order of rows. Labels stand in the
-        order of ``idx``; it may have gaps where somebody removed labels by hand.
+        Columns ``place`` (of any type), ``idx``, ``key``, ``name``, with rows in any order. The graph takes
+        the labels in the order of ``idx``, which may have gaps if somebody removed labels by hand.
     edges : pyarrow.Table
-        Columns ``child`` and ``parent`` (places of labels), ``weight``, ``rank``, in any order of rows.
+        Columns ``child`` and ``parent`` (places of labels), ``weight``, ``rank``, with rows in any order.
 
     Raises
     ------
     GraphDamagedError
-        When this is not a graph: a key that stands twice or nowhere, an edge without a positive weight.
+        If the tables are not a valid graph, for example because a key is repeated or missing, or an edge has
+        no positive weight.
 
     Notes
     -----
-    No label becomes a Python object: beside the tables it takes about as much memory as the graph itself.
+    No label becomes a Python object: in addition to the tables, this takes about as much memory as the graph.
     """
     import pyarrow
     import pyarrow.compute as pc
@@ -134,7 +135,7 @@ def graph_from_tables(digest: str, layout: str, labels: Any, edges: Any) -> Labe
     place = labels["place"].combine_chunks()
     try:
         key, name = (labels[c].combine_chunks().cast(pyarrow.large_binary()) for c in ("key", "name"))
-        del labels  # the largest part: nothing of it is needed any more
+        del labels  # frees the largest table, which is no longer needed
         keys = Keys(*_texts(key), pc.sort_indices(key).to_numpy().astype(np.int32))
         names = Texts(*_texts(name))
         child, parent = (_ends(edges[end].combine_chunks(), place) for end in ("child", "parent"))
@@ -162,7 +163,7 @@ def graph_from_tables(digest: str, layout: str, labels: Any, edges: Any) -> Labe
 
 
 def is_part(graph: LabelGraph, start: int, stop: int, labels: Any, edges: Any) -> bool:
-    """Whether tables hold labels `start` to `stop` (exclusive) of a graph and the edges up from them.
+    """Return whether tables equal labels `start` to `stop` (exclusive) of a graph, and their edges up.
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ def is_part(graph: LabelGraph, start: int, stop: int, labels: Any, edges: Any) -
     labels : pyarrow.Table
         Columns ``idx``, ``key``, ``name``, by idx.
     edges : pyarrow.Table
-        Columns ``child`` and ``parent`` (by idx), ``weight``, ``rank``, in any order of rows.
+        Columns ``child`` and ``parent`` (by idx), ``weight``, ``rank``, with rows in any order.
     """
     first, last = np.searchsorted(graph.edge_child, (start, stop))
     if (labels.num_rows, edges.num_rows) != (stop - start, last - first):
@@ -188,7 +189,7 @@ def is_part(graph: LabelGraph, start: int, stop: int, labels: Any, edges: Any) -
 
 
 def no_graph(digest: str, reason: object) -> GraphDamagedError:
-    """Return the error of a version that a store holds no graph for."""
+    """Return the error for a version whose stored tables are not a graph."""
     return GraphDamagedError(f"version {digest[:12]}: it is not a graph ({reason}); run: grove graph rebuild")
 
 
@@ -203,7 +204,7 @@ def _texts(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 def _ends(column: Any, place: Any) -> NDArray[np.int32]:
-    """Return the index of each end of an edge among the labels."""
+    """Return the label index of each edge's end."""
     import pyarrow.compute as pc
 
     index = pc.index_in(column, value_set=place)
@@ -214,7 +215,7 @@ def _ends(column: Any, place: Any) -> NDArray[np.int32]:
 
 
 def _repeated(key: Any, order: NDArray[np.int32]) -> str:
-    """Return the first key, in the order of bytes, that stands twice; empty where none does."""
+    """Return the first repeated key in byte order; empty if there is none."""
     import pyarrow.compute as pc
 
     ordered = key.take(order)

@@ -1,4 +1,4 @@
-"""The schema of a graph: numbered Cypher files, each applied once and remembered with its checksum.
+"""Read the migrations of a graph's schema: numbered Cypher files, each applied once and recorded by checksum.
 
 ``migrations/cypher/<dialect>/V0001__what_it_does.cypher`` holds statements that end with semicolons. A store
 records version and checksum of every file it has applied as ``(:_Migration {version, checksum})``.
@@ -22,16 +22,16 @@ _NAME = re.compile(r"V(\d{4})__([a-z0-9_]+)\.cypher")
 
 @dataclass(frozen=True)
 class Migration:
-    """One numbered file.
+    """One numbered migration file.
 
     Attributes
     ----------
     version, name : str
-        ``"0001"`` and the words behind it.
+        ``"0001"`` and the words after it.
     checksum : str
-        sha256 of the file's text with line feeds as line ends.
+        sha256 of the file's text with line feeds as line endings.
     statements : tuple of str
-        What to run, in order.
+        Statements to run, in order.
     """
 
     version: str
@@ -40,7 +40,7 @@ class Migration:
     statements: tuple[str, ...]
 
     def record(self) -> dict[str, str]:
-        """Return what a graph remembers of the migration: the parameters of ``record_migration``."""
+        """Return the graph's record of the migration: the parameters of ``record_migration``."""
         return {"version": self.version, "name": self.name, "checksum": self.checksum}
 
 
@@ -65,7 +65,7 @@ def migrations(dialect: str) -> list[Migration]:
 
 
 def pending(dialect: str, recorded: Mapping[str, str], *, where: str) -> list[Migration]:
-    """Return the migrations that a graph with the `recorded` checksums still needs.
+    """Return the migrations that a graph with the `recorded` checksums still lacks.
 
     A recorded version that is unknown here raises `MigrationError`: a newer labelgrove wrote the graph.
     """
@@ -80,5 +80,5 @@ def pending(dialect: str, recorded: Mapping[str, str], *, where: str) -> list[Mi
 
 
 def changed_versions(dialect: str, recorded: Mapping[str, str]) -> list[str]:
-    """Return the versions whose file is no longer the one that was applied."""
+    """Return the versions whose file has changed since it was applied."""
     return [m.version for m in migrations(dialect) if recorded.get(m.version, m.checksum) != m.checksum]

@@ -1,7 +1,7 @@
-"""Named Cypher: one query in one file, found by name for a dialect.
+"""Find named Cypher queries: each file holds one query, found by name and dialect.
 
-A file begins with one comment line that says what the query answers. ``queries/<dialect>/NAME.cypher`` stands
-before ``queries/common/NAME.cypher``; common files keep to what both engines answer alike.
+A file begins with one comment line that describes the query. ``queries/<dialect>/NAME.cypher`` takes
+precedence over ``queries/common/NAME.cypher``; common files use only Cypher that both engines answer alike.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _FOLDER = Path(__file__).with_name("queries")
 
 @dataclass(frozen=True)
 class NamedQuery:
-    """One query file.
+    """A query file.
 
     Attributes
     ----------
     name, description, text : str
         File name without suffix, its first line, and the Cypher.
     parameters : frozenset of str
-        Names that a call must give, no more and no fewer.
+        Names of exactly the parameters that a call must give.
     """
 
     name: str
@@ -52,9 +52,9 @@ def named_query(dialect: str, name: str) -> NamedQuery:
 
 
 def query_text(dialect: str, name: str, params: Mapping[str, Any]) -> str:
-    """Return the Cypher of a named query that is called with `params`: exactly those that it uses.
+    """Return the Cypher of a named query, which must use exactly the parameters in `params`.
 
-    Parameters that are missing or not used raise `InputError`, an unknown name `NotFoundError`.
+    Missing or unused parameters raise `InputError`, an unknown name `NotFoundError`.
     """
     query = named_query(dialect, name)
     check_parameters(query.parameters, params.keys(), where=f"query {name!r}")
@@ -62,12 +62,12 @@ def query_text(dialect: str, name: str, params: Mapping[str, Any]) -> str:
 
 
 def query_names(dialect: str) -> list[str]:
-    """Return the names of the queries that `dialect` answers, sorted."""
+    """Return the names of the queries of `dialect`, sorted."""
     return sorted({p.stem for folder in (dialect, "common") for p in (_FOLDER / folder).glob("*.cypher")})
 
 
 def check_parameters(needed: Collection[str], given: Collection[str], *, where: str) -> None:
-    """Refuse a call with a missing or a needless parameter: one engine would answer it with no rows."""
+    """Refuse missing and unused parameters; one of the engines would silently return no rows."""
     missing, extra = sorted(set(needed) - set(given)), sorted(set(given) - set(needed))
     if missing or extra:
         parts = [

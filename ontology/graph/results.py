@@ -1,4 +1,4 @@
-"""Results as nodes and relationships of the graph: what a store is given to show them."""
+"""Describe results of jobs as nodes and relationships of the graph, which stores take and check."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Links:
     Attributes
     ----------
     type : str
-        Their type, such as ``REACHES``.
+        Type of the relationships, such as ``REACHES``.
     index : ndarray of shape (n,), dtype=int64
         Canonical index of each label; no label twice.
     properties : mapping of str to ndarray of shape (n,)
-        The properties of each, as the schema has them for this type.
+        Properties of each relationship: those that the schema declares for this type.
     """
 
     type: str
@@ -54,13 +54,13 @@ class Supernodes:
     Attributes
     ----------
     size : ndarray of shape (n_supernodes,), dtype=int64
-        Labels in each.
+        Number of labels in each supernode.
     of : ndarray of shape (n_labels,), dtype=int64
         The supernode of each label.
     ends : ndarray of shape (n_adjacent, 2), dtype=int64
-        Supernodes that are adjacent, the smaller number first.
+        Pairs of adjacent supernodes, the smaller number first.
     weight : ndarray of shape (n_adjacent,), dtype=float64
-        Length of the edge between them.
+        Length of the edge between each pair.
     """
 
     size: NDArray[np.int64]
@@ -76,21 +76,21 @@ class GraphResult:
     Attributes
     ----------
     job, kind : str
-        Id of the job, 64 hexadecimal digits, and its kind.
+        Id of the job (64 hexadecimal digits), and its kind.
     graph : LabelGraph
-        The version of the ontology that it is a result of.
+        The ontology version from which the result was computed.
     label : str
-        Label of the node: one that the schema has for results, such as ``Locus``.
+        Label of the node, one of the schema's labels for results, such as ``Locus``.
     id : str
-        Digest of the artifact: one node for one content, whoever asked for it.
+        Digest of the artifact: jobs with the same content share one node.
     properties : mapping
-        What the node says beside ``id`` and ``version``: exactly what the schema names.
+        Properties of the node in addition to ``id`` and ``version``: exactly those that the schema declares.
     links : sequence of Links
-        To the labels it is about.
+        Relationships to labels.
     supernodes : Supernodes, optional
-        Of a result whose label has them in the schema, and of no other.
+        Required if the schema declares supernodes for the result's label, and refused otherwise.
     created : str, optional
-        When the job was asked for, ISO 8601 in UTC.
+        When the job was requested, ISO 8601 in UTC.
     """
 
     job: str
@@ -111,9 +111,9 @@ class ResultTable:
     Attributes
     ----------
     type : str
-        Their type. ``HAS`` brings the supernodes along: their properties stand beside it.
+        Type of the relationships. Rows of ``HAS`` also contain the properties of the supernodes.
     n_rows : int
-        How many they are.
+        Number of relationships.
     """
 
     type: str
@@ -122,7 +122,7 @@ class ResultTable:
     _links: Links | None = None
 
     def columns(self, start: int, stop: int) -> dict[str, list[Any]]:
-        """Return rows `start` to `stop` (exclusive): ``source``, ``target``, properties: a list for each."""
+        """Return rows `start` to `stop` (exclusive): ``source``, ``target``, properties, a list each."""
         stop = min(stop, self.n_rows)
         part, digest = slice(start, stop), self._result.graph.digest
         if self._links is not None:
@@ -156,7 +156,7 @@ class ResultTable:
         }
 
     def _properties(self) -> Iterable[str]:
-        """Return the properties of the relationships, in the order in which the schema declares them."""
+        """Return the properties of the relationships, in the order of their declaration in the schema."""
         return result_schema().links[self._result.label][self.type]
 
     def _labels(self, index: NDArray[np.integer]) -> list[str]:
@@ -168,7 +168,7 @@ class ResultTable:
 
 
 def result_tables(result: GraphResult) -> Iterator[ResultTable]:
-    """Yield the relationships of a result, type by type, those first that others build upon."""
+    """Yield the relationships of a result by type; types that others depend on come first."""
     for links in result.links:
         yield ResultTable(links.type, len(links.index), result, links)
     if result.label in result_schema().of_version:
@@ -183,7 +183,7 @@ def result_tables(result: GraphResult) -> Iterator[ResultTable]:
 
 
 def check_result(result: GraphResult) -> None:
-    """Refuse a result that the graph has no place for: `InputError`."""
+    """Raise `InputError` for a result that does not fit the graph's schema."""
     for what, digest in (("id of the job", result.job), ("id", result.id)):
         if not _DIGEST.fullmatch(digest):
             raise InputError(f"result: its {what} is {digest!r}, expected 64 hexadecimal digits")

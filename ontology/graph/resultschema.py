@@ -1,4 +1,4 @@
-"""Which nodes and relationships the graph has for results, read from its migrations: they alone say so.
+"""Read the graph's nodes and relationships for results from its migrations, which alone declare them.
 
 The embedded engine declares its tables with types, so its migrations are read for both engines.
 """
@@ -21,7 +21,7 @@ _IDENTITY = ("id", "version")
 
 @dataclass
 class _Table:
-    """A node table, or a relationship table with the pairs of nodes that it joins."""
+    """A node table, or a relationship table with the pairs of node labels that it connects."""
 
     columns: dict[str, type] = field(default_factory=dict)
     ends: list[tuple[str, str]] = field(default_factory=list)
@@ -29,17 +29,18 @@ class _Table:
 
 @dataclass(frozen=True)
 class ResultSchema:
-    """The part of the schema that is for results.
+    """The part of the graph's schema for results.
 
     Attributes
     ----------
     properties : mapping of str to mapping of str to type
-        By label, what a node says beside ``id`` and ``version``.
+        By label, the properties of a node in addition to ``id`` and ``version``.
     links : mapping of str to mapping of str to mapping of str to type
-        By label, the types of relationships that lead from it to labels of the ontology, each with its
+        By label, the types of relationships from the node to labels of the ontology, each with its
         properties.
     of_version : frozenset of str
-        Labels of the nodes that are joined to their version: they compare versions, and are about no label.
+        Labels of the nodes with a relationship to their version: they compare versions and do not refer to
+        labels.
     with_supernodes : frozenset of str
         Labels of the nodes that have supernodes.
     """
@@ -75,7 +76,7 @@ def result_schema() -> ResultSchema:
 
 
 def _declare(tables: dict[str, _Table], statement: str) -> None:
-    """Note what a statement declares; others declare nothing."""
+    """Record the table that a statement declares, if it declares one."""
     declaration = _DECLARATION.search(statement)
     if declaration is None:
         return

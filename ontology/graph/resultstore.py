@@ -1,4 +1,4 @@
-"""Results of jobs in a graph store: written whole, listed, dropped."""
+"""Write, list and drop results of jobs in a graph store."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ __all__ = ["ResultStore", "removals"]
 _DROPPED_TOGETHER = 1_000
 
 _NO_VERSION = ""
-"""The version of results that are being dropped, by which the rest of a drop that was cut short is found."""
+"""Version of results that are being dropped; it identifies the remains of an interrupted drop."""
 
 
 class ResultStore:
     """Results in the graph of an engine.
 
-    A result is whole once ``(:Job)-[:PRODUCED]->(result)`` leads to it: that is written last, and nothing of
-    the result is removed before it. So whoever comes by the job never meets a part of a result.
+    A result is complete once ``(:Job)-[:PRODUCED]->(result)`` leads to it. This relationship is written last,
+    and removed before any other part of the result. A reader who starts from the job therefore never finds a
+    part of a result.
 
-    A drop takes the result from its version first and removes its node last: one that was cut short is found
-    and completed by the next, whatever that is to drop.
+    A drop separates the result from its version first and removes its node last. If it is interrupted, the
+    next drop finds and completes it, whatever results that drop is for.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def write(self, result: GraphResult) -> None:
-        """Show a result in the graph; harmless when repeated, and it completes what an earlier attempt left.
+        """Write a result to the graph; safe to repeat, and it completes an interrupted earlier attempt.
 
         Parameters
         ----------
         result : GraphResult
-            Of a version that is ready in this graph. A result that is whole stays as it is: its content is
-            named by its id.
+            Its version must be ready in this graph. A complete result is left as it is, because its id names
+            its content.
 
         Raises
         ------
         InputError
-            When it is not what `ontology.graph.results` describes.
+            If the result breaks the rules of `ontology.graph.results`.
         NotFoundError
-            When its version is not ready.
+            If its version is not ready.
         """
         check_result(result)
         self._engine.migrate()
@@ -53,32 +54,32 @@ class ResultStore:
             self._engine.write_result(result)
 
     def listed(self, digest: str | None = None) -> list[dict[str, Any]]:
-        """Return the whole results, of one version or of all.
+        """Return the complete results of one version or of all versions.
 
         Returns
         -------
         list of dict
-            ``job, kind, label, id, version``, ordered by (job, id); a result of several jobs stands there for
-            each.
+            ``job, kind, label, id, version``, ordered by (job, id); a result of several jobs is listed for
+            each of them.
         """
         return self._engine.run_named("results", version=digest).dicts()
 
     def drop(self, ids: Iterable[str]) -> None:
-        """Remove results, their supernodes, and jobs that have produced nothing else; harmless when repeated.
+        """Remove results, their supernodes, and jobs without other results; safe to repeat.
 
-        Removes as well what is left of earlier drops that were cut short.
+        Also remove what interrupted earlier drops left.
 
         Parameters
         ----------
         ids : iterable of str
-            Ids of the nodes, whole or not.
+            Ids of the nodes, complete or not.
         """
         wanted = sorted({*ids, *self._half_dropped()})
         for start in range(0, len(wanted), _DROPPED_TOGETHER):
             self._engine.remove(removals(wanted[start : start + _DROPPED_TOGETHER]))
 
     def steps_dropping(self, version: str) -> list[Removal]:
-        """Return the steps that remove the results of a version, and what is left of earlier drops."""
+        """Return the steps that remove the results of a version, and the remains of earlier drops."""
         return removals([*self._ids(version), *self._half_dropped()])
 
     def _ids(self, version: str) -> list[str]:
@@ -89,9 +90,9 @@ class ResultStore:
 
 
 def removals(ids: Sequence[str]) -> list[Removal]:
-    """Return the steps that remove these results, what joins them to their version and their jobs first.
+    """Return the steps that remove these results, beginning with their relationships to version and jobs.
 
-    Only results marked by the first step are removed: one that is written again meanwhile stays.
+    Only results that the first step marked are removed; one that is written again meanwhile remains.
     """
     if not ids:
         return []

@@ -1,4 +1,4 @@
-"""Shortest paths over the edges of a label graph, taken both ways."""
+"""Find shortest paths over the edges of a label graph, taken both ways."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["shortest_path"]
 
 
 def shortest_path(graph: LabelGraph, start: int, end: int) -> list[tuple[int, float]]:
-    """Return (index, distance from `start`) along a shortest path; empty where no path joins the two.
+    """Return (index, distance from `start`) along a shortest path; empty if there is no path.
 
-    Of several shortest paths the one that takes the smallest index at each step. O(n_edges log n_labels).
+    Of several shortest paths, it is the one with the smallest index at each step. O(n_edges log n_labels).
 
     >>> shortest_path(LabelGraph.grid((2, 2)), 0, 3)
     [(0, 0.0), (1, 1.0), (3, 2.0)]
@@ -24,7 +24,7 @@ def shortest_path(graph: LabelGraph, start: int, end: int) -> list[tuple[int, fl
     others = np.concatenate([graph.edge_parent, graph.edge_child])
     lengths = np.concatenate([graph.edge_weight, graph.edge_weight])
     links = csr_array((lengths, (ends, others)), shape=(graph.n_labels, graph.n_labels))
-    left = dijkstra(links, indices=end)  # distances to `end`, so that the walk can choose its way greedily
+    left = dijkstra(links, indices=end)  # distances to `end`, so that each step can be chosen greedily
     if not np.isfinite(left[start]):
         return []
     at, steps = start, [(start, 0.0)]

@@ -1,7 +1,8 @@
-r"""Readers: one file per source format, each giving a LabelGraph and every defect with file and line.
+r"""Readers: one file per source format, each returning a LabelGraph and every defect with file and line.
 
-Arrows go down: `request` (what is asked for) uses `detection` (which format a file is in), that uses
-`formats` (what lines, columns and objects mean), and these use `collect` and `text` (bytes to checked lines).
+Imports go down: `request` (the arguments of a read) uses `detection` (which format a file is in); `detection`
+uses `formats` (the meaning of lines, columns and objects); `formats` use `collect` and `text` (bytes to
+checked lines).
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -45,21 +46,21 @@ __all__ = [
 
 @dataclass(frozen=True, repr=False)
 class ReadResult:
-    """What came out of a source.
+    """The result of reading a source.
 
     Attributes
     ----------
     graph : LabelGraph or None
-        None where a defect stopped the source.
+        The graph; None if a defect prevented it.
     report : Report
         Every defect, with file and line.
     definitions : dict of key to text
-        Definitions of labels, where the format has them.
+        Definitions of labels, if the format has them.
     classes : tuple of str or None
-        Keys of the labels that are classes, sorted, where a labels file names them.
+        Sorted keys of the labels that are classes, if a labels file names them.
     reading : (str, str) or None
-        What the reading depended on, and the digest of the graph that it gave; from
-        `ontology.versions.sources.read_once`, where the source was the same before and after.
+        Fingerprint of the reading, and the digest of its graph. Set by `ontology.versions.sources.read_once`,
+        if the source was the same before and after the reading.
     """
 
     graph: LabelGraph | None
@@ -100,31 +101,32 @@ def read(
     path : path
         A file, plain or gzip, or a WordNet folder.
     format : str, optional
-        Name of a format of `formats`; told from the file's name and first lines unless given.
+        Name of a format of `formats`; by default recognized from the file's name and first lines.
     direction : {"parent-child", "child-parent", "undirected"}, optional
-        Edge lists: what the first two columns are; the header's words, else parent-child, unless given.
+        Edge lists: the meaning of the first two columns; by default the header's words, or else parent-child.
     policies : mapping of code to policy, optional
-        What a defect leads to; ``{"all": "fix"}`` repairs what can be repaired. docs/formats.md lists all.
+        What happens for each defect; ``{"all": "fix"}`` makes all possible repairs. docs/formats.md lists all
+        policies.
     strict : bool, default=True
-        Whether defects of severity error raise. If not, the result comes with ``graph=None``.
+        Whether defects of severity error raise `DefectsError`. If not, the result has ``graph=None``.
     header : bool, optional
-        Edge lists: whether the first line is a header; told by its words unless given.
+        Edge lists: whether the first line is a header; by default recognized from its words.
     delimiter : {"space", "tab", "comma", "semicolon"}, optional
-        Edge lists: told by the first lines unless given.
+        Edge lists: the delimiter; by default recognized from the first lines.
     relation : str, optional
-        Edge lists with a column ``relation``: the one whose edges count; all of them unless given.
+        Edge lists with a column ``relation``: the relation whose edges count; all of them by default.
     labels : path, optional
         Category hierarchies: the file that names the classes.
     part : {"noun", "verb"}, optional
-        WordNet folders: which file; nouns unless given.
+        WordNet folders: the part to read; nouns by default.
     root : str, default="root"
         Key of the virtual root (policy ``roots=virtual``).
 
     Returns
     -------
     ReadResult
-        Graph, report, definitions, classes. The graph does not depend on the order of lines, their ends,
-        repetitions, compression or a byte order mark.
+        Graph, report, definitions, classes. The graph does not depend on the order or repetition of lines, on
+        line endings, compression or a byte order mark.
 
     Raises
     ------
@@ -182,15 +184,15 @@ def read(
 
 
 def fingerprint(path: str | os.PathLike[str], **options: Any) -> str:
-    """Return one digest of all that a reading depends on: the source's bytes, the options, and this version.
+    """Return a digest of what a reading depends on: the source's bytes, the options and this version.
 
-    Options and errors are those of `read`, but for ``strict``; the source is read once, not parsed.
+    Options and errors are as for `read`, except ``strict``. The source is read once and not parsed.
     """
     return ask(path, **options).fingerprint()
 
 
 def _summary(report: Report) -> str:
-    """Return the message of a read that defects stop: the first kinds, each with its first place."""
+    """Return the error message for a read with defects: the first kinds, each with its first place."""
     errors = report.errors
     parts = []
     for defect in errors[:3]:

@@ -1,4 +1,4 @@
-"""From what a reader collected to a LabelGraph: the defects that only the whole source shows."""
+"""Build a LabelGraph from a reader's findings, and report the defects that only the whole source shows."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ from labelgrove.ontology.readers.text.invisible import invisible_character, with
 __all__ = ["assemble"]
 
 LONGEST_KEY = 4000
-"""Bytes of the longest key: what the graph stores can index."""
+"""Length in bytes of the longest key that the graph stores can index."""
 
 _CONTROL = re.compile(r"[\x01-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGraph | None:
-    """Check what was collected as a whole and build the graph.
+    """Check the collected source as a whole and build the graph.
 
     Parameters
     ----------
     found : Collector
-        What the format's reader filled; its recorder takes the defects and knows the policies.
+        The collector that the format's reader filled; its recorder takes the defects and has the policies.
     root : str
         Key of the virtual root.
     direction_is_open : bool
-        Whether the format leaves open which column is the parent.
+        Whether the format does not determine which column is the parent.
 
     Returns
     -------
     LabelGraph or None
-        None where a defect stops the source. Every check has run all the same.
+        None if a defect prevents a graph; every check is made even then.
 
     Raises
     ------
     InputError
-        If a graph without direction is to get a virtual root.
+        If the policy demands a virtual root for an undirected graph.
 
     Notes
     -----
-    O((n_labels + n_edges) log) and the bounded search of `drop_shortcuts`. The outcome does not depend on the
+    O((n_labels + n_edges) log) and the bounded search of `drop_shortcuts`. The result does not depend on the
     order of lines.
     """
     recorder = found.recorder
@@ -93,7 +93,7 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
 
 
 def _as_stated(graph: LabelGraph, found: Collector) -> LabelGraph | None:
-    """Return a graph in the layout that its source states; a digest other than the stated one is reported."""
+    """Return a graph in the layout that its source states; report a digest that differs from the stated."""
     regular = _regular(found.layout, graph.n_labels)
     if regular is not None and _undirected(regular).digest == graph.digest:
         graph = regular
@@ -103,7 +103,7 @@ def _as_stated(graph: LabelGraph, found: Collector) -> LabelGraph | None:
 
 
 def _regular(layout: str | None, n_labels: int) -> LabelGraph | None:
-    """Return the grid or complete graph that a layout names, if it can have so many labels."""
+    """Return the grid or complete graph of this layout; None if it cannot have `n_labels` labels."""
     if layout == "complete" and n_labels <= MAX_COMPLETE:
         return LabelGraph.complete(n_labels)
     if layout is not None and re.fullmatch(r"grid:[1-9]\d{0,9}(,[1-9]\d{0,9}){0,31}", layout):
@@ -120,8 +120,8 @@ def _undirected(graph: LabelGraph) -> LabelGraph:
 
 
 def _numbered(found: Collector) -> Edges:
-    """Return the edges between numbered labels, and the line that names each label first."""
-    keys = sorted({*found.child, *found.parent, *found.labels})  # code points sort as UTF-8 bytes do
+    """Return the edges between numbered labels, with the first line that names each label."""
+    keys = sorted({*found.child, *found.parent, *found.labels})  # code points and UTF-8 bytes sort alike
     position = {key: i for i, key in enumerate(keys)}
     n = len(found.child)
     child = np.fromiter(map(position.__getitem__, found.child), dtype=np.int64, count=n)
@@ -146,13 +146,13 @@ def _numbered(found: Collector) -> Edges:
 
 
 def _sparse(values: dict[int, Any], column: NDArray[Any]) -> NDArray[Any]:
-    """Return `column` with the values that differ from its default written in."""
+    """Return `column` with the given values written into it; the others keep the default."""
     column[list(values)] = list(values.values())
     return column
 
 
 def _check_keys(edges: Edges, recorder: Recorder) -> Edges:
-    """Report keys that cannot or should not be held; those with a NUL go."""
+    """Report keys that cannot or should not be accepted; remove keys with a NUL."""
     kept = np.ones(edges.n_labels, dtype=bool)
     forms: dict[str, int] = {}
     for i, key in enumerate(edges.keys):
@@ -198,7 +198,7 @@ def _merge_duplicates(edges: Edges, recorder: Recorder) -> Edges:
     if not again.any():
         return edges
     start = np.flatnonzero(~again)
-    lead = order[start[np.cumsum(~again) - 1]]  # the first line of each edge's group
+    lead = order[start[np.cumsum(~again) - 1]]  # the first line of each group of equal edges
     later = order[again]
     clash = edges.weight[later] != edges.weight[lead[again]]
     for code, which in (("duplicate-edge", later[~clash]), ("conflicting-weights", later[clash])):
@@ -215,7 +215,7 @@ def _merge_duplicates(edges: Edges, recorder: Recorder) -> Edges:
 
 
 def _check_names(edges: Edges, found: Collector) -> dict[str, str]:
-    """Return the names of the labels that stayed; report names that several labels carry."""
+    """Return the names of the remaining labels; report names that several labels share."""
     names: dict[str, str] = {}
     carrier: dict[str, str] = {}
     first_line = edges.first_line.tolist()

@@ -1,4 +1,4 @@
-"""What a format's reader fills: edges with their lines, labels, names, definitions."""
+"""Collect the findings of a format's reader: edges with their lines, labels, names, definitions."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller may say about a source; which format takes which is in docs/formats.md.
+    """The caller's options for a source; docs/formats.md says which format takes which option.
 
     Attributes
     ----------
     direction : {"parent-child", "child-parent", "undirected"} or None
-        What the first two columns of an edge list are; None: the header's word, else parent-child.
+        The meaning of the first two columns of an edge list; None: the header's words, or else parent-child.
     header : bool or None
-        Whether an edge list starts with a header; None: told by its words.
+        Whether an edge list starts with a header; None: recognized from its words.
     delimiter : {"space", "tab", "comma", "semicolon"} or None
-        Column delimiter of an edge list; None: told by its first lines.
+        Column delimiter of an edge list; None: recognized from its first lines.
     relation : str or None
         The relation of an edge list whose edges count; None: all.
     labels : Path or None
         File with the classes of a category hierarchy.
     part : {"noun", "verb"}
-        Which file of a WordNet folder.
+        Which part of a WordNet folder.
     root : str
         Key of the virtual root.
     """
@@ -92,9 +92,9 @@ class Collector:
     directed : bool
         Whether edges point from child to parent.
     layout, digest : str or None
-        Layout and digest of the graph, where the source states them.
+        Layout and digest of the graph, if the source states them.
     classes : tuple of keys or None
-        The labels that are classes, where the source says so.
+        The labels that are classes, if the source says so.
     """
 
     file: str
@@ -114,7 +114,7 @@ class Collector:
     _parent_of: dict[str, str | None] = field(default_factory=dict)
 
     def defect(self, code: str, line: int, text: str) -> None:
-        """Note an occurrence of `code` in the file of the edges."""
+        """Record an occurrence of `code` in the file of the edges."""
         self.recorder.add(code, self.file, line, text)
 
     def edge(self, child: str, parent: str, line: int, rank: int = 0, weight: float = 1.0) -> None:
@@ -128,21 +128,21 @@ class Collector:
         self.line.append(line)
 
     def edges(self, children: list[str], parents: list[str], first_line: int) -> None:
-        """Add edges of rank 0 and length 1 that stand in lines one behind the other."""
+        """Add edges of rank 0 and length 1 from consecutive lines."""
         self.child += children
         self.parent += parents
         self.line.extend(range(first_line, first_line + len(children)))
 
     def describe(self, key: str, line: int) -> None:
-        """Note that a record describes the label `key`; see `report_undescribed`."""
+        """Record that the source describes the label `key`; see `report_undescribed`."""
         self.labels.setdefault(key, line)
 
     def name(self, key: str, text: str, line: int) -> None:
-        """Give a label its name; of several the smallest counts, and each change is reported."""
+        """Give a label its name; of several names the smallest counts, and each change is reported."""
         self._text("name", self.names, key, text, line)
 
     def define(self, key: str, text: str, line: int) -> None:
-        """Give a label its definition; of several the smallest counts, and each change is reported."""
+        """Give a label its definition; of several texts the smallest counts, and each change is reported."""
         self._text("definition", self.definitions, key, text, line)
 
     def _text(self, what: str, texts: dict[str, str], key: str, text: str, line: int) -> None:
@@ -152,7 +152,7 @@ class Collector:
             texts[key] = min(before, text)
 
     def report_unnamed(self) -> None:
-        """Report labels that records describe without a name."""
+        """Report labels whose records give no name."""
         for key, line in self.labels.items():
             if key not in self.names:
                 self.defect("missing-name", line, key)
@@ -173,9 +173,9 @@ class Collector:
             self.defect("parent-without-record", line, f"{parent}{named}")
 
     def report_decimals(self, known: Container[str]) -> None:
-        """Report parents that are decimals of labels that are `known`, and let them be these.
+        """Report parents that are decimal spellings of `known` labels, and replace them by these labels.
 
-        Where a column of integers has empty cells, pandas and spreadsheets write it as ``1.0``.
+        If a column of integers has empty cells, pandas and spreadsheets write 1 as ``1.0``.
         """
         keeps = self.recorder.policy("decimal-parent") == "warn"
         for i, parent in enumerate(self.parent):
@@ -186,10 +186,10 @@ class Collector:
                     self.parent[i] = whole
 
     def place(self, label: str, parent: str | None, line: int) -> str:
-        """Add a label of a format for trees, where each stands once, and return its key.
+        """Add a label of a tree format, in which each label occurs once, and return its key.
 
-        A label that stands under another parent already is reported; where the policy ``repeated-label`` is
-        ``fix`` it gets the key ``parent/label``, else it is one label with several parents.
+        A label that already occurs under another parent is reported. If the policy ``repeated-label`` is
+        ``fix``, it gets the key ``parent/label``; otherwise it is one label with several parents.
         """
         key = label
         before = self._parent_of.setdefault(label, parent)
@@ -207,7 +207,7 @@ class Collector:
 
 
 def parse_weight(text: str) -> tuple[float, str | None]:
-    """Parse an edge length: return (weight, None), or (nan, code of the defect) where the text is not one.
+    """Parse an edge length: return (weight, None), or (nan, defect code) for any other text.
 
     >>> parse_weight("2.5"), parse_weight("1e999")[1], parse_weight("-0")[1], parse_weight("1_0")[1]
     ((2.5, None), 'weight-not-finite', 'weight-not-positive', 'weight-not-a-number')

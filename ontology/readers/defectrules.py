@@ -1,16 +1,16 @@
-"""Every defect that a reader can find: one table of codes, policies and remedies.
+"""Define every defect that a reader can find, in one table of codes, policies and remedies.
 
-A policy says what a defect leads to:
+A policy says what happens for a defect:
 
 ``error``
-    The read stops after the whole file has been looked at, with every defect listed.
+    The read fails, after the whole file has been checked and every defect listed.
 ``warn``
-    The content is kept as it is and reported.
+    The content is kept as it is, and the defect is reported.
 ``fix``
-    The content is repaired by the rule that the table states and reported.
+    The content is repaired by the rule in the table, and the defect is reported.
 
-``roots`` has policies of its own (``virtual``, ``largest``, ``keep``). A code offers only policies that make
-sense for it: a graph cannot hold a self-loop, so there is no ``warn`` for it.
+``roots`` has its own policies (``virtual``, ``largest``, ``keep``). A code offers only policies that make
+sense for it: a graph cannot hold a self-loop, so ``self-loop`` has no ``warn``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["CAUSES_OF_ROOTS", "CHOSEN_FOR_ROOTS", "RULES", "SEVERITY", "Rule", "
 SEVERITY: Mapping[str, str] = MappingProxyType(
     {"error": "error", "warn": "warn", "keep": "warn", "fix": "info", "virtual": "info", "largest": "info"}
 )
-"""Severity that a defect has under each policy; the most severe first."""
+"""Severity of a defect under each policy, the most severe first."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Rule:
     code : str
         Name in reports and in ``--policy CODE=POLICY``.
     policies : tuple of str
-        Policies on offer, the default first.
+        Available policies, the default first.
     says : str
-        What is wrong, as a sentence.
+        Description of the defect.
     fix : str
-        What ``fix`` does; empty where no repair is on offer.
+        The effect of ``fix``; empty if there is no repair.
     remedy : str
-        What to do about it in the file.
+        How to correct the file.
     """
 
     code: str
@@ -55,7 +55,7 @@ class Rule:
 
     @property
     def default(self) -> str:
-        """The policy in force unless the caller names another."""
+        """The policy that applies unless the caller names another."""
         return self.policies[0]
 
 
@@ -281,7 +281,7 @@ RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _TABLE
 """Every rule by its code, in the order in which reports list them."""
 
 CAUSES_OF_ROOTS = ("parent-without-record", "direction-swapped")
-"""Defects that most likely are the reason for ``roots`` where both are found."""
+"""Defects that are most likely the cause of ``roots``, if both are found."""
 
 CHOSEN_FOR_ROOTS: Mapping[str, str] = MappingProxyType(
     {
@@ -290,31 +290,31 @@ CHOSEN_FOR_ROOTS: Mapping[str, str] = MappingProxyType(
         "keep": "kept as it is",
     }
 )
-"""What was done about ``roots`` under each policy of its own."""
+"""The action taken for ``roots`` under each of its own policies."""
 
 
 def _reaches(policy: str, rule: Rule) -> bool:
-    """Whether ``all`` sets a policy for a rule: a defect that is only warned about needs no repair."""
+    """Return whether ``all`` sets a policy for a rule: ``fix`` skips defects that are only warned about."""
     return policy in rule.policies and not (policy == "fix" and SEVERITY[rule.default] == "warn")
 
 
 def resolve_policies(
     chosen: Mapping[str, str] | None, defaults: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """Return the policy in force for every code.
+    """Return the policy that applies to each code.
 
     Parameters
     ----------
     chosen : mapping of code to policy, optional
-        The caller's; the code ``"all"`` sets every code that offers the policy and yields to those named.
-        ``all=fix`` leaves defects alone that are only warned about.
+        The caller's policies. The code ``"all"`` sets every code that offers the policy, except codes that
+        are named themselves. ``all=fix`` does not change defects that are only warned about.
     defaults : mapping of code to policy, optional
-        Those of the format, which yield to the caller's.
+        The format's policies; the caller's take precedence.
 
     Raises
     ------
     InputError
-        For an unknown code or a policy that the code does not offer; the message lists what is on offer.
+        For an unknown code or a policy that the code does not offer; the message lists the available ones.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a reader found: defects with file and line, gathered while reading and shown afterwards."""
+"""Record defects with file and line while a source is read, and report them afterwards."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Defect:
     code : str
         Key into `ontology.readers.defectrules.RULES`.
     severity : str
-        ``"error"``, ``"warn"`` or ``"info"``, as the policy decides.
+        ``"error"``, ``"warn"`` or ``"info"``, depending on the policy.
     policy : str
-        The policy in force.
+        The policy that applies.
     count : int
         Number of occurrences.
     examples : tuple of (file, line, text)
         The first 20; lines count from 1, and 0 stands for the file as a whole.
     places : tuple of (file, line)
-        Where every occurrence stands; of an earlier reading, those of the examples.
+        Where each occurrence is; if the report is of an earlier reading, only the places of the examples.
     message, remedy : str
-        What is wrong, and what to do.
+        Description, and how to correct the file.
     """
 
     code: str
@@ -61,7 +61,7 @@ class Defect:
         }
 
     def shortened(self) -> Defect:
-        """Return the defect with the places of its examples alone."""
+        """Return the defect with only the places of its examples."""
         return replace(self, places=tuple((file, line) for file, line, _ in self.examples))
 
     def __repr__(self) -> str:
@@ -75,15 +75,15 @@ class Report:
     Attributes
     ----------
     source : str
-        Path as it was given.
+        The given path.
     format : str
-        Name of the format it was read as; ``"unknown"`` where it looks like none of them.
+        Name of the format that was used; ``"unknown"`` if the source matches no format.
     defects : tuple of Defect
-        Errors first, then warnings, then repairs; each kind once. What most likely is the reason for several
-        roots stands before ``roots``, whatever its severity.
+        Errors first, then warnings, then repairs; each kind once. The most likely cause of several roots
+        comes before ``roots``, whatever its severity.
     counts : mapping of str to int
-        ``labels``, ``edges`` and ``roots`` of the graph, 0 where none came out (``roots`` also where it is
-        undirected); ``error``, ``warn``, ``info``: occurrences of each severity.
+        ``labels``, ``edges`` and ``roots`` of the graph, 0 without a graph (``roots`` also if it is
+        undirected); ``error``, ``warn``, ``info``: number of occurrences of each severity.
     """
 
     source: str
@@ -93,7 +93,7 @@ class Report:
 
     @property
     def errors(self) -> tuple[Defect, ...]:
-        """The defects that stop the source."""
+        """The defects that prevent a graph."""
         return tuple(d for d in self.defects if d.severity == "error")
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Report:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Report:
-        """Return the report that `to_dict` described; of each defect, the places of its examples alone."""
+        """Return the report that `to_dict` described; a defect has only the places of its examples."""
         defects = []
         for given in values["defects"]:
             examples = tuple((e["file"], e["line"], e["text"]) for e in given["examples"])
@@ -118,7 +118,7 @@ class Report:
         return cls(values["source"], values["format"], tuple(defects), dict(values["counts"]))
 
     def shortened(self) -> Report:
-        """Return the report with the places of its examples alone: what is kept of it."""
+        """Return the report with only the places of the examples, which is the stored form."""
         return replace(self, defects=tuple(defect.shortened() for defect in self.defects))
 
     def __repr__(self) -> str:
@@ -131,7 +131,7 @@ class Report:
         """Return the report as text, with up to `examples` places for each kind of defect."""
         counts = self.counts
         held = f"{counted(counts['labels'], 'label')}, {counted(counts['edges'], 'edge')};"
-        if self.errors:  # no graph came out
+        if self.errors:  # there is no graph
             held = "not read:"
         lines = [
             f"{printable(self.source)} ({self.format}): {held} {counted(counts['error'], 'error')}, "
@@ -154,7 +154,7 @@ class _Found:
 
 
 class Recorder:
-    """Gathers defects while a source is read.
+    """Collect defects while a source is read.
 
     Parameters
     ----------
@@ -167,11 +167,11 @@ class Recorder:
         self._found: dict[str, _Found] = {}
 
     def policy(self, code: str) -> str:
-        """Return the policy in force for `code`."""
+        """Return the policy that applies to `code`."""
         return self._policies[code]
 
     def add(self, code: str, file: str, line: int, text: str) -> None:
-        """Note an occurrence of `code` at ``file:line``, showing `text`."""
+        """Record an occurrence of `code` at ``file:line``, showing `text`."""
         found = self._found.setdefault(code, _Found())
         found.places.append((file, line))
         if len(found.texts) < _KEPT_TEXTS:
@@ -179,11 +179,11 @@ class Recorder:
 
     @property
     def has_errors(self) -> bool:
-        """Whether anything found so far stops the source."""
+        """Return whether any defect found so far prevents a graph."""
         return any(self._policies[code] == "error" for code in self._found)
 
     def report(self, source: str, format: str, *, labels: int, edges: int, roots: int) -> Report:
-        """Return everything found, errors first, but what explains several roots before these."""
+        """Return the report: errors first, but the causes of several roots before ``roots``."""
         ranks = {severity: i for i, severity in enumerate(("error", "warn", "info"))}
 
         def rank(code: str) -> int:
@@ -198,7 +198,7 @@ class Recorder:
         return Report(source, format, defects, counts)
 
     def _causes_of_roots(self) -> list[str]:
-        """Return the kinds of defects found that most likely are the reason for several roots."""
+        """Return the kinds of defects found that are most likely the cause of several roots."""
         return [code for code in CAUSES_OF_ROOTS if code in self._found and "roots" in self._found]
 
     def _defect(self, code: str) -> Defect:
@@ -239,7 +239,7 @@ def place(file: str, line: int) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return `text` cut to 240 characters, with whatever a terminal or JSON reader may trip over escaped.
+    r"""Return `text` cut to 240 characters, and escape characters that disturb a terminal or JSON reader.
 
     >>> printable("a\x1b[31m\tb\ud800")
     'a\\x1b[31m\\tb\\ud800'

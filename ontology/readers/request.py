@@ -1,4 +1,4 @@
-"""A request to the readers: which file, in which format, with which options and policies."""
+"""Resolve a request to the readers: which file, in which format, with which options and policies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from labelgrove.ontology.readers.text.head import Head, head
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
 READER_VERSION = 4
-"""Raised whenever any reader may make something else of a file: what was read before is then read again."""
+"""Increased when any reader may give another result for a file; files are then read again."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Format:
     name : str
         As in ``--format NAME``.
     title : str
-        What it is, in a line.
+        Description in one line.
     options : tuple of str
         Keyword arguments of `read` that it takes; every format takes ``root``.
     policies : mapping of code to policy
-        Where its defaults differ from the table of rules.
+        Defaults that differ from the table of rules.
     """
 
     name: str
@@ -84,27 +84,27 @@ FORMATS = {
 
 
 _NARROWER = {"json": "export"}
-"""Formats whose names also stand for a narrower one, where the file is in that."""
+"""Formats whose names also cover a narrower format, if the file is in it."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One source, and all that decides what is made of it.
+    """A source, and everything that determines how it is read.
 
     Attributes
     ----------
     source, file : Path
-        As given, and the file that it stands for.
+        The given path, and the file that it leads to.
     format : Format
         The format to read it in.
     look : Look or None
-        What the file looks like.
+        The recognized kind of the file.
     labels_look : Look or None
-        What the file that names the classes looks like.
+        The recognized kind of the file that names the classes.
     options : Options
-        What the caller says about it.
+        The caller's options.
     policies : mapping of code to policy
-        The policy of every defect.
+        The policy for every defect.
     """
 
     source: Path
@@ -126,9 +126,9 @@ class Request:
         return self.labels_look not in (None, DOCUMENTS)
 
     def fingerprint(self) -> str:
-        """Return the sha256 over the bytes of the files and everything else that decides the result.
+        """Return the sha256 over the bytes of the files and everything else that determines the result.
 
-        The name of the file is in it, as some formats are told by it; its folder is not.
+        It includes the file's name, because some formats are recognized from it, but not its folder.
         """
         options = self.options
         decides = {
@@ -158,7 +158,7 @@ def ask(
     part: str | None = None,
     root: str = "root",
 ) -> Request:
-    """Return what the arguments of `ontology.readers.read` ask for; errors are those of the arguments."""
+    """Return the request from the arguments of `ontology.readers.read`; raise their errors."""
     source = Path(path)
     options = Options(
         direction, header, delimiter, relation, None if labels is None else Path(labels), part or "noun", root
@@ -199,7 +199,7 @@ def _format_name(source: Path, start: Head, look: Look | None, asked: str | None
 
 
 def _existing_file(path: Path, part: str | None = None) -> Path:
-    """Return the readable file that a path names, inside a WordNet folder if it is one."""
+    """Return the readable file that a path names; for a WordNet folder, the file inside."""
     shown = printable(str(path))
     try:
         if not path.exists():

@@ -1,4 +1,4 @@
-"""The shape of a hierarchy: loops, roots and parts, shortcuts, a swapped direction."""
+"""Check the shape of a hierarchy: loops, roots and parts, shortcuts, a swapped direction."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Edges:
     Attributes
     ----------
     file : str
-        The file the edges stand in.
+        The file that holds the edges.
     keys : list of str
         Every label, sorted.
     first_line : ndarray of shape (n_labels,), dtype=int64
-        The line that names each label first.
+        The first line that names each label.
     child, parent, line, rank : ndarray of shape (n_edges,), dtype=int64
         Ends, line and rank of each edge.
     weight : ndarray of shape (n_edges,), dtype=float64
@@ -61,7 +61,7 @@ class Edges:
         return f"{self.keys[int(self.child[i])]}{arrow}{self.keys[int(self.parent[i])]}"
 
     def take(self, which: NDArray[Any]) -> Edges:
-        """Return the edges that `which`, a mask or indices, picks; the labels stay."""
+        """Return the edges that `which`, a mask or indices, selects; all labels are kept."""
         return replace(
             self,
             child=self.child[which],
@@ -72,7 +72,7 @@ class Edges:
         )
 
     def restrict(self, labels: NDArray[np.bool_]) -> Edges:
-        """Return the part on the labels of a mask, with every edge between them."""
+        """Return the part with the labels of a mask and every edge between them."""
         if labels.all():
             return self
         number = np.cumsum(labels) - 1
@@ -87,12 +87,12 @@ class Edges:
 
 
 def break_loops(edges: Edges, recorder: Recorder) -> Edges:
-    """Report each loop by the edge that closes it, and return the edges without those.
+    """Report each loop by the edge that closes it, and return the other edges.
 
     A strongly connected component of several labels is walked from parents to children, depth first and by
-    key, from its smallest key among the labels with a parent outside it, else its smallest key. An edge back
-    to a label on the walk closes a loop. The outcome depends on keys alone, never on the order of lines.
-    O(n_labels + n_edges).
+    key. The walk begins at the smallest key among the labels with a parent outside the component; if there is
+    none, at its smallest key. An edge back to a label on the walk closes a loop. The result depends only on
+    keys, never on the order of lines. O(n_labels + n_edges).
     """
     component = strongly_connected(edges.n_labels, edges.parent, edges.child)
     size = np.bincount(component)
@@ -125,7 +125,7 @@ def break_loops(edges: Edges, recorder: Recorder) -> Edges:
 def _back_edges(
     start: int, child: NDArray[np.int64], begin: NDArray[np.int64]
 ) -> Iterator[tuple[int, list[int], int]]:
-    """Yield (edge, first labels of the loop from the top down, its length) for every back edge of a walk."""
+    """Yield (edge, first labels of the loop from the top down, its length) for each back edge of a walk."""
     place = {start: 0}  # label -> position on the walk, -1 once left
     walk = [start]
     ahead = [int(begin[start])]
@@ -148,10 +148,10 @@ def _back_edges(
 
 
 def settle_roots(edges: Edges, recorder: Recorder, root: str) -> Edges:
-    """Report several roots or parts and do what the policy ``roots`` says.
+    """Report several roots or parts and apply the policy ``roots``.
 
-    ``virtual`` puts the label `root` above every root; ``largest`` keeps the part with most labels, the one
-    with the smallest key among equals.
+    ``virtual`` puts the label `root` above every root. ``largest`` keeps the part with most labels; among
+    equal parts, the one with the smallest key.
     """
     component = connected(edges.n_labels, edges.child, edges.parent)
     _, first, size = np.unique(component, return_index=True, return_counts=True)
@@ -201,7 +201,7 @@ def _with_root(edges: Edges, tops: NDArray[np.int64], recorder: Recorder, root: 
 
 
 def check_direction(edges: Edges, recorder: Recorder) -> None:
-    """Hint at swapped columns: a hierarchy has more leaves than roots, and shares parents, not children."""
+    """Report swapped columns: a hierarchy has more leaves than roots, and shares parents, not children."""
     parents = np.bincount(edges.child, minlength=edges.n_labels)
     children = np.bincount(edges.parent, minlength=edges.n_labels)
     roots, leaves = int((parents == 0).sum()), int((children == 0).sum())
@@ -215,10 +215,10 @@ def check_direction(edges: Edges, recorder: Recorder) -> None:
 
 
 def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
-    """Report edges to an ancestor that a longer way reaches; leave them out where the policy is ``fix``.
+    """Report edges to an ancestor that a longer path also reaches; remove them if the policy is ``fix``.
 
-    A label is searched upwards only if it has several parents, and only as far as the height of the highest
-    of them. The search stops after 1,000,000 steps in all and says so.
+    The search goes up from labels with several parents only, and only as far as the height of the highest
+    parent. After 1,000,000 steps in total it stops, and a defect reports this.
     """
     n_parents = np.bincount(edges.child, minlength=edges.n_labels)
     shared = np.flatnonzero(n_parents > 1)
@@ -257,7 +257,7 @@ def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
 
 
 def _levels(edges: Edges, n_parents: NDArray[np.int64]) -> list[int]:
-    """Return the number of edges on the longest way up from each label; the graph holds no loop."""
+    """Return the number of edges on the longest path up from each label; the graph has no loop."""
     order = np.argsort(edges.parent, kind="stable")
     begin = np.searchsorted(edges.parent[order], np.arange(edges.n_labels + 1)).tolist()
     children = edges.child[order].tolist()

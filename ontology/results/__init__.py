@@ -1,8 +1,8 @@
-"""Results as files, whatever their kind: what each says of its version and space, and documents.
+"""Read and write results as files: the version and space that every result file states, and documents.
 
 A document is a JSON file. Every other result is one safetensors file: arrays of indices into the canonical
-order of one version of an ontology, and metadata that say which version, which space and how exact
-(docs/jobs.md). Each kind of job packs and reads its own (``workers.kinds``).
+order of one version of an ontology, and metadata that state the version, the space and how exact the result
+is (docs/jobs.md). Each kind of job packs and reads its own results (``workers.kinds``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Results that are documents: JSON files in the artifact store."""
+"""Pack and read results that are documents: JSON files in the artifact store."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["pack_document", "read_document"]
 
 
 def pack_document(document: Mapping[str, Any]) -> bytes:
-    r"""Return the bytes of a document: JSON in UTF-8, its keys in the order in which they stand.
+    r"""Return the bytes of a document: JSON in UTF-8, with its keys in their given order.
 
     Parameters
     ----------
     document : mapping
-        Plain values; numbers are finite.
+        Plain values; numbers must be finite.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def pack_document(document: Mapping[str, Any]) -> bytes:
 
 
 def read_document(artifacts: ArtifactStore, digest: str) -> dict[str, Any]:
-    """Return the document that an artifact holds; `ArtifactError` where it holds none."""
+    """Return the document in an artifact; raise `ArtifactError` if it holds none."""
     try:
         document = json.loads(artifacts.read_bytes(digest), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""What every result file says of itself, and one that is opened, checked against its ontology."""
+"""Pack the facts that every result file has in common, and open a result checked against its ontology."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ __all__ = ["Packed", "ResultFile", "Status", "pack_space"]
 _WHOLE = re.compile(r"[0-9]{1,19}")
 
 Packed = tuple[dict[str, NDArray[Any]], dict[str, str]]
-"""Named arrays and metadata, as `ontology.store.artifacts.ArtifactStore.put_arrays` takes them."""
+"""Named arrays and metadata, the arguments of `ontology.store.artifacts.ArtifactStore.put_arrays`."""
 
 Status = Literal["exact", "lower_bound"]
 
 
 def pack_space(graph: LabelGraph, space: MetricSpace) -> Packed:
-    """Return what a file says of the space in which a result was found.
+    """Return the arrays and metadata that describe the space in which a result was found.
 
     Parameters
     ----------
     graph : LabelGraph
         The version of the ontology.
     space : MetricSpace
-        A space of `graph`, by `ontology.geometry.metric_space`.
+        A space of `graph`, made by `ontology.geometry.metric_space`.
     """
     arrays: dict[str, NDArray[Any]] = {}
     if space.allowed is not None:
@@ -53,25 +53,25 @@ def pack_space(graph: LabelGraph, space: MetricSpace) -> Packed:
 
 
 class ResultFile:
-    """A result, opened: its sha256, its format and its ontology compared.
+    """An opened result, whose sha256, format and ontology have been checked.
 
     Parameters
     ----------
     artifacts : ArtifactStore
-        Where it lies.
+        The store that holds the result.
     digest : str
-        Its sha256.
+        The sha256 of the result.
     graph : LabelGraph
-        The version of the ontology it was made from.
+        The version of the ontology from which it was made.
     file_format : str
-        The format it must have.
+        The required format.
 
     Raises
     ------
     NotFoundError
         If there is no such artifact.
     ArtifactError
-        For another format or another ontology, and from each method for a part that is missing or broken.
+        For another format or another ontology; and in each method, for a part that is missing or damaged.
     """
 
     def __init__(self, artifacts: ArtifactStore, digest: str, graph: LabelGraph, file_format: str) -> None:
@@ -95,14 +95,14 @@ class ResultFile:
         return self.metadata[name]
 
     def whole(self, name: str, least: int = 0) -> int:
-        """Return a metadata field that is a whole number of at most 19 digits, no smaller than `least`."""
+        """Return a metadata field that is a whole number of at most 19 digits, at least `least`."""
         text = self.text(name)
         if not _WHOLE.fullmatch(text) or int(text) < least:
             raise self.fault(f"metadata: {name} is {text!r}, expected a whole number from {least} on")
         return int(text)
 
     def number(self, name: str) -> float:
-        """Return a metadata field that is a finite number, not negative."""
+        """Return a metadata field that is a finite number and not negative."""
         try:
             number = float(self.text(name))
         except ValueError:
@@ -146,7 +146,7 @@ class ResultFile:
 
     @property
     def allowed(self) -> NDArray[np.int64]:
-        """Indices of the labels that may be an answer, where not all are."""
+        """Indices of the allowed labels; the file has them only if not all labels are allowed."""
         allowed = self.index("labels.allowed", self._graph.n_labels, ascending=True)
         if not len(allowed):
             raise self.fault("labels.allowed: empty; a space has one label at least")
@@ -175,5 +175,5 @@ class ResultFile:
         return space
 
     def fault(self, what: str) -> ArtifactError:
-        """Return the error that says what is wrong with this file."""
+        """Return the error that describes a fault of this file."""
         return ArtifactError(f"result {self._digest}: {what}")

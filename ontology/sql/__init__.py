@@ -1,1 +1,1 @@
-"""The SQL database: which ontologies, versions, artifacts and bundles exist."""
+"""The SQL database: the record of which ontologies, versions, artifacts and bundles exist."""

@@ -1,8 +1,8 @@
-"""The catalog: which ontologies, versions, artifacts and bundles exist, and who is loading what.
+"""The catalog: the record of which ontologies, versions, artifacts and bundles exist, and of who loads what.
 
-All SQL of the catalog is here. A name is guarded by a lease and a fence on its ontology row: the lease
-saves two ingests of one name from working against each other, the fence, compared in every write, keeps the
-result correct even when a holder wakes up after its lease was taken over. Times are seconds since 1970 by
+All SQL of the catalog is here. Each name is protected by a lease and a fence in its ontology row. The lease
+keeps two ingests of one name from working against each other. The fence is compared in every write: it keeps
+the result correct even if a holder continues after its lease was taken over. Times are seconds since 1970 by
 the database's clock.
 """
 
@@ -21,7 +21,7 @@ from labelgrove.ontology.sql.database import metadata, now, reading, upsert, wri
 from labelgrove.ontology.store.artifacts import check_name
 
 # isort: split
-# After our own modules, which name the extra to install where SQLAlchemy is missing.
+# After our own modules, whose error names the extra to install if SQLAlchemy is missing.
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
@@ -57,12 +57,12 @@ __all__ = [
 ]
 
 LEASE_SECONDS = 60.0
-"""How long a name stays held without a sign of life; holders renew it three times in that span."""
+"""Seconds for which a name stays held without renewal; holders renew it three times in this span."""
 
 INDEX_FORMAT = "labelgrove/index/1"
 
 _OF_READINGS = ("reading", "report_json", "read_at")
-"""Columns that say which reading gave a version; reports may be long, so they are read where needed alone."""
+"""Columns about the reading that gave a version; reports may be long, so they are read only where needed."""
 
 _ontology = Table(
     "ontology",
@@ -121,7 +121,7 @@ bundle_table = Table(
     Column("created_at", Double, nullable=False),
     ForeignKeyConstraint(["ontology", "version"], ["version.ontology", "version.digest"]),
 )
-upkeep_table = Table(  # work that one process does for all: see `ontology.sql.garbage`
+upkeep_table = Table(  # work that one process does for all others: see `ontology.sql.garbage`
     "upkeep",
     metadata,
     Column("task", String(64), primary_key=True),
@@ -147,7 +147,7 @@ class Version:
     state : str
         ``"loading"`` until its ingest commits, then ``"ready"``.
     current : bool
-        Whether the name answers with this version.
+        Whether this is the current version of the name.
     snapshot_sha256, definitions_sha256 : str, str or None
         Artifacts with the arrays of the label graph, and the definitions of its labels.
     """
@@ -168,7 +168,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A named bundle: what ``ontology/name`` means to an adapter."""
+    """A named bundle: the artifact that adapters load for ``ontology/name``."""
 
     ontology: str
     name: str
@@ -178,12 +178,12 @@ class Bundle:
 
 
 class Catalog:
-    """What exists, by which digest; every method is one transaction.
+    """The record of what exists, by digest; every method is one transaction.
 
     Parameters
     ----------
     engine : sqlalchemy.Engine
-        From `ontology.sql.database.create_engine`, its schema checked.
+        From `ontology.sql.database.create_engine`, with its schema checked.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -192,7 +192,7 @@ class Catalog:
     # ---- reading -----------------------------------------------------------------------------------
 
     def currents(self) -> dict[str, str | None]:
-        """Return every name ever used, sorted, with the digest it answers with or None."""
+        """Return every name ever used, sorted, with its current digest or None."""
         with reading(self.engine) as connection:
             rows = connection.execute(select(_ontology).order_by(_ontology.c.name))
             return {row.name: row.current_version for row in rows}
@@ -202,12 +202,12 @@ class Catalog:
         return [name for name, digest in self.currents().items() if digest is not None]
 
     def current(self, name: str) -> str | None:
-        """Return the digest that `name` answers with, or None."""
+        """Return the current digest of `name`, or None."""
         with reading(self.engine) as connection:
             return connection.scalar(select(_ontology.c.current_version).where(_ontology.c.name == name))
 
     def versions(self, name: str | None = None) -> list[Version]:
-        """Return every version, of one ontology or of all, oldest first."""
+        """Return every version, of one ontology or of all ontologies, oldest first."""
         with reading(self.engine) as connection:
             return _versions(connection, *([] if name is None else [version_table.c.ontology == name]))
 
@@ -217,9 +217,10 @@ class Catalog:
         Raises
         ------
         NotFoundError
-            For a name without a current version, or a digest that it does not have; known ones are listed.
+            For a name without a current version, or a digest that it does not have; the message lists known
+            ones.
         InputError
-            For a beginning of a digest that fits several versions.
+            If several digests begin with `digest`.
         """
         check_name(name)
         if digest is not None and not re.fullmatch(r"[0-9a-f]{4,64}", digest):
@@ -242,9 +243,9 @@ class Catalog:
         raise NotFoundError(f"ontology {name!r} is not here (known: {names}); ingest it with: grove ingest")
 
     def read_before(self, name: str, fingerprint: str) -> tuple[Version, str, float] | None:
-        """Return the ready version of `name` that a reading gave, the report as JSON, and when it was read.
+        """Return the ready version of `name` from a reading, the report as JSON, and the time of the reading.
 
-        None where that reading gave no version, or another reading gave the same version since.
+        None if that reading gave no version, or if a later reading gave the same version.
         """
         columns = version_table.c
         this = (columns.ontology == name, columns.reading == fingerprint, columns.state == "ready")
@@ -258,7 +259,7 @@ class Catalog:
         return version, row.report_json, row.read_at
 
     def bundles(self, name: str | None = None) -> list[Bundle]:
-        """Return the named bundles of one ontology or of all, by name."""
+        """Return the named bundles of one ontology or of all ontologies, sorted by name."""
         statement = select(bundle_table).order_by(bundle_table.c.ontology, bundle_table.c.name)
         if name is not None:
             statement = statement.where(bundle_table.c.ontology == name)
@@ -266,7 +267,7 @@ class Catalog:
             return [Bundle(**row._mapping) for row in connection.execute(statement)]
 
     def index_document(self, name: str) -> dict[str, Any] | None:
-        """Return what ``index/<name>.json`` has to say (docs/artifact-format.md), None if it is gone."""
+        """Return the content of ``index/<name>.json`` (docs/artifact-format.md); None after deletion."""
         with reading(self.engine) as connection:
             found = _versions(
                 connection,
@@ -293,14 +294,14 @@ class Catalog:
     # ---- leases ------------------------------------------------------------------------------------
 
     def acquire(self, name: str, *, above: int = 0) -> Lease:
-        """Take the lease of `name` and raise its fence, beyond `above` in any case.
+        """Take the lease of `name` and increase its fence to a number above `above`.
 
-        A lease that ran out, or whose holder was a process of this host that is gone, is taken over.
+        A lease is taken over if it expired, or if its holder was a process of this host that has ended.
 
         Raises
         ------
         ConflictError
-            When somebody holds it; the message names host, process and since when.
+            If somebody holds it; the message names host, process and time.
         """
         check_name(name)
         owner = f"{socket.gethostname()}:{os.getpid()}"
@@ -334,12 +335,12 @@ class Catalog:
         return Lease(name, fence, owner)
 
     def renew(self, lease: Lease) -> None:
-        """Prolong `lease`; one that was taken over raises `LeaseLostError`."""
+        """Extend `lease`; one that was taken over raises `LeaseLostError`."""
         with writing(self.engine) as connection:
             _hold(connection, lease)
 
     def release(self, lease: Lease) -> None:
-        """Give `lease` back; harmless when it was taken over."""
+        """Give `lease` back; does nothing if it was taken over."""
         with writing(self.engine) as connection:
             connection.execute(
                 update(_ontology)
@@ -363,12 +364,12 @@ class Catalog:
         n_batches: int,
         read_by: tuple[str, str] | None = None,
     ) -> Version:
-        """Record a version as loading, with its load batches; one that is there already keeps its state.
+        """Record a version as loading, with its load batches; an existing version keeps its state.
 
-        `snapshot` and `definitions` are (sha256, size in bytes). Definitions and source, which are outside
-        the digest, replace what an earlier ingest of the same content recorded. `read_by` is the reading that
-        gave all of it, as (fingerprint, report as JSON); without it a version that gets other definitions
-        forgets its reading, which would not give them.
+        `snapshot` and `definitions` are (sha256, size in bytes). Definitions and source are not part of the
+        digest, and replace those that an earlier ingest of the same content recorded. `read_by` is the
+        reading from which all of it came, as (fingerprint, report as JSON). Without `read_by`, a version
+        whose definitions change loses the record of its reading, which would not give them.
         """
         key = {"ontology": lease.name, "digest": digest}
         with writing(self.engine) as connection:
@@ -396,7 +397,7 @@ class Catalog:
             return found
 
     def pending_batches(self, version: Version) -> list[int]:
-        """Return the numbers of the load batches not yet recorded as done, ascending."""
+        """Return the numbers of the load batches that are not yet recorded as done, in ascending order."""
         statement = select(_load_batch.c.number).where(
             _load_batch.c.version_id == version.id, _load_batch.c.state == "pending"
         )
@@ -414,16 +415,16 @@ class Catalog:
             )
 
     def restart_batches(self, lease: Lease, version: Version, n_batches: int) -> None:
-        """Record every load batch of `version` as pending: the graph does not hold what was recorded."""
+        """Record every load batch of `version` as pending, because the graph lacks recorded batches."""
         with writing(self.engine) as connection:
             _hold(connection, lease)
             connection.execute(delete(_load_batch).where(_load_batch.c.version_id == version.id))
             _add_batches(connection, version.id, n_batches)
 
     def commit(self, lease: Lease, version: Version) -> str | None:
-        """Make `version` ready and current: the commit point of an ingest, one fenced transaction.
+        """Make `version` ready and current, in one fenced transaction: the commit point of an ingest.
 
-        Returns the digest of the version that was current before, None where there was none.
+        Returns the digest of the version that was current before, or None.
         """
         with writing(self.engine) as connection:
             _hold(connection, lease)
@@ -440,7 +441,7 @@ class Catalog:
             return before
 
     def forget_version(self, lease: Lease, version: Version) -> None:
-        """Remove a version that is not current, and the bundles made from it, from the record."""
+        """Remove the record of a version that is not current, and of the bundles made from it."""
         with writing(self.engine) as connection:
             _hold(connection, lease)
             connection.execute(
@@ -451,7 +452,7 @@ class Catalog:
             connection.execute(delete(version_table).where(version_table.c.id == version.id))
 
     def forget_ontology(self, lease: Lease) -> None:
-        """Remove every version and bundle of the name; its row stays, so that fences never run backwards."""
+        """Remove every version and bundle of the name; its row stays, so that fences never decrease."""
         with writing(self.engine) as connection:
             _hold(connection, lease)
             connection.execute(
@@ -461,7 +462,7 @@ class Catalog:
             connection.execute(delete(version_table).where(version_table.c.ontology == lease.name))
 
     def set_bundle(self, name: str, bundle: str, *, sha256: str, size: int, version: str) -> None:
-        """Let ``name/bundle`` mean the artifact `sha256`, made from the version with digest `version`."""
+        """Let ``name/bundle`` name the artifact `sha256`, made from the version with digest `version`."""
         check_name(bundle, "bundle")
         values = {"sha256": sha256, "version": version, "created_at": now()}
         with writing(self.engine) as connection:
@@ -493,7 +494,7 @@ def _reading_values(
     definitions: tuple[str, int] | None,
     read_by: tuple[str, str] | None,
 ) -> dict[str, Any]:
-    """Return the columns about its reading that change for a version."""
+    """Return the new values of a version's columns about its reading."""
     columns = version_table.c
     before = connection.execute(
         select(columns.definitions_sha256, columns.reading).where(
@@ -514,7 +515,7 @@ def _as_version(row: Row[*tuple[Any, ...]]) -> Version:
 
 
 def _hold(connection: Connection, lease: Lease) -> None:
-    """Prolong the lease inside the caller's transaction; the row stays locked until it ends."""
+    """Extend the lease inside the caller's transaction, whose end unlocks the row."""
     held = connection.execute(
         update(_ontology)
         .where(
@@ -544,7 +545,7 @@ def _add_batches(connection: Connection, version_id: int, n_batches: int) -> Non
 
 
 def _is_gone(owner: str) -> bool:
-    """Whether `owner` was a process of this host that has ended; unknown counts as alive."""
+    """Return whether `owner` was a process of this host that has ended; an unknown owner counts as alive."""
     host, _, pid = owner.rpartition(":")
     if host != socket.gethostname() or not pid.isdigit():
         return False
@@ -552,6 +553,6 @@ def _is_gone(owner: str) -> bool:
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
-    except PermissionError:  # somebody else's, and alive
+    except PermissionError:  # another user's process, which is alive
         return False
     return False

@@ -1,10 +1,10 @@
-"""The SQL database below catalog and ledger: engine, transactions, clock and schema version.
+"""The SQL database of catalog and ledger: engine, transactions, clock and schema version.
 
-SQLite runs in WAL mode with synchronous FULL, foreign keys on and a 30 s wait for locks; transactions that
-may write begin with ``BEGIN IMMEDIATE``, because a read that later turns into a write fails at once, whatever
-the wait. A file that cannot be written is read all the same (`ontology.sql.sqlite`). PostgreSQL is reached by
-way of psycopg (`ontology.sql.postgresql`). Faults of server and disk leave as our own errors, with passwords
-masked (`ontology.sql.database_faults`).
+SQLite runs in WAL mode with synchronous FULL, foreign keys on and a 30 s wait for locks. Transactions that
+may write begin with ``BEGIN IMMEDIATE``, because a read transaction that later writes can fail at once,
+without the wait. A file that cannot be written can still be read (`ontology.sql.sqlite`). PostgreSQL is
+accessed through psycopg (`ontology.sql.postgresql`). Faults of server and disk are raised as our own errors,
+with passwords masked (`ontology.sql.database_faults`).
 """
 
 from __future__ import annotations
@@ -72,15 +72,15 @@ metadata = MetaData(
 
 _BUSY_S = 30.0
 _RESTED_S = 1.0
-"""Seconds without use after which a connection to a server is tried before it is used again."""
+"""Seconds without use after which a connection to a server is tested before it is used again."""
 
-_MIGRATION_LOCK = 7_018_153_370  # any fixed number: two upgrades of one PostgreSQL database take turns
+_MIGRATION_LOCK = 7_018_153_370  # any fixed number; makes two upgrades of one PostgreSQL database take turns
 
 
 class now(FunctionElement[float]):
     """The database server's clock in seconds since 1970, for use inside a statement.
 
-    PostgreSQL answers with its own clock, never a worker's; SQLite has one host, whose clock it reads.
+    PostgreSQL uses its own clock, never a worker's; SQLite uses the clock of its host.
 
     >>> str(sqlalchemy.select(now()).compile(dialect=postgresql.dialect()))
     'SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION) AS anon_1'
@@ -111,8 +111,9 @@ def upsert(connection: Connection, table: sqlalchemy.Table) -> sqlite.Insert | p
 def create_engine(url: str) -> Engine:
     """Open the database at `url`, ``sqlite:////path`` or ``postgresql+psycopg://...``.
 
-    The folder of a SQLite file is created. The first statement connects; a server that does not answer
-    within 10 s raises `ServiceError` there, as does one that falls silent later (`ontology.sql.postgresql`).
+    The folder of a SQLite file is created. The first statement connects. It raises `ServiceError` if a server
+    does not answer within 10 s; so do later statements if the server stops answering
+    (`ontology.sql.postgresql`).
     """
     parsed = _parsed(url)
     if parsed.get_backend_name() == "sqlite":
@@ -165,7 +166,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """Open a transaction that only reads; on SQLite it takes no write lock."""
+    """Open a transaction that only reads; on SQLite it does not take the write lock."""
     with engine.connect().execution_options(labelgrove_begin="BEGIN") as connection, connection.begin():
         yield connection
         driver = connection.connection.driver_connection
@@ -175,9 +176,10 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def autocommitting(engine: Engine) -> Iterator[Connection]:
-    """Open a connection on which every statement is a transaction of its own, committed when it returns.
+    """Open a connection on which every statement is a separate transaction, committed when it returns.
 
-    Spares PostgreSQL the two round trips of BEGIN and COMMIT. Rows must be read to the end before the next.
+    This saves PostgreSQL the two round trips of BEGIN and COMMIT. Read all rows of a statement before the
+    next.
     """
     alone = {"isolation_level": "AUTOCOMMIT"} if engine.dialect.name == "postgresql" else {}
     with engine.connect().execution_options(labelgrove_begin=None, **alone) as connection:
@@ -186,9 +188,10 @@ def autocommitting(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def patient(connection: Connection) -> Iterator[None]:
-    """Let the statements of a block take as long as they need, as those over all units of a job may.
+    """Let the statements of a block take as long as they need, for example those over all units of a job.
 
-    Elsewhere a PostgreSQL that is silent for so long counts as lost (`ontology.sql.postgresql`).
+    Outside such a block, a PostgreSQL server that is silent for too long counts as lost
+    (`ontology.sql.postgresql`).
     """
     if connection.dialect.name != "postgresql":
         yield
@@ -200,7 +203,7 @@ def patient(connection: Connection) -> Iterator[None]:
 
 
 def describe(engine: Engine) -> dict[str, str | float]:
-    """Return the server's ``version``, ``seconds`` (the time it has) and SQLite's ``journal`` mode."""
+    """Return the server's ``version``, ``seconds`` (its time) and SQLite's ``journal`` mode."""
     facts: dict[str, str | float] = {}
     with reading(engine) as connection:
         facts["seconds"] = connection.execute(sqlalchemy.select(now())).scalar_one()
@@ -213,7 +216,7 @@ def describe(engine: Engine) -> dict[str, str | float]:
 
 
 def try_writing(engine: Engine) -> None:
-    """Write to every table without touching a row, to raise whatever keeps this user from writing."""
+    """Write to every table without changing a row, to raise any fault that prevents writing."""
     none = sqlalchemy.false()
     with engine.connect() as connection, connection.begin() as transaction:
         for table in metadata.sorted_tables:
@@ -226,7 +229,7 @@ def try_writing(engine: Engine) -> None:
 
 
 def find_damage(engine: Engine) -> str | None:
-    """Return the first fault in the pages of a SQLite file, None where there is none; reads all of it."""
+    """Return the first fault in the pages of a SQLite file, or None; reads the whole file."""
     if engine.dialect.name != "sqlite":
         return None
     with reading(engine) as connection:
@@ -259,10 +262,10 @@ def _connect_postgresql(_dialect: Any, _record: Any, arguments: Any, parameters:
 
 
 def _try_rested(connection: Any, record: Any, _proxy: Any) -> None:
-    """Have the pool connect again, and forget its older connections, where one broke while it rested."""
+    """Let the pool connect again and drop its older connections, if this one broke while unused."""
     from labelgrove.ontology.sql.postgresql import is_alive
 
-    if not record.info:  # new: what is wrong with it, its first statement says
+    if not record.info:  # a new connection: its first statement reports faults
         record.info["used"] = True
     elif not is_alive(connection, rested_s=_RESTED_S):
         raise sqlalchemy.exc.InvalidatePoolError
@@ -273,7 +276,7 @@ def _connect_sqlite(_dialect: Any, _record: Any, arguments: Any, parameters: dic
 
 
 def _forget_unwritable(connection: Any, record: Any) -> None:
-    """Have the next transaction try again whether the file can be written."""
+    """Let the next transaction test again whether the file can be written."""
     if connection is not None and connection.unwritable is not None:
         record.invalidate()
 
@@ -285,7 +288,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _translate(context: ExceptionContext) -> None:
-    """Raise our own error for faults of the server or the disk; statements at fault keep SQLAlchemy's."""
+    """Raise our own error for faults of the server or the disk; errors in statements remain SQLAlchemy's."""
     original, driver = context.original_exception, context.dialect.loaded_dbapi
     if isinstance(original, driver.Error):
         where = "at the given URL" if context.engine is None else _shown(context.engine)
@@ -297,7 +300,7 @@ def _translate(context: ExceptionContext) -> None:
 
 
 def _no_room(connection: Connection | None) -> BaseException | None:
-    """Return the fault by which a SQLite file can only be read because its disk is full, or None."""
+    """Return the fault of a SQLite file that can only be read because its disk is full, or None."""
     if connection is None or connection.invalidated or connection.dialect.name != "sqlite":
         return None
     driver: Any = connection.connection.driver_connection
@@ -308,7 +311,7 @@ def _no_room(connection: Connection | None) -> BaseException | None:
 
 
 def schema_state(engine: Engine) -> tuple[str | None, str]:
-    """Return the schema revision the database has (None: empty) and the newest one known here."""
+    """Return the schema revision of the database (None: empty) and the newest one known here."""
     with reading(engine) as connection:
         found = None
         if sqlalchemy.inspect(connection).has_table("alembic_version"):
@@ -317,10 +320,10 @@ def schema_state(engine: Engine) -> tuple[str | None, str]:
 
 
 def check_schema(engine: Engine) -> None:
-    """Make sure that the database has the schema of this version.
+    """Check that the database has the schema of this version.
 
-    SQLite, which has one owner, is upgraded here. A PostgreSQL database that is empty or older raises
-    `MigrationError` naming the command; so does a schema of a newer version on either.
+    SQLite, which has one owner, is upgraded here. An empty or older PostgreSQL database raises
+    `MigrationError`, which names the command to run; so does a schema of a newer version on either database.
     """
     found, head = schema_state(engine)
     if found == head:
@@ -336,9 +339,10 @@ def check_schema(engine: Engine) -> None:
 
 
 def upgrade(engine: Engine, revision: str | None = None) -> str:
-    """Bring the schema up to `revision`, by default the newest, in one transaction, and return that revision.
+    """Upgrade the schema to `revision`, by default the newest, in one transaction; return that revision.
 
-    Two at once take turns; a second run changes nothing; a schema of a newer version raises `MigrationError`.
+    Concurrent upgrades take turns, and a second run changes nothing. A schema of a newer version raises
+    `MigrationError`.
     """
     import alembic.command
     import alembic.config
@@ -370,6 +374,6 @@ def _shown(engine: Engine) -> str:
 
 
 def _revisions() -> list[str]:
-    """Revision numbers in order: the leading digits of the files in ``migrations/sql/versions``."""
+    """Return the revision numbers in order: the leading digits of files in ``migrations/sql/versions``."""
     names = (path.name for path in (migrations_folder() / "sql" / "versions").iterdir())
     return sorted(name.split("_")[0] for name in names if re.fullmatch(r"\d{4}_\w+\.py", name))

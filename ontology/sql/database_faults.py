@@ -1,10 +1,11 @@
-"""Faults of the database as our own errors: which fault it is, and what to do about it.
+"""Translate faults of the database into our own errors: recognize the fault, and say what to do about it.
 
-PostgreSQL names a fault by five characters (SQLSTATE), SQLite by a number. Texts differ between versions and
-languages, and are read only where there is nothing else: a connection that could not be made has no SQLSTATE,
-and SQLite has one number for everything that is wrong with a statement. No driver is imported.
+PostgreSQL identifies a fault by five characters (SQLSTATE), SQLite by a number. Message texts differ between
+versions and languages, and are read only where there is nothing else: a failed connection attempt has no
+SQLSTATE, and SQLite has one number for all errors in statements. No driver is imported.
 
-A statement at fault is left out: it is a defect of ours, and keeps the driver's error and its traceback.
+An error in a statement is not translated: it is a defect of ours, and keeps the driver's error and its
+traceback.
 """
 
 from __future__ import annotations
@@ -110,10 +111,10 @@ _CLASSES: Final[dict[str, _Fault]] = {
     "F0": _BROKEN,
     "XX": _BROKEN,
 }
-"""What the first two characters say where all five are not known here."""
+"""Meanings of the first two characters, for codes that are not listed in full."""
 
 _OF_THE_STATEMENT: Final = {"0Z", "20", "21", "22", "23", "24", "25", "2B", "34", "3B", "42", "44"}
-"""Classes of a statement at fault."""
+"""Classes of errors in a statement."""
 
 _CONNECTING: Final[tuple[tuple[re.Pattern[str], _Fault], ...]] = tuple(
     (re.compile(pattern, re.I), fault)
@@ -125,7 +126,7 @@ _CONNECTING: Final[tuple[tuple[re.Pattern[str], _Fault], ...]] = tuple(
         (r"starting up|shutting down|recovery mode", _SQLSTATES["57P03"]),
     )
 )
-"""Patterns of the messages with which a server refuses a client."""
+"""Patterns of the messages with which a server rejects a client."""
 
 _SQLITE: Final[dict[int, _Fault]] = {
     3: (ServiceError, "give this user the right to read and write the file and its folder"),  # PERM
@@ -146,30 +147,30 @@ _SQLITE: Final[dict[int, _Fault]] = {
         "the file cannot be opened: give this user the right to read and write it and its folder, or name "
         "another in GROVE_DATABASE_URL",
     ),
-    15: _HELD,  # PROTOCOL: too many begin at once
-    17: _HELD,  # SCHEMA: it changed under a statement, which is to be prepared again
+    15: _HELD,  # PROTOCOL: too many transactions begin at once
+    17: _HELD,  # SCHEMA: it changed during a statement, which must be prepared again
     23: _RIGHTS,  # AUTH
     26: _DAMAGED,  # NOTADB
-    4874: _NO_ROOM,  # IOERR_SHMSIZE: of the file beside it that readers need
+    4874: _NO_ROOM,  # IOERR_SHMSIZE: no room for the adjacent file that readers need
 }
-"""By extended or primary code, which are part of SQLite's interface."""
+"""Faults by extended or primary code; both are part of SQLite's interface."""
 
 _SQLITE_SCHEMA: Final = re.compile(r"no such (table|column|index)|has no column named")
 
 
 def database_fault(error: BaseException, where: str, *, connected: bool, lost: bool) -> GroveError | None:
-    """Return our error for a fault of the database at `where`; None for a statement at fault.
+    """Return our error for a fault of the database at `where`; None for an error in a statement.
 
     Parameters
     ----------
     error : BaseException
-        What the driver raised.
+        The error that the driver raised.
     where : str
-        The database as messages name it, without passwords.
+        Name of the database in messages, without passwords.
     connected : bool
-        Whether there was a connection; without one a statement cannot be at fault.
+        Whether there was a connection; without one, the error cannot be in a statement.
     lost : bool
-        Whether the connection cannot be used any more.
+        Whether the connection can no longer be used.
 
     Examples
     --------
@@ -200,8 +201,8 @@ def _known(error: BaseException, connected: bool) -> _Fault | None:
     if state is not None:
         left = None if state[:2] in _OF_THE_STATEMENT else _REFUSED
         return _SQLSTATES.get(state) or _CLASSES.get(state[:2], left)
-    if connected:  # a connection that broke says nothing more
+    if connected:  # a broken connection gives no further information
         return _AWAY if type(error).__name__ == "OperationalError" else None
-    if type(error).__name__ == "ProgrammingError":  # before any server was asked
+    if type(error).__name__ == "ProgrammingError":  # raised before contact with any server
         return SettingsError, "correct GROVE_DATABASE_URL"
     return next((fault for pattern, fault in _CONNECTING if pattern.search(str(error))), _AWAY)

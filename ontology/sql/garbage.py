@@ -1,7 +1,8 @@
-"""What garbage collection asks of the catalog: which artifacts it names, and whose turn it is.
+"""Support garbage collection in the catalog: which artifacts are named, and which process collects.
 
-A row of the ``artifact`` table outlives the last reference to its file by the grace of the collection:
-`let_go` writes it in the transaction that drops the reference, so that the grace begins then.
+A row of the ``artifact`` table stays after the last reference to its file is dropped, until the grace period
+of the collection ends. `let_go` writes the row in the transaction that drops the reference, so that the grace
+period begins then.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from labelgrove.ontology.sql.catalog import artifact_table, bundle_table, upkeep
 from labelgrove.ontology.sql.database import now, reading, upsert, writing
 
 # isort: split
-# After our own modules, which name the extra to install where SQLAlchemy is missing.
+# After our own modules, whose error names the extra to install if SQLAlchemy is missing.
 from sqlalchemy import ColumnElement, Connection, Engine, Select, delete, literal, select, update
 
 __all__ = [
@@ -31,19 +32,19 @@ _artifact, _bundle, _version, _upkeep = (
 )
 
 _NAMED = (_version.snapshot_sha256, _version.definitions_sha256, _bundle.sha256)
-"""Every place where the catalog names an artifact; versions that are loading count like all others."""
+"""All columns where the catalog names an artifact; versions that are loading count like all others."""
 
 
 def take_turn(engine: Engine, task: str, *, every_s: float) -> bool:
-    """Whether `task` is due, in which case it is due again after `every_s`, a little more or less at random.
+    """Return whether `task` is due; if it is, it becomes due again after about `every_s`, varied at random.
 
-    Of any number of processes that ask, one is told so. The first one to ask ever begins the wait.
+    Of all processes that ask, only one gets True. The first call of all starts the wait.
     """
     pause = every_s * random.uniform(0.75, 1.25)
     this = _upkeep.task == task
     with reading(engine) as connection:
         due = connection.execute(select(_upkeep.next_at <= now()).where(this)).scalar()
-    if due is False:  # almost every sweep ends here
+    if due is False:  # almost every call ends here
         return False
     with writing(engine) as connection:
         if due is None:
@@ -58,18 +59,18 @@ def take_turn(engine: Engine, task: str, *, every_s: float) -> bool:
 
 
 def named_digests(connection: Connection) -> Iterator[str]:
-    """Yield the artifacts that versions, loading ones too, and bundles name."""
+    """Yield the artifacts that bundles and versions (also loading ones) name."""
     for column in _NAMED:
         yield from connection.execute(select(column).where(column.is_not(None))).scalars()
 
 
 def serves_bundle(sha256: ColumnElement[str | None]) -> ColumnElement[bool]:
-    """Return the condition that a name of a bundle means the artifact in a column of the statement around."""
+    """Return the condition that a bundle's name means the artifact in a column of the enclosing statement."""
     return select(_bundle.name).where(_bundle.sha256 == sha256).exists()
 
 
 def let_go(connection: Connection, results: Select[tuple[str, int]]) -> None:
-    """Let the grace of artifacts, selected as (sha256, size), begin now: a reference to them is dropped."""
+    """Start the grace period of artifacts, selected as (sha256, size), because a reference is dropped."""
     row = results.distinct().subquery().c
     names = ["sha256", "size", "kind", "created_at", "touched_at"]
     rows = select(row[0], row[1], literal("result"), now(), now()).where(row[0].is_not(None))
@@ -81,7 +82,7 @@ def let_go(connection: Connection, results: Select[tuple[str, int]]) -> None:
 
 
 def let_go_since(connection: Connection, digests: Collection[str], seconds: float) -> set[str]:
-    """Return those `digests` which a reference was dropped from, or made to, in the last `seconds`."""
+    """Return those of `digests` to which a reference was added or dropped in the last `seconds`."""
     query = select(_artifact.sha256).where(
         _artifact.sha256.in_(digests), _artifact.touched_at >= now() - seconds
     )
@@ -89,12 +90,12 @@ def let_go_since(connection: Connection, digests: Collection[str], seconds: floa
 
 
 def unnamed_rows(connection: Connection, seconds: float) -> list[str]:
-    """Return the artifacts recorded which nothing in the catalog has named for `seconds`."""
+    """Return the recorded artifacts that nothing in the catalog has named for `seconds`."""
     return list(connection.execute(select(_artifact.sha256).where(*_unnamed(seconds))).scalars())
 
 
 def forget_artifacts(connection: Connection, digests: Collection[str], seconds: float) -> int:
-    """Drop the rows of `digests`, files that are gone, unless named or touched meanwhile; how many went."""
+    """Drop the rows of deleted files, unless named or touched meanwhile; return how many were dropped."""
     doomed = delete(artifact_table).where(_artifact.sha256.in_(digests), *_unnamed(seconds))
     return connection.execute(doomed).rowcount
 

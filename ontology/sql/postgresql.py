@@ -1,9 +1,9 @@
-"""A connection to PostgreSQL that never waits for ever.
+"""Connect to PostgreSQL without ever waiting forever.
 
-A network that swallows what is sent, a balancer whose server is gone, a process stopped in the middle of a
-transaction: none of them says anything. So each side has a clock. The operating system probes idle and
-unacknowledged connections (`LIMITS`), the server ends transactions that do nothing and so frees their locks,
-and the client gives up on an answer of which nothing comes within `ANSWER_S`.
+Some faults give no signal: a network that drops packets, a load balancer whose server is gone, a process
+stopped in the middle of a transaction. Therefore each side has a time limit. The operating system probes idle
+and unacknowledged connections (`LIMITS`). The server ends transactions that do nothing, and thereby frees
+their locks. The client gives up if no part of an answer arrives within `ANSWER_S`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _IDLE_IN_TRANSACTION_MS = 20_000  # no transaction here waits for anything but t
 
 LIMITS: Final[Mapping[str, Any]] = {
     "connect_timeout": 10,
-    "client_encoding": "utf8",  # else that of the database, and the driver would refuse what it lacks
+    "client_encoding": "utf8",  # the database's encoding may lack characters
     **_PROBES,
     "tcp_user_timeout": _UNACKNOWLEDGED_MS,
     "options": " ".join(
@@ -44,7 +44,7 @@ LIMITS: Final[Mapping[str, Any]] = {
         ]
     ),
 }
-"""Parameters of every connection; one that the database's URL names too has the value given there."""
+"""Parameters of every connection; values in the database's URL take precedence."""
 
 
 class Connection(psycopg.Connection[Any]):
@@ -53,21 +53,21 @@ class Connection(psycopg.Connection[Any]):
     Attributes
     ----------
     answer_s : float
-        Seconds without a byte after which it is given up.
+        Seconds without a byte after which the connection is given up.
     heard_at : float
-        When the last answer came, on the monotonic clock.
+        Time of the last answer on the monotonic clock.
     """
 
     answer_s: float = math.nan
     heard_at: float = -math.inf
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
-        """Consume a generator of the driver, which says what it waits for, within the time of an answer."""
+        """Run a generator of the driver, which yields the events it waits for, within the time limit."""
         limit = ANSWER_S if math.isnan(self.answer_s) else self.answer_s
         return super().wait(self._within(limit, gen), *args, **options)
 
     def _within(self, seconds: float, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass a generator on, unless nothing becomes ready for so many seconds."""
+        """Pass on a generator's events; close the connection if nothing becomes ready for `seconds`."""
         try:
             awaited = next(gen)
             silent_since = time.monotonic()
@@ -86,10 +86,11 @@ class Connection(psycopg.Connection[Any]):
 
 
 def is_alive(connection: Connection, *, rested_s: float) -> bool:
-    """Whether a connection that nobody uses can be used again; closed where it cannot.
+    """Return whether an unused connection can be used again; close it if it cannot.
 
-    The server is asked only where the last answer is older than `rested_s`, or where something came unasked
-    since: that is how a server says that it ends. The round trip of asking takes as long as a statement.
+    The server is contacted only if the last answer is older than `rested_s`, or if something arrived
+    unrequested since, which is how a server announces that it ends. The round trip takes as long as a
+    statement.
     """
     try:
         unasked = select.poll()
@@ -106,7 +107,7 @@ def is_alive(connection: Connection, *, rested_s: float) -> bool:
 
 @contextmanager
 def unhurried(connection: Any) -> Iterator[None]:
-    """Let statements on a `Connection` take as long as they need, as those of a migration may."""
+    """Let statements on a `Connection` take as long as they need, for example those of a migration."""
     before, connection.answer_s = connection.answer_s, math.inf
     try:
         yield

@@ -1,8 +1,8 @@
-"""A connection to a SQLite file, also to one that cannot be written.
+"""Connect to a SQLite file, even to a file that cannot be written.
 
-Even to read a file in WAL mode, SQLite keeps two others beside it. They cannot be made on a read-only or full
-disk, or in somebody else's folder; unless a writer has made them already, all of the database is in the one
-file. That is read as it is, without locks, and afterwards checked for writes that came meanwhile.
+SQLite keeps two other files next to a file in WAL mode, even to read it. They cannot be created on a
+read-only or full disk, or in another user's folder. Unless a writer has already created them, the one file
+holds the whole database. It is then read without locks, and afterwards checked for writes during the read.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_
 
 
 class Connection(sqlite3.Connection):
-    """A connection to a file; transactions are begun by hand.
+    """A connection to a file; transactions are begun explicitly.
 
     Attributes
     ----------
     unwritable : sqlite3.Error or None
-        Why the file can only be read: every write raises.
+        Why the file can only be read, in which case every write raises; None otherwise.
     """
 
     unwritable: sqlite3.Error | None = None
@@ -42,7 +42,7 @@ class Connection(sqlite3.Connection):
         return self.unwritable is not None and self.unwritable.sqlite_errorcode in _FULL
 
     def is_consistent(self) -> bool:
-        """Whether all that was read stood in the file at one moment, as locks ensure elsewhere."""
+        """Return whether all data read were in the file at one moment, which locks ensure otherwise."""
         if self.read_as is None:
             return True
         path, stamp = self.read_as
@@ -50,15 +50,15 @@ class Connection(sqlite3.Connection):
 
 
 def connect(path: Path, **options: Any) -> Connection:
-    """Connect to the file at `path`, to read it where it cannot be written; options are `sqlite3.connect`'s.
+    """Connect to the file at `path`, only to read if it cannot be written; options as for `sqlite3.connect`.
 
     Raises
     ------
     sqlite3.Error
         For a file that cannot be read.
     """
-    with contextlib.suppress(OSError):  # SQLite itself tells of a file that cannot be made
-        # SQLite gives the files beside it the same rights
+    with contextlib.suppress(OSError):  # SQLite itself reports a file that cannot be created
+        # SQLite gives the adjacent files the same rights
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, PRIVATE))
     try:
         connection = sqlite3.connect(path, factory=Connection, isolation_level=None, **options)
@@ -95,7 +95,7 @@ def _closed_on_error(connection: sqlite3.Connection) -> Any:
 
 
 def _has_log(path: Path) -> bool:
-    """Whether part of the database stands in the log beside the file, or is about to."""
+    """Return whether part of the database is in the adjacent log, or about to be."""
     log = path.with_name(f"{path.name}-wal")
     try:
         return log.stat().st_size > 0

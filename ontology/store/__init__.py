@@ -1,1 +1,1 @@
-"""Where the bytes are, and whether they still are the bytes: artifacts, canonical files, faults of disks."""
+"""Store bytes and check them when they are read: artifacts, canonical files, faults of disks."""

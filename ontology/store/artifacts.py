@@ -1,13 +1,14 @@
-"""The artifact store: files named by the sha256 of their content, and the static index beside them.
+"""The artifact store: files named by the sha256 of their content, and the static index next to them.
 
 ::
 
     <root>/sha256/ab/ab12...  content, 64 hexadecimal digits
-    <root>/index/<name>.json  what an ontology name means at present, replaced as a whole
+    <root>/index/<name>.json  the current meaning of an ontology's name, replaced as a whole
 
-A file appears under its name only when it is whole and on disk: written beside its place, fsynced, renamed,
-and the folder fsynced. Size and sha256 are compared on every read. A local store is a folder; any other URL
-goes through fsspec and needs a service whose PUT of one object is atomic, as on ``s3://`` and ``gs://``.
+A file appears under its name only when it is complete and on disk: it is written under a temporary name,
+fsynced and renamed, and the folder is fsynced. Size and sha256 are checked on every read. A local store is a
+folder. Any other URL is accessed through fsspec, and needs a service whose PUT of one object is atomic, as on
+``s3://`` and ``gs://``.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def open_store(url: str) -> ArtifactStore:
     Raises
     ------
     MissingExtraError
-        For a URL that needs fsspec, or its driver, where it is not installed.
+        If the URL needs fsspec or a driver that is not installed.
 
     Examples
     --------
@@ -100,9 +101,10 @@ def check_name(name: str, what: str = "ontology") -> str:
 class ArtifactStore(ABC):
     """Content-addressed files; see `open_store`.
 
-    A digest is 64 lower-case hexadecimal digits, an index name 1 to 64 of ``a-z 0-9 . _ -`` beginning with a
-    letter or digit; anything else raises `InputError`, so no name leaves the store. A digest or name that is
-    not there raises `NotFoundError`, a store that cannot be reached or written `ServiceError`.
+    A digest is 64 lower-case hexadecimal digits; an index name is 1 to 64 of ``a-z 0-9 . _ -`` and begins
+    with a letter or digit. Anything else raises `InputError`, so that no name leads out of the store. An
+    absent digest or name raises `NotFoundError`; a store that cannot be reached or written raises
+    `ServiceError`.
     """
 
     where: str
@@ -111,7 +113,7 @@ class ArtifactStore(ABC):
     # ---- content -----------------------------------------------------------------------------------
 
     def put_bytes(self, data: bytes) -> str:
-        """Publish `data` and return its sha256; publishing it again refreshes its time and repairs it."""
+        """Publish `data` and return its sha256; publishing it again updates its time and repairs it."""
         return self._put([memoryview(data)])
 
     def put_arrays(self, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> str:
@@ -119,11 +121,11 @@ class ArtifactStore(ABC):
         return self._put(safetensors_chunks(arrays, metadata))
 
     def read_bytes(self, digest: str) -> bytes:
-        """Return the content named `digest`; other content than it promises raises `ArtifactError`."""
+        """Return the content named `digest`; content with another digest raises `ArtifactError`."""
         return bytes(self.content(digest))
 
     def content(self, digest: str) -> bytes | mmap.mmap:
-        """Return what `read_bytes` does; in a local store a memory map, not a copy."""
+        """Return the same as `read_bytes`; in a local store as a memory map, not a copy."""
         path = _content_path(digest)
         with self._faults(self._shown(digest)):
             data = self._read(path)
@@ -136,20 +138,20 @@ class ArtifactStore(ABC):
         return data
 
     def open_arrays(self, digest: str) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-        """Return the arrays and metadata of a safetensors file, its sha256 compared first.
+        """Return the arrays and metadata of a safetensors file, after checking its sha256.
 
-        The arrays are read-only; in a local store they are views of a memory map, which outlives the file's
-        deletion. One pass over the bytes, no copy.
+        The arrays are read-only. In a local store they are views of a memory map, which stays valid when the
+        file is deleted. Takes one pass over the bytes, without a copy.
         """
         return read_safetensors(self.content(digest), name=self._shown(digest))
 
     def read_file(self, name: str) -> bytes:
-        """Return a file that somebody put into the folder of the store under a name of its own."""
+        """Return a file that somebody put into the folder of the store under a name that is not a digest."""
         with self._faults(f"{self.where}/{name}"):
             return bytes(self._read(PurePosixPath(name)))
 
     def exists(self, digest: str) -> bool:
-        """Whether a file of that name is there; its content is not read."""
+        """Return whether a file of that name exists; its content is not read."""
         try:
             self.size(digest)
         except NotFoundError:
@@ -157,7 +159,7 @@ class ArtifactStore(ABC):
         return True
 
     def is_whole(self, digest: str) -> bool:
-        """Whether the file is there with the bytes that its digest promises; they are read."""
+        """Return whether the file exists and its bytes match its digest; reads the bytes."""
         try:
             self.content(digest)
         except (ArtifactError, NotFoundError):
@@ -170,12 +172,12 @@ class ArtifactStore(ABC):
             return self._size(_content_path(digest))
 
     def touch(self, digest: str) -> None:
-        """Refresh the time of the file, so that garbage collection takes it for new."""
+        """Update the time of the file, so that garbage collection treats it as new."""
         with self._faults(self._shown(digest)):
             self._touch(_content_path(digest))
 
     def delete(self, digest: str) -> None:
-        """Remove the file; one that is not there is no error."""
+        """Remove the file; an absent file is not an error."""
         with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
             self._delete(_content_path(digest))
 
@@ -185,22 +187,22 @@ class ArtifactStore(ABC):
             return self._modified(_content_path(digest))
 
     def delete_unless_modified(self, digest: str, since: float) -> bool:
-        """Remove the file if it was last published or touched before `since`; whether it was removed."""
+        """Remove the file if it was last published or touched before `since`; return whether it was."""
         with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
             return self._delete_unless_modified(_content_path(digest), since)
         return False
 
     def digests(self) -> Iterator[str]:
-        """Yield the digest of every file, in no particular order, a folder of the store at a time."""
+        """Yield the digest of every file, in no particular order, one folder of the store at a time."""
         with self._faults(f"{self.where}/sha256"):
             yield from (name for name in self._list("sha256") if _DIGEST.fullmatch(name))
 
     def temporaries(self) -> Iterator[tuple[Path, float]]:
-        """Yield the files of writers at work and of killed ones, each with the time of its last byte."""
+        """Yield the temporary files of active and killed writers, each with the time of its last byte."""
         yield from ()
 
     def local_path(self, digest: str) -> Path | None:
-        """Return where the file lies (or would lie) on this machine; None in a store that is not a folder."""
+        """Return the path that the file has or would have on this machine, or None for a remote store."""
         _content_path(digest)
         return None
 
@@ -214,7 +216,7 @@ class ArtifactStore(ABC):
             self._write(path, [memoryview(text.encode())])
 
     def read_index(self, name: str) -> dict[str, Any] | None:
-        """Return the document of `name`, or None; one that is not a JSON object raises `ArtifactError`."""
+        """Return the document of `name`, or None; JSON other than an object raises `ArtifactError`."""
         path = _index_path(name)
         shown = f"{self.where}/{path}"
         try:
@@ -231,7 +233,7 @@ class ArtifactStore(ABC):
         return document
 
     def delete_index(self, name: str) -> None:
-        """Remove the document of `name`; one that is not there is no error."""
+        """Remove the document of `name`; an absent document is not an error."""
         path = _index_path(name)
         with self._faults(f"{self.where}/{path}"), contextlib.suppress(FileNotFoundError):
             self._delete(path)
@@ -242,7 +244,7 @@ class ArtifactStore(ABC):
             names = [name.removesuffix(".json") for name in self._list("index") if name.endswith(".json")]
         return sorted(name for name in names if _NAME.fullmatch(name))
 
-    # ---- what a kind of store adds: plain relative paths, OSError for faults -----------------------
+    # ---- for each kind of store: plain relative paths, OSError for faults --------------------------
 
     @abstractmethod
     def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None: ...
@@ -281,7 +283,7 @@ class ArtifactStore(ABC):
 
     @contextlib.contextmanager
     def _faults(self, shown: str) -> Iterator[None]:
-        """Give faults of disk and network our types and a next step."""
+        """Turn faults of disk and network into our types, with a next step."""
         try:
             yield
         except (NotFoundError, ServiceError):
@@ -307,10 +309,10 @@ def _index_path(name: str) -> PurePosixPath:
 
 
 class LocalStore(ArtifactStore):
-    """A folder of this machine, or one shared by several.
+    """A folder of this machine, or one that several machines share.
 
-    What is made in it has the rights of the folder itself, whatever the umask. One that is not there is made
-    for its owner alone.
+    Files and folders created in it get the rights of the folder itself, whatever the umask. If the folder
+    does not exist, it is created with access only for its owner.
     """
 
     def __init__(self, root: Path) -> None:
@@ -323,7 +325,7 @@ class LocalStore(ArtifactStore):
     def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
         target = self.root / path
         make_folder(self.root)
-        rights = stat.S_IMODE(self.root.stat().st_mode)  # who shares the folder shares what is in it
+        rights = stat.S_IMODE(self.root.stat().st_mode)  # whoever can use the folder can use its files
         make_folder(target.parent, rights=rights)
         write_whole(target, chunks, rights=rights & 0o666)
         sync_folder(target.parent)
@@ -347,13 +349,13 @@ class LocalStore(ArtifactStore):
         (self.root / path).unlink()
 
     def _delete_unless_modified(self, path: PurePosixPath, since: float) -> bool:
-        """Take the file aside before its time is compared, so that nobody can publish it in between."""
+        """Move the file away before its time is compared, so that nobody can publish it in between."""
         target = self.root / path
         if self._modified(path) >= since:
             return False
         aside = beside(target)
         os.rename(target, aside)
-        if aside.stat().st_mtime >= since:  # published again since we looked: it goes back
+        if aside.stat().st_mtime >= since:  # published again meanwhile: move it back
             os.replace(aside, target)
             return False
         aside.unlink()
@@ -368,27 +370,27 @@ class LocalStore(ArtifactStore):
             for where in (self.root / "index", *self._folders("sha256")):
                 for entry in _entries(where):
                     if entry.name.startswith(TEMPORARY):
-                        with contextlib.suppress(FileNotFoundError):  # its writer lives, and has renamed it
+                        with contextlib.suppress(FileNotFoundError):  # its writer is alive and has renamed it
                             yield Path(entry.path), entry.stat().st_mtime
 
     def _folders(self, folder: str) -> Iterable[Path]:
-        """Return the folders whose files `folder` stands for; content lies one level deeper."""
+        """Return the folders that hold the files of `folder`; content is one level deeper."""
         top = self.root / folder
         return [top] if folder == "index" else [Path(entry.path) for entry in _entries(top) if entry.is_dir()]
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield what lies in `folder`, one at a time; nothing where there is no such folder."""
+    """Yield the entries of `folder`, one at a time; nothing if it does not exist."""
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
         yield from entries
 
 
 _RETRIES = {"mode": "standard", "max_attempts": 3}  # of each call, with growing pauses
-_LARGEST_PUT = 5 * 2**30  # what S3 takes at once
+_LARGEST_PUT = 5 * 2**30  # the largest object that S3 takes in one request
 
 
 class RemoteStore(ArtifactStore):
-    """Any service that fsspec reaches; whole objects are put and fetched."""
+    """Any service that fsspec supports; objects are written and read as a whole."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -398,7 +400,7 @@ class RemoteStore(ArtifactStore):
         self.where = masked(url).rstrip("/")
         self._on_s3 = url.startswith(("s3://", "s3a://"))
         options: dict[str, Any] = {}
-        if self._on_s3:  # a listing kept from before would hide what other processes publish
+        if self._on_s3:  # a cached listing would hide what other processes publish
             given = fsspec.config.conf.get("s3", {}).get("config_kwargs", {})
             options = {"use_listings_cache": False, "config_kwargs": {"retries": _RETRIES, **given}}
         try:
@@ -418,7 +420,7 @@ class RemoteStore(ArtifactStore):
     def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
         data = b"".join(chunks)
         options: dict[str, Any] = {}
-        if self._on_s3:  # one PUT, of which the service compares the sha256 before it shows the object
+        if self._on_s3:  # one PUT; the service checks the sha256 before it shows the object
             sha256 = base64.b64encode(hashlib.sha256(data).digest()).decode()
             options = {"chunksize": _LARGEST_PUT, "ChecksumSHA256": sha256}
         self._system.pipe_file(f"{self._root}/{path}", data, **options)
@@ -430,7 +432,7 @@ class RemoteStore(ArtifactStore):
                 yield
             except GroveError:
                 raise
-            except Exception as error:  # drivers have trees of errors of their own
+            except Exception as error:  # drivers have their own error classes
                 fault = remote_fault(error, shown)
                 if fault is None:
                     raise
@@ -443,22 +445,22 @@ class RemoteStore(ArtifactStore):
         return int(self._system.size(f"{self._root}/{path}"))
 
     def _modified(self, path: PurePosixPath) -> float:
-        self._system.invalidate_cache()  # a listing kept from before would answer
+        self._system.invalidate_cache()  # otherwise a cached listing would answer
         return float(self._system.modified(f"{self._root}/{path}").timestamp())
 
     def _touch(self, path: PurePosixPath) -> None:
-        self._write(path, [memoryview(self._read(path))])  # object stores date an object by its last PUT
+        self._write(path, [memoryview(self._read(path))])  # the time of an object is the time of its last PUT
 
     def _delete(self, path: PurePosixPath) -> None:
         self._system.rm_file(f"{self._root}/{path}")
 
     def _list(self, folder: str) -> Iterable[str]:
         for where in self._folders(folder):
-            self._system.invalidate_cache()  # one listing is held at a time, and none from before
+            self._system.invalidate_cache()  # only one listing is cached at a time, and no old one
             yield from (path.rpartition("/")[2] for path in self._system.find(where))
 
     def _folders(self, folder: str) -> Iterable[str]:
-        """Return the folders whose files `folder` stands for; content lies one level deeper."""
+        """Return the folders that hold the files of `folder`; content is one level deeper."""
         top = f"{self._root}/{folder}"
         if folder == "index":
             return [top]

@@ -1,4 +1,4 @@
-"""What to do about a fault of a disk."""
+"""Give advice on faults of a disk."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import errno
 __all__ = ["NOT_WRITABLE", "disk_advice"]
 
 NOT_WRITABLE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT})
-"""Faults of a disk that cannot be written but may still be read."""
+"""Faults of a disk that cannot be written but perhaps still be read."""
 
 
 def disk_advice(error: OSError, what: str, named_by: str, *, otherwise: str) -> str:
-    """Return the next step after a fault of the disk on which `what` lies.
+    """Return the next step after a fault of the disk that holds `what`.
 
     Parameters
     ----------
     error : OSError
-        As the system raised it.
+        The error that the system raised.
     what : str
-        What was to be used, such as ``the store``.
+        What the caller wanted to use, such as ``the store``.
     named_by : str
-        What says where it lies: a variable, or an option.
+        The variable or option that says where it is.
     otherwise : str
         The advice for any other fault.
 

@@ -1,4 +1,4 @@
-"""Locks on files, which Linux and macOS have and other systems lack."""
+"""Lock files, which is possible on Linux and macOS but not on other systems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def require_posix(purpose: str) -> None:
     Parameters
     ----------
     purpose : str
-        What needs them, as the subject of a sentence.
+        What needs the locks, as the subject of a sentence.
     """
     try:
         import fcntl  # noqa: F401
@@ -33,13 +33,13 @@ def try_lock(file: int | IO[Any]) -> bool:
     PlatformError
         On a system without POSIX locks.
     OSError
-        For a folder in which nothing can be locked.
+        If files in this folder cannot be locked.
     """
     require_posix("a lock on a file")
     import fcntl
 
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):  # network folders say either
+    except (BlockingIOError, PermissionError):  # network folders raise either
         return False
     return True

@@ -1,8 +1,9 @@
-"""Faults of object storage as our own errors: which fault it is, and what to do about it.
+"""Translate faults of object storage into our own errors: recognize the fault, and say what to do about it.
 
-The drivers (botocore, aiohttp, those of other services) raise errors of their own and translate some of them
-to `OSError`. Here each is known by the code the service answered with, or by its class's name, so that no
-driver is imported. Their texts are left out of messages: a service may repeat what it was sent.
+The drivers (botocore, aiohttp and those of other services) raise their own errors and translate some of them
+to `OSError`. Here each error is recognized by the code that the service returned, or by the name of its
+class, so that no driver is imported. Error texts are left out of messages, because a service may repeat what
+it was sent.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _SOURCES = (
 
 
 def remote_fault(error: BaseException, shown: str) -> GroveError | None:
-    """Return our error for a fault of object storage at `shown`; None where `error` is none, or a plain miss.
+    """Return our error for a fault of object storage at `shown`; None for other errors and absent objects.
 
     Examples
     --------
@@ -89,7 +90,7 @@ def remote_fault(error: BaseException, shown: str) -> GroveError | None:
 
 
 def _answer(error: BaseException) -> tuple[str | None, int | None]:
-    """Return the code and status with which the service answered, as far as the driver keeps them."""
+    """Return the code and status of the service's answer, as far as the driver keeps them."""
     seen: BaseException | None = error
     while seen is not None:
         response = getattr(seen, "response", None)

@@ -1,9 +1,10 @@
-"""Safetensors files in canonical bytes, read through a header that is checked before anything is allocated.
+"""Write safetensors files in canonical bytes, and read them after a check of the header.
 
-A file is 8 bytes of little-endian header length, a JSON header, and the data of the arrays one behind the
-other. Ours are canonical: arrays sorted by (element size falling, name), metadata sorted, no dates, the
-header padded so that data begins at a multiple of 64 bytes; every array is therefore aligned to its element
-size. The ``safetensors`` library reads them; `read_safetensors` reads what that library writes.
+A file is 8 bytes of little-endian header length, a JSON header, and the data of the arrays one after another.
+The files written here are canonical: arrays are sorted by (element size falling, name), metadata are sorted,
+there are no dates, and the header is padded so that the data begin at a multiple of 64 bytes. Every array is
+therefore aligned to its element size. The ``safetensors`` library can read these files, and
+`read_safetensors` reads that library's files.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ def safetensors_chunks(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str
     Parameters
     ----------
     arrays : mapping of str to ndarray
-        Boolean, integer or floating arrays of any shape; copied only where not C-contiguous little-endian.
+        Boolean, integer or floating arrays of any shape; copied only if not C-contiguous and little-endian.
     metadata : mapping of str to str
-        Kept under ``__metadata__``.
+        Stored under ``__metadata__``.
 
     Raises
     ------
@@ -99,16 +100,17 @@ def read_safetensors(
     Parameters
     ----------
     buffer : bytes, memoryview or mmap
-        The whole file. The arrays are read-only views of it: nothing is copied, and they keep it alive.
+        The whole file. The arrays are read-only views of it: nothing is copied, and they keep the buffer
+        alive.
     name : str
-        What messages call the file.
+        Name of the file in messages.
 
     Raises
     ------
     ArtifactError
-        For a header that is cut, too long, not JSON or that repeats a name; an unknown dtype; offsets that
-        leave the file, overlap or leave a gap; a shape that does not fill its offsets. All of it is checked
-        before an array is made, so that a claim of 4 TiB costs nothing.
+        For a header that is cut off, too long, not JSON or that repeats a name; an unknown dtype; offsets
+        that are outside the file, overlap or leave a gap; a shape that does not match its offsets. All of
+        this is checked before any array is made, so that a header that claims 4 TiB takes no memory.
     """
     view = memoryview(buffer).toreadonly()
     entries, metadata, start = _header(view, name)
@@ -158,7 +160,7 @@ def _checked_metadata(metadata: Mapping[str, str]) -> Mapping[str, str]:
 def _header(
     view: memoryview, name: str
 ) -> tuple[list[tuple[str, np.dtype[Any], tuple[int, ...], int, int]], dict[str, str], int]:
-    """Return the checked entries, the metadata and the byte where data begin."""
+    """Return the checked entries, the metadata and the byte where the data begin."""
     if len(view) < 8:
         raise ArtifactError(f"{name}: {counted(len(view), 'byte')}; a safetensors file has at least 8")
     (length,) = struct.unpack("<Q", view[:8])
@@ -201,13 +203,13 @@ def _entry(name: str, key: str, value: Any) -> tuple[str, np.dtype[Any], tuple[i
             f"{name}: array {key!r} of shape {shape} and dtype {value['dtype']} needs {size} bytes, "
             f"its offsets hold {offsets[1] - offsets[0]}"
         )
-    if math.prod((dtype.itemsize, *(max(length, 1) for length in shape))) >= 2**63:  # empty, yet too long
+    if math.prod((dtype.itemsize, *(max(length, 1) for length in shape))) >= 2**63:  # empty but too long
         raise ArtifactError(f"{name}: array {key!r} has shape {shape}, which no array can have")
     return key, dtype, tuple(shape), offsets[0], offsets[1]
 
 
 def _counts(value: Any) -> bool:
-    """Whether `value` is a list of whole numbers that an array index can hold."""
+    """Return whether `value` is a list of whole numbers that are valid as array indices."""
     return isinstance(value, list) and all(type(v) is int and 0 <= v < 2**63 for v in value)
 
 

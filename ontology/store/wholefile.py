@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all, whoever looks and whenever the writer dies."""
+"""Write files that exist completely or not at all, for every reader and whenever the writer dies."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ __all__ = [
 ]
 
 TEMPORARY = ".tmp-"
-"""What names of files begin with that are still being written, or taken aside."""
+"""Beginning of the names of files that are still being written, or that were moved away."""
 
 
 PRIVATE = 0o600
-"""Rights of a file that is for its owner alone."""
+"""Rights of a file that only its owner can access."""
 
 
 def beside(target: Path) -> Path:
-    """Return a name of its own in the folder of `target`, under which nobody looks for content."""
+    """Return a new temporary name in the folder of `target`, which is never read as content."""
     return target.parent / f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
 
 
 def make_folder(folder: Path, *, rights: int = 0o700) -> None:
-    """Create a folder and what is missing above it, for the owner alone by default; durable in its parent."""
+    """Create a folder and its missing parents durably, by default with access only for the owner."""
     missing = [folder, *folder.parents]
     missing = missing[: next((i for i, f in enumerate(missing) if f.is_dir()), len(missing))]
     for new in reversed(missing):
         try:
             new.mkdir(mode=rights)
-        except FileExistsError:  # made by another process meanwhile, or not a folder
+        except FileExistsError:  # created by another process meanwhile, or not a folder
             if not new.is_dir():
                 raise
         else:
@@ -51,43 +51,43 @@ def make_folder(folder: Path, *, rights: int = 0o700) -> None:
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file for the built-in `open`, as its ``opener``; one that is made is for its owner alone."""
+    """Open a file for the built-in `open`, as its ``opener``; a new file is only accessible to its owner."""
     return os.open(path, flags, PRIVATE)
 
 
 def sync_folder(folder: Path) -> None:
-    """Let the names in a folder be on disk, where the system can do that."""
+    """Write the names in a folder to disk, if the system can do that."""
     if hasattr(os, "O_DIRECTORY"):
         _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def sync_file(path: Path) -> None:
-    """Let what a closed file holds be on disk, whoever wrote it."""
+    """Write the content of a closed file to disk, whoever wrote it."""
     _sync(path, os.O_RDONLY)
 
 
 def flush_to_disk(file: IO[bytes]) -> None:
-    """Let what was written to an open file be on disk."""
+    """Write the content of an open file to disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def write_whole(target: Path, chunks: Iterable[bytes | memoryview], *, rights: int | None = None) -> None:
-    """Write a file that appears under its name when all of it is on disk.
+    """Write a file that appears under its name only when all of it is on disk.
 
     Parameters
     ----------
     target : Path
-        In a folder that exists; an earlier file of this name is replaced.
+        Path in an existing folder; an earlier file of this name is replaced.
     chunks : iterable of bytes or memoryview
-        What it holds.
+        Content of the file.
     rights : int, optional
-        Who may read and write it; as the umask of the process has it by default.
+        Access rights of the file; by default those that the umask of the process allows.
 
     Raises
     ------
     OSError
-        As the system says; what was there before is left as it was.
+        Any error of the system; an earlier file is left unchanged.
     """
     temporary = beside(target)
     try:
@@ -112,7 +112,7 @@ def _sync(place: Path, flags: int) -> None:
 
 
 def _set_rights(place: Path | int, rights: int) -> None:
-    """Set the rights of a new file or folder, which the umask may have cut; some file systems have none."""
+    """Set the rights of a new file or folder, which the umask may reduce, if the file system has rights."""
     if os.stat(place).st_mode & 0o7777 != rights:
         with contextlib.suppress(PermissionError):
             os.chmod(place, rights)

@@ -1,11 +1,11 @@
-"""How a new version becomes the current one, whatever crashes: ingest, loading, snapshots, export.
+"""Make a new version the current one, safely across crashes: ingest, loading, snapshots, export.
 
-Arrows go down, and what is below the workspace takes the stores that it needs::
+Imports go down, and modules below the workspace take the stores that they need::
 
-    ingest  rebuilding  export  sources    what is asked of a workspace
+    ingest  rebuilding  export  sources    the operations on a workspace
                   workspace                the parts of one deployment, opened on first use
-                   repair                  graph and index files back in line with the catalog
-                   loading                 a version into the graph, and made current
-         lease  snapshots  indexfile       a name held; graphs and definitions; the file for model servers
-                   stores                  catalog, artifacts and graph, open
+                   repair                  make graph and index files match the catalog
+                graphloading               load a version into the graph and make it current
+         lease  snapshots  indexfile       hold a name; graphs and definitions; the file for model servers
+                   stores                  the open catalog, artifacts and graph
 """

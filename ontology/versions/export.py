@@ -1,6 +1,7 @@
-"""An ontology as text that reads back: a table of its edges or labels, or one JSON document with everything.
+"""Write an ontology as text that can be read back: a table of edges or labels, or one complete JSON document.
 
-What a format cannot hold is refused, with the label it is about: nothing is left out silently.
+If a format cannot hold something, the export is refused with the label concerned; nothing is left out
+silently.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from labelgrove.ontology.versions.workspace import Workspace
 __all__ = ["export_graph", "export_ontology"]
 
 _BREAKING = ("\n", "\r", "\0", "\ufeff")
-"""Characters that a line of text does not keep."""
+"""Characters that a line of text cannot contain."""
 
 
 def export_ontology(
@@ -28,7 +29,7 @@ def export_ontology(
     Parameters
     ----------
     workspace, name
-        Where it is, and its name.
+        The workspace that holds the ontology, and the ontology's name.
     format : {"tsv", "json"}, default="tsv"
         As for `export_graph`.
     version : str, optional
@@ -55,22 +56,22 @@ def export_graph(
     Parameters
     ----------
     graph : LabelGraph
-        What is written.
+        The graph to write.
     definitions : mapping of key to text, optional
         Definitions of some or all labels.
     name : str, optional
-        What the JSON document calls it.
+        Name of the ontology in the JSON document.
     format : {"tsv", "json"}, default="tsv"
-        ``tsv``: a table with a header, one edge a line (``child``, ``parent``); one label and parent a line
-        (``key``, ``parent``) where labels have names, definitions or no edge; ``neighbor`` in place of
-        ``parent`` where edges have no direction. ``weight`` and ``rank`` stand in it where they are needed.
-        ``json``: one document with everything that enters the digest, and definitions.
+        ``tsv``: a table with a header, one edge a line (``child``, ``parent``). If labels have names,
+        definitions or no edge, there is one label and parent a line instead (``key``, ``parent``). If edges
+        have no direction, ``neighbor`` replaces ``parent``. Columns ``weight`` and ``rank`` are added where
+        they are needed. ``json``: one document with everything that enters the digest, and definitions.
 
     Raises
     ------
     InputError
-        For another format, or what a table cannot hold: keys, names or definitions with line ends, blanks
-        around them or a byte order mark, empty names, negative ranks, the layout of a grid.
+        For another format, and for content that a table cannot hold: keys, names or definitions with line
+        ends, surrounding blanks or a byte order mark; empty names; negative ranks; the layout of a grid.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def _tsv(graph: LabelGraph, definitions: Mapping[str, str]) -> Iterator[str]:
 def _rows(
     graph: LabelGraph, names: Sequence[str] | None, definitions: Mapping[str, str], *, every_label: bool
 ) -> Iterator[dict[str, str]]:
-    """Yield a row for each edge, with the texts of its child, and one for each other label if wanted."""
+    """Yield a row for each edge, with the texts of its child; if `every_label`, also one for others."""
     keys = [_held(key, "key", key) for key in graph.keys]
     texts = [
         {
@@ -136,7 +137,7 @@ def _rows(
 
 
 def _held(text: str, what: str, key: str, *, empty: bool = True) -> str:
-    """Return a text that a cell can hold, and refuse any other."""
+    """Return `text` if a cell can hold it; refuse it otherwise."""
     problem = None
     if text != text.strip():
         problem = "has blanks around it"
@@ -153,7 +154,7 @@ def _held(text: str, what: str, key: str, *, empty: bool = True) -> str:
 
 
 def _unlike(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the header in a spelling that no row has, as a reader would take such a row for the header."""
+    """Return the header in a spelling that no row has; a reader would take such a row for the header."""
     taken = set(rows)
     for spell in (str.lower, str.title, str.upper, str.swapcase):
         spelled = tuple(map(spell, header))
@@ -181,5 +182,5 @@ def _json(name: str, graph: LabelGraph, definitions: Mapping[str, str]) -> Itera
 
 
 def _dumped(value: Mapping[str, object]) -> str:
-    """Return JSON in one line; byte order marks, which do not belong into a text file, are escaped."""
+    """Return JSON in one line; byte order marks, which do not belong in a text file, are escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\ufeff", "\\ufeff")

@@ -1,4 +1,4 @@
-"""Bringing a version into the graph and making it the current one: the steps that ingest and repair share."""
+"""Load a version into the graph and make it the current one: the steps that ingest and repair share."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ STEPS = ("snapshot", "version", "batches", "counts", "commit", "publish", "index
 """The numbered steps of `ontology.versions.ingest.register`, in order."""
 
 NAMELESS = ""
-"""Under which the graph has a version that no name of the catalog has."""
+"""Name in the graph of a version that has no name in the catalog."""
 
 
 class Steps:
-    """Tells the caller's `Progress` where the work is, and takes the time of each step."""
+    """Report progress to the caller's `Progress`, and measure the time of each step."""
 
     def __init__(self, progress: Progress | None = None) -> None:
         self._progress = progress
         self.seconds: dict[str, float] = {}
 
     def report(self, step: str, done: int, total: int) -> None:
-        """Pass one report on."""
+        """Pass on one report."""
         if self._progress is not None:
             self._progress(step, done, total)
 
     @contextmanager
     def step(self, name: str, total: int = 1) -> Iterator[None]:
-        """Report beginning and end of a step; one that raises does not end."""
+        """Report the beginning and end of a step; the end of a step that raises is not reported."""
         begin = time.perf_counter()
         self.report(name, 0, total)
         yield
@@ -70,7 +70,7 @@ class Steps:
 
 
 def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
-    """Take steps 3 and 4: bring the graph to hold `version` as the snapshot has it, and ready."""
+    """Take steps 3 and 4: load `version` into the graph until it equals the snapshot, and mark it ready."""
     store, catalog = stores.graph, stores.catalog
     graph = stored_graph(stores.artifacts, version)
     wanted, n_batches = (graph.n_labels, graph.n_edges), store.batch_count(graph)
@@ -82,7 +82,7 @@ def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
             if found == wanted:
                 store.mark_ready(version.digest)
                 return
-            if attempt == "as recorded":  # the graph was emptied, exchanged or edited since
+            if attempt == "as recorded":  # the graph was emptied, replaced or edited after that
                 drop_from_graph(stores, version.digest)
                 catalog.restart_batches(lease, version, n_batches)
     raise ServiceError(
@@ -92,7 +92,7 @@ def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
 
 
 def go_live(stores: Stores, lease: Lease, version: Version, steps: Steps) -> str | None:
-    """Take steps 5 to 7: commit, then let graph and index file follow; return who was current before."""
+    """Take steps 5 to 7: commit, then update graph and index file; return the previously current digest."""
     with steps.step("commit"):
         before = stores.catalog.commit(lease, version)
     with steps.step("publish"):
@@ -104,7 +104,7 @@ def go_live(stores: Stores, lease: Lease, version: Version, steps: Steps) -> str
 
 
 def drop_from_graph(stores: Stores, digest: str) -> None:
-    """Drop a version from the graph, also where names answer with it: the next opening puts those right."""
+    """Drop a version from the graph, even if it is current for names; the next opening repairs them."""
     for name in stores.catalog.currents():
         if stores.graph.current(name) == digest:
             stores.graph.drop_ontology(name)
@@ -115,15 +115,16 @@ def drop_from_graph(stores: Stores, digest: str) -> None:
 
 
 def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check: Callable[[], None]) -> None:
-    """Load the batches that fall to one of `shares` shares of a version; harmless when repeated.
+    """Load the batches of one of `shares` shares of a version; safe to repeat.
 
-    Shares go in order: edges need the labels of the batches before them, and a store has its own number of
-    batches, which may be fewer than shares. `check` is called before each and ends the work by raising.
+    Shares are loaded in order, because edges need the labels of the batches before them. A store determines
+    its own number of batches, which may be smaller than the number of shares. `check` is called before each
+    batch; it ends the work by raising.
 
     Raises
     ------
     TransientError
-        When somebody drops the version meanwhile.
+        If somebody drops the version meanwhile.
     """
     store = stores.graph
     with _others_at_work(graph):
@@ -137,9 +138,9 @@ def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check
 
 
 def complete(stores: Stores, graph: LabelGraph, check: Callable[[], None]) -> None:
-    """Count what the graph holds of a version and declare it ready; one that is not whole is loaded again.
+    """Check the counts of a version in the graph and declare it ready; load an incomplete one again.
 
-    `check` and errors are those of `load_share`.
+    `check` and errors are as for `load_share`.
     """
     try:
         stores.graph.mark_ready(graph.digest)
@@ -152,23 +153,24 @@ def complete(stores: Stores, graph: LabelGraph, check: Callable[[], None]) -> No
 
 
 def holds(store: GraphStore, graph: LabelGraph) -> bool:
-    """Whether the store has the version ready and whole, counted now."""
+    """Return whether the version is ready and complete in the store; its labels and edges are counted now."""
     states = {row["digest"]: row["state"] for row in store.versions()}
     wanted = (graph.n_labels, graph.n_edges)
     return states.get(graph.digest) == "ready" and store.counts(graph.digest) == wanted
 
 
 def _first_name(catalog: Catalog, digest: str) -> str:
-    """Return the name that had the version first, as the labels in the graph say it."""
+    """Return the name that first had the version, which its labels in the graph carry."""
     names = (version.ontology for version in catalog.versions() if version.digest == digest)
     return next(names, NAMELESS)
 
 
 @contextmanager
 def _others_at_work(graph: LabelGraph) -> Iterator[None]:
-    """Tell what others do to a version that nobody holds from errors that stay.
+    """Raise `TransientError` for errors that come from others who change the same version.
 
-    It may be dropped, or loaded twice at once, which the embedded engine refuses as a doubled key.
+    Nobody holds the version, so others may drop it, or load it at the same time, which the embedded engine
+    refuses as a duplicate key.
     """
     try:
         yield
@@ -183,7 +185,7 @@ def _others_at_work(graph: LabelGraph) -> Iterator[None]:
 
 
 def _begin(store: GraphStore, name: str, graph: LabelGraph) -> bool:
-    """Announce a version to the store; whether it is there already, ready and whole."""
+    """Announce a version to the store; return whether it is already there, ready and complete."""
     wanted = (graph.n_labels, graph.n_edges)
     return store.begin_version(name, graph) == "ready" and store.counts(graph.digest) == wanted
 
@@ -191,13 +193,13 @@ def _begin(store: GraphStore, name: str, graph: LabelGraph) -> bool:
 def _load_batches(
     stores: Stores, lease: Lease, version: Version, graph: LabelGraph, n_batches: int, steps: Steps
 ) -> None:
-    """Load the batches that are still pending; none are when the version is ready and whole."""
+    """Load the batches that are still pending; a version that is ready and complete has none."""
     store, catalog = stores.graph, stores.catalog
     pending = catalog.pending_batches(version)
     if not pending or _begin(store, lease.name, graph):
         return
     for number in pending:
-        catalog.renew(lease)  # a holder that was taken over stops before it writes
+        catalog.renew(lease)  # a holder that lost the lease stops before it writes
         store.load_batch(graph, number)
         catalog.batch_done(lease, version, number)
         if number + 1 < n_batches:

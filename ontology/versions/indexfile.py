@@ -15,7 +15,7 @@ __all__ = ["index_is", "refresh_index"]
 
 
 def refresh_index(catalog: Catalog, artifacts: ArtifactStore, name: str) -> None:
-    """Bring the index file of `name` in line with the catalog; two at once end with the newer document."""
+    """Update the index file of `name` from the catalog; of concurrent updates, the newest document stays."""
     document = catalog.index_document(name)
     while True:
         if document is None:
@@ -28,7 +28,7 @@ def refresh_index(catalog: Catalog, artifacts: ArtifactStore, name: str) -> None
 
 
 def index_is(artifacts: ArtifactStore, name: str, document: Mapping[str, object] | None) -> bool:
-    """Whether the index file of `name` says exactly `document`; a damaged file does not."""
+    """Return whether the content of `name`'s index file is exactly `document`; False for a damaged file."""
     try:
         return artifacts.read_index(name) == document
     except ArtifactError:

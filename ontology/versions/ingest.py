@@ -1,17 +1,18 @@
-"""Registering an ontology: from a label graph to a version that every part of the workspace answers with.
+"""Register an ontology: turn a label graph into a version that every part of the workspace serves.
 
 The order is fixed, and each step may be repeated:
 
 1. ``snapshot``: the arrays, and the definitions, as artifacts
 2. ``version``: the catalog records the version as loading, with its load batches
 3. ``batches``: the graph takes the batches, each recorded when done
-4. ``counts``: what the graph holds is counted and compared with the snapshot
+4. ``counts``: the labels and edges in the graph are counted and compared with the snapshot
 5. ``commit``: one fenced SQL transaction makes the version ready and current
 6. ``publish``: the graph's CURRENT follows
 7. ``index``: the static index file follows
 
-Before the commit a reader sees the previous version, whatever happens; after it the last two steps are made
-up for by whoever opens the workspace next. A run that was killed is completed by running it again.
+Before the commit, readers see the previous version, whatever happens. After the commit, whoever opens the
+workspace next completes the last two steps if they are missing. A run that was killed is completed by running
+it again.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RegisterResult:
-    """What `register` did.
+    """The outcome of `register`.
 
     Attributes
     ----------
     created : bool
-        False where the same content was registered before under this name: no new version.
+        False if the same content was already registered under this name, so that there is no new version.
     replaced : str or None
-        Digest of the version that was current until now; None where there was none, or it was this one.
+        Digest of the version that was current until now; None if there was none, or if it was this version.
     seconds : mapping of str to float
         Wall-clock seconds of each step of `STEPS`.
     """
@@ -87,36 +88,36 @@ def register(
     Parameters
     ----------
     workspace : Workspace
-        Where to; its catalog, artifacts and graph are all written.
+        Workspace to register it in; its catalog, artifacts and graph are all written.
     name : str
         1 to 64 of ``a-z 0-9 . _ -``, the first a letter or digit.
     result : ReadResult, LabelGraph or Snapshot
-        From `ontology.read` or `ontology.versions.sources.read_once`, or a graph made otherwise, which has no
-        definitions.
+        From `ontology.read` or `ontology.versions.sources.read_once`; or a graph made in another way, which
+        has no definitions.
     source : str, optional
-        Where it came from, for the record; by default what the reader's report says.
+        Origin to record; by default the source in the reader's report.
     shrink : bool, default=False
-        Whether it may have less than half of the labels that the name has now.
+        Whether the new version may have less than half of the labels of the current one.
     progress : callable, optional
         Called with (step, done, total), see `STEPS`.
 
     Raises
     ------
     DefectsError
-        For a read result whose defects stop it.
+        For a read result with defects that prevent ingest.
     ShrinkError
-        If it has less than half of the labels that the name has now, unless `shrink` is given. Nothing was
+        If it has less than half of the labels of the current version, unless `shrink` is given. Nothing was
         changed.
     ConflictError
-        When somebody else is changing `name`; the message names the holder. Nothing was changed.
+        If somebody else is changing `name`; the message names the holder. Nothing was changed.
     ServiceError
-        When database, artifact store or graph cannot be reached or written: the previous version goes on
-        serving, and running it again completes it.
+        If database, artifact store or graph cannot be reached or written. The previous version continues to
+        serve, and running `register` again completes the new one.
 
     Notes
     -----
-    The same content again makes no new version; it makes up for whatever of the steps is missing. Definitions
-    and source are outside the digest: given, they replace those recorded with the version.
+    Registering the same content again makes no new version; it completes missing steps. Definitions and
+    source are not part of the digest: if given, they replace those recorded with the version.
     """
     check_name(name)
     graph = result.graph if isinstance(result, Snapshot) else unpacked(result)[0]
@@ -130,7 +131,7 @@ def register(
 
 
 def check_size(workspace: Workspace, name: str, n_labels: int) -> None:
-    """Raise `ShrinkError` where `n_labels` is less than half of the labels that `name` has now."""
+    """Raise `ShrinkError` if `n_labels` is less than half of the labels that `name` has now."""
     current = next((version for version in workspace.catalog.versions(name) if version.current), None)
     if current is not None and 2 * n_labels < current.n_labels:
         raise ShrinkError(
@@ -141,10 +142,10 @@ def check_size(workspace: Workspace, name: str, n_labels: int) -> None:
 
 
 def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
-    """Record that `snapshot` is to be loaded for `name`, by somebody else and later: step 2 alone.
+    """Record that somebody else will load `snapshot` for `name` later; this is step 2 only.
 
-    Until then its artifacts are kept, and what is loaded of it is known to be wanted. A name that somebody is
-    changing is left as it is: `register` records the same.
+    Until then its artifacts are kept, and the parts loaded so far count as wanted. If somebody is
+    changing the name, nothing is recorded, because `register` records the same.
     """
     try:
         with holding(workspace.stores, name) as lease:
@@ -188,7 +189,7 @@ def _open_version(workspace: Workspace, lease: Lease, snapshot: Snapshot) -> Ver
 
 
 def _drop_abandoned(stores: Stores, lease: Lease, keep: Version) -> None:
-    """Drop what earlier ingests of the name began and nobody will end: the lease says that they are dead."""
+    """Drop versions that earlier ingests of the name left unfinished; our lease proves that they ended."""
     for version in stores.catalog.versions(lease.name):
         if version.state == "loading" and version.digest != keep.digest:
             stores.catalog.forget_version(lease, version)
@@ -196,20 +197,20 @@ def _drop_abandoned(stores: Stores, lease: Lease, keep: Version) -> None:
                 drop_from_graph(stores, version.digest)
 
 
-# ---- what becomes of a name -----------------------------------------------------------------------------
+# ---- deletion and edits --------------------------------------------------------------------------------
 
 
 def delete_ontology(workspace: Workspace, name: str, *, version: str | None = None) -> list[str]:
-    """Delete an ontology, or one version of it that is not current; return the digests that went.
+    """Delete an ontology, or one version of it that is not current; return the deleted digests.
 
-    Artifacts stay for garbage collection: another name, or a bundle in use, may need them.
+    Artifacts are left to garbage collection, because another name or a bundle in use may need them.
 
     Raises
     ------
     NotFoundError
         For an unknown name or version.
     ConflictError
-        For the current version on its own, or a name that somebody is changing.
+        If `version` is the current one, or if somebody is changing the name.
     """
     if version is not None:
         doomed = workspace.catalog.version(name, version)
@@ -225,7 +226,7 @@ def delete_ontology(workspace: Workspace, name: str, *, version: str | None = No
     workspace.catalog.version(name)
     with holding(workspace.stores, name) as lease:
         digests = [v.digest for v in workspace.catalog.versions(name)]
-        workspace.catalog.forget_ontology(lease)  # from here on it is gone; the rest follows, now or later
+        workspace.catalog.forget_ontology(lease)  # deletes it; the other steps may happen later
         clear(workspace.stores, name)
     return digests
 
@@ -233,14 +234,14 @@ def delete_ontology(workspace: Workspace, name: str, *, version: str | None = No
 def snapshot_graph(
     workspace: Workspace, name: str, *, shrink: bool = False, progress: Progress | None = None
 ) -> RegisterResult:
-    """Make a new version of what somebody edited in the graph of `name`, and put the old version back.
+    """Make a new version of the edited graph of `name`, and restore the old version.
 
-    Definitions of labels that stay are taken over. A graph that was not edited makes no new version.
+    Labels that remain keep their definitions. A graph that was not edited makes no new version.
 
     Raises
     ------
     ShrinkError
-        If less than half of the labels are left, unless `shrink` is given; the graph stays as it was edited.
+        If less than half of the labels remain, unless `shrink` is given; the edited graph is left unchanged.
     """
     version = workspace.catalog.version(name)
     found = workspace.graph.read_back(version.digest)
@@ -260,7 +261,7 @@ def snapshot_graph(
 
 
 def _canonical(graph: LabelGraph) -> LabelGraph:
-    """Return the graph with labels and edges in canonical order: edits come in any."""
+    """Return the graph with labels and edges in canonical order: edits have no order."""
     edges = list(graph.edges())
     return LabelGraph.from_edges(
         [(child, parent) for child, parent, _, _ in edges],

@@ -1,4 +1,4 @@
-"""Holding an ontology's name while it is changed: a lease kept alive by a thread of its own."""
+"""Hold an ontology's name while it is changed, by a lease that a separate thread keeps alive."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ __all__ = ["holding"]
 
 @contextmanager
 def holding(stores: Stores, name: str) -> Iterator[Lease]:
-    """Hold the lease of `name` for the length of a block, renewed three times in its span.
+    """Hold the lease of `name` for the length of a block, and renew it three times in its duration.
 
-    A holder that loses it learns so from its next write to the catalog, which raises `LeaseLostError`. The
-    fence passes the one the graph has seen last, also when the graph outlived an older catalog.
+    A holder that loses the lease learns this from its next write to the catalog, which raises
+    `LeaseLostError`. The lease's fence is higher than the last one in the graph, even if the graph outlived
+    an older catalog.
 
     Raises
     ------
     ConflictError
-        When somebody else holds it; the message names the holder.
+        If somebody else holds it; the message names the holder.
     """
     catalog = stores.catalog
     published = stores.graph.run_named("published", name=name).dicts()

@@ -1,4 +1,4 @@
-"""The graph as a whole: emptied, loaded again from the snapshots, and compared with them."""
+"""Treat the graph as a whole: empty it, load it again from the snapshots, and compare it with them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["empty_graph", "restore_graph", "verify_graph"]
 
 
 def empty_graph(workspace: Workspace) -> list[str]:
-    """Drop every version from the graph, to be restored from its snapshot; return their digests.
+    """Drop every version from the graph, for a later restore from the snapshots; return their digests.
 
-    What a user edited in the graph by hand is lost unless `snapshot_graph` kept it before. A name that
-    somebody is changing raises `ConflictError`, a snapshot that is damaged or gone `ArtifactError` or
-    `NotFoundError`, before anything is dropped: the graph may hold the last copy.
+    A user's edits in the graph are lost unless `snapshot_graph` kept them before. These errors are raised
+    before anything is dropped, because the graph may hold the last copy: `ConflictError` if somebody is
+    changing a name, `ArtifactError` or `NotFoundError` for a snapshot that is damaged or missing.
     """
-    with ExitStack() as leases:  # every name is held before anything is dropped: all of the graph, or none
+    with ExitStack() as leases:  # hold every name first: the whole graph is emptied, or nothing
         for name in workspace.catalog.names():
             leases.enter_context(holding(workspace.stores, name))
         versions = _ready(workspace)
@@ -39,10 +39,10 @@ def empty_graph(workspace: Workspace) -> list[str]:
 
 
 def restore_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[str]:
-    """Load what the graph lacks, bring every name in line, and return the digests of the versions in it.
+    """Load missing versions into the graph and repair every name; return the digests of all its versions.
 
-    Batches that are done are recorded: one that was cut short goes on from there. A name that somebody is
-    changing raises `ConflictError` after all the others are in line.
+    Completed batches are recorded, so that an interrupted restore continues after them. A name that somebody
+    is changing raises `ConflictError` after all the others have been repaired.
     """
     busy = []
     for name in workspace.catalog.names():
@@ -59,17 +59,17 @@ def restore_graph(workspace: Workspace, *, progress: Progress | None = None) -> 
 
 
 def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[dict[str, Any]]:
-    """Compare every ready version with its snapshot: what the graph holds, who is current, the index file.
+    """Compare every ready version with its snapshot: its content in the graph, CURRENT and the index file.
 
     Returns
     -------
     list of dict
-        ``ontology, digest, current, n_labels, n_edges, problems, same``; ``problems`` says in words what
-        differs, ``same`` is whether nothing does.
+        ``ontology, digest, current, n_labels, n_edges, problems, same``; ``problems`` describes each
+        difference in words, ``same`` is whether there is none.
 
     Notes
     -----
-    Reads every version whole; from the embedded graph piece by piece, so that little is in memory at a time.
+    Every version is read completely; from the embedded graph in parts, so that it takes little memory.
     """
     ready = _ready(workspace)
     steps, findings = Steps(progress), []

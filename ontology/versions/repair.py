@@ -1,7 +1,7 @@
-"""Bringing the graph and the index files in line with the catalog, whatever left them behind.
+"""Make the graph and the index files match the catalog, whatever made them differ.
 
-The catalog and the snapshots are the truth: what the graph lacks is loaded from them, what the catalog no
-longer has is dropped. A workspace does so whenever it opens its graph.
+The catalog and the snapshots are the truth. Versions that the graph lacks are loaded from snapshots, and
+versions that the catalog no longer has are dropped. A workspace does this whenever it opens its graph.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ _log = logging.getLogger(__name__)
 
 
 def repair(stores: Stores) -> list[str]:
-    """Bring graph and index files in line with the catalog; return the names that needed it.
+    """Make graph and index files match the catalog; return the names that were repaired.
 
-    A name that somebody is changing is left to its holder. A damaged embedded graph is removed and rebuilt.
+    A name that somebody is changing is left unchanged. A damaged embedded graph is removed and rebuilt.
 
     Notes
     -----
-    Cheap when nothing is amiss: a few questions to catalog, graph and index for each name. What the graph
-    holds beyond the catalog's names is left alone: it may belong to somebody else.
+    Cheap when there is nothing to repair: a few queries to catalog, graph and index for each name. Versions
+    in the graph under names that the catalog does not have are left unchanged: they may belong to somebody
+    else.
     """
     try:
         stores.graph.migrate()
@@ -47,7 +48,7 @@ def repair(stores: Stores) -> list[str]:
 
 
 def restore(stores: Stores, lease: Lease, steps: Steps) -> None:
-    """Load what the graph lacks of a name that is held, and let it go live."""
+    """Load the missing parts of a held name's version into the graph, and make it current."""
     versions = [v for v in stores.catalog.versions(lease.name) if v.state == "ready"]
     for version in versions:
         load(stores, lease, version, steps)
@@ -59,10 +60,10 @@ def restore(stores: Stores, lease: Lease, steps: Steps) -> None:
 
 
 def clear(stores: Stores, name: str) -> None:
-    """Drop from graph and index what the catalog no longer has under `name`, and versions nobody has."""
+    """Drop from graph and index what the catalog no longer has under `name`, and unnamed versions."""
     if stores.catalog.current(name) is None:
         stores.graph.drop_ontology(name)
-    held = stores.graph.versions()  # first: what an ingest begins after this is not among them
+    held = stores.graph.versions()  # read first, so that a version that an ingest begins later is not in it
     kept = {version.digest for version in stores.catalog.versions()}
     ours = stores.catalog.currents()
     for row in held:
@@ -80,11 +81,11 @@ def _repair_names(stores: Stores) -> list[str]:
             with holding(stores, name) as lease:
                 restore(stores, lease, Steps())
         except ConflictError:
-            continue  # somebody is changing it, and brings it in line
-        except (ArtifactError, NotFoundError) as error:  # one snapshot must not close the graph to all names
+            continue  # somebody is changing the name, and will complete it
+        except (ArtifactError, NotFoundError) as error:  # one bad snapshot must not block all names
             _log.warning("the graph of %s stays out of date: %s", name, error)
             continue
-        except ServiceError as error:  # a full disk: what the graph holds can be read all the same
+        except ServiceError as error:  # for example a full disk: the graph can still be read
             _log.warning("the graph of %s and of names after it may be out of date: %s", name, error)
             break
         repaired.append(name)
@@ -92,7 +93,7 @@ def _repair_names(stores: Stores) -> list[str]:
 
 
 def _in_line(stores: Stores, name: str) -> bool:
-    """Whether graph and index have what the catalog says of `name`; nothing is counted."""
+    """Return whether graph and index match the catalog for `name`; labels and edges are not counted."""
     document = stores.catalog.index_document(name)
     current = None if document is None else document["version"]
     if stores.graph.current(name) != current or not index_is(stores.artifacts, name, document):

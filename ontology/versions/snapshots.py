@@ -1,4 +1,4 @@
-"""Label graphs and definitions in the artifact store: what an ingest keeps, and what is opened of it."""
+"""Keep label graphs and definitions in the artifact store: store them at ingest, and open them later."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ __all__ = [
 DEFINITIONS_FORMAT = "labelgrove/definitions/1"
 
 Stored = tuple[str, int]
-"""An artifact: its sha256, and its size in bytes."""
+"""An artifact: its sha256 and its size in bytes."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The reading of a source that gave a version.
+    """The reading of a source from which a version was made.
 
     Attributes
     ----------
     fingerprint : str
-        What the reading depended on (`ontology.readers.fingerprint`).
+        Digest of everything that the reading depended on (`ontology.readers.fingerprint`).
     report : Report
-        What it found; of each defect, the places of its examples.
+        Its report; for each defect it has only the places of the examples.
     read_at : float or None
-        When it was recorded, in seconds since 1970 by the database's clock; None where it is yet to be.
+        When it was recorded, in seconds since 1970 by the database's clock; None if it is not yet recorded.
     """
 
     fingerprint: str
@@ -64,11 +64,11 @@ class Snapshot:
     graph : LabelGraph
         The graph itself.
     arrays, definitions : (str, int), (str, int) or None
-        Artifacts with the arrays of the graph, and the definitions of its labels where it has any.
+        Artifacts with the arrays of the graph, and the definitions of its labels if it has any.
     source : str or None
-        Where it came from, for the record.
+        Recorded origin.
     reading : Reading or None
-        The reading that gave it, where that can be told again.
+        The reading that the graph came from, if it is known.
     """
 
     graph: LabelGraph
@@ -81,7 +81,7 @@ class Snapshot:
 def unpacked(
     result: ReadResult | LabelGraph, source: str | None = None
 ) -> tuple[LabelGraph, Mapping[str, str], str | None]:
-    """Return graph, definitions and source of what was read; `DefectsError` where defects stop it."""
+    """Return graph, definitions and source of a read result; raise `DefectsError` if defects stop it."""
     if isinstance(result, LabelGraph):
         return result, {}, source
     if result.graph is None:
@@ -95,7 +95,7 @@ def unpacked(
 def put_snapshot(
     artifacts: ArtifactStore, graph: LabelGraph, definitions: Mapping[str, str], source: str | None
 ) -> Snapshot:
-    """Store a graph and its definitions; the same again stores nothing new."""
+    """Store a graph and its definitions; storing the same again adds nothing."""
     arrays = _put(artifacts, *graph.to_arrays())
     described = _put(artifacts, *_definition_arrays(graph, definitions)) if definitions else None
     return Snapshot(graph, arrays, described, source)
@@ -104,12 +104,12 @@ def put_snapshot(
 def put_result(
     artifacts: ArtifactStore, result: ReadResult | LabelGraph | Snapshot, source: str | None = None
 ) -> Snapshot:
-    """Store what was read or made; what is stored already is taken as it is.
+    """Store a read result or a graph; return a `Snapshot` as it is, because it is already stored.
 
     Raises
     ------
     DefectsError
-        For a read result whose defects stop it.
+        For a read result with defects that prevent ingest.
     """
     if isinstance(result, Snapshot):
         return replace(result, source=source or result.source)
@@ -117,7 +117,7 @@ def put_result(
     if isinstance(result, LabelGraph) or result.reading is None:
         return snapshot
     fingerprint, digest = result.reading
-    if digest != snapshot.graph.digest:  # somebody put another graph in its place
+    if digest != snapshot.graph.digest:  # somebody replaced the graph
         return snapshot
     return replace(snapshot, reading=Reading(fingerprint, result.report.shortened()))
 
@@ -126,12 +126,12 @@ def put_result(
 
 
 def open_snapshot(artifacts: ArtifactStore, arrays: str, definitions: str | None) -> Snapshot:
-    """Return what the artifacts with these digests hold.
+    """Return the graph and definitions in the artifacts with these digests.
 
     Raises
     ------
     ArtifactError, NotFoundError
-        If an artifact is damaged or gone, or the definitions belong to other labels.
+        If an artifact is damaged or missing, or the definitions belong to other labels.
     """
     graph = LabelGraph.from_arrays(*artifacts.open_arrays(arrays))
     described = None
@@ -148,12 +148,12 @@ def open_snapshot(artifacts: ArtifactStore, arrays: str, definitions: str | None
 
 
 def stored_graph(artifacts: ArtifactStore, version: Version) -> LabelGraph:
-    """Return the label graph of `version`; opened from a memory map in a local store, sha256 compared.
+    """Return the label graph of `version`, from a memory map if the store is local; its sha256 is checked.
 
     Raises
     ------
     ArtifactError, NotFoundError
-        For a snapshot that is damaged or gone; ingesting the same source again repairs it.
+        For a snapshot that is damaged or missing; ingesting the same source again repairs it.
     """
     graph = LabelGraph.from_arrays(*artifacts.open_arrays(version.snapshot_sha256))
     if graph.digest != version.digest:
@@ -165,12 +165,12 @@ def stored_graph(artifacts: ArtifactStore, version: Version) -> LabelGraph:
 
 
 def stored_definitions(artifacts: ArtifactStore, version: Version) -> Texts | None:
-    """Return the definitions of `version` in canonical order of labels (empty: has none), None without any.
+    """Return the definitions of `version` in canonical order of labels (empty where one is missing), or None.
 
     Raises
     ------
     ArtifactError, NotFoundError
-        For definitions that are damaged or gone; ingesting the same source again repairs them.
+        For definitions that are damaged or missing; ingesting the same source again repairs them.
     """
     sha256 = version.definitions_sha256
     if sha256 is None:

@@ -1,7 +1,7 @@
-"""Sources that were read before: what an unchanged one gave stands in the catalog, and is not read again.
+"""Skip reading an unchanged source: the catalog already has its version.
 
-A version remembers the last reading that gave it: the sha256 over the bytes of its source, the options and
-the version of the readers (`ontology.readers.fingerprint`), and what that reading reported.
+A version remembers the last reading that it came from: the sha256 over the bytes of its source, the options
+and the version of the readers (`ontology.readers.fingerprint`), and the report of that reading.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ __all__ = ["read_once"]
 def read_once(
     workspace: Workspace, name: str, path: str | os.PathLike[str], **options: Any
 ) -> ReadResult | Snapshot:
-    """Read a source, unless `name` has a version that the same reading gave.
+    """Read a source, unless `name` has a version that came from the same reading.
 
     Parameters
     ----------
     workspace : Workspace
         Where the versions are.
     name : str
-        Name of the ontology that the source is for; it need not be there yet.
+        Name of the ontology that the source is for; it need not exist yet.
     path, **options
         As for `ontology.read`.
 
     Returns
     -------
     ReadResult or Snapshot
-        What was read; or, where source, options and version of the readers are those of an earlier reading,
-        what is stored of it, with its report in `Snapshot.reading`. `ontology.versions.ingest.register` and
-        `workers.client.submit_ingest` take either. A version whose artifacts are damaged or gone does not
-        count: its source is read again, which repairs them.
+        The new reading. If an earlier reading had the same source, options and version of the readers, its
+        snapshot from the store, with its report in `Snapshot.reading`. `ontology.versions.ingest.register`
+        and `workers.client.submit_ingest` take either. A version whose artifacts are damaged or missing does
+        not count: its source is read again, which repairs them.
 
     Raises
     ------
     DefectsError, NotFoundError, InputError
-        As `ontology.read` does.
+        As for `ontology.read`.
     ServiceError
         If the catalog or the artifact store cannot be reached.
 
     Notes
     -----
-    An unchanged source takes one pass over its bytes and one over the artifacts. Whichever version it gave is
-    found, current or not; registering it makes it current.
+    An unchanged source takes one pass over its bytes and one over the artifacts. Its version is found whether
+    it is current or not; registering the version makes it current.
     """
     from labelgrove.ontology.readers import fingerprint, read
 
@@ -71,7 +71,7 @@ def read_once(
 
 
 def _earlier(workspace: Workspace, name: str, fingerprint: str) -> Snapshot | None:
-    """Return what an earlier reading gave; None where there was none, or not all of it is left."""
+    """Return the snapshot from an earlier reading; None if there was none, or if parts of it are missing."""
     found = workspace.catalog.read_before(name, fingerprint)
     if found is None:
         return None

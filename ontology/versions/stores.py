@@ -1,4 +1,4 @@
-"""The three stores that hold ontologies, open: what exists, the bytes, and the live graph."""
+"""Hold the three open stores of ontologies: the catalog, the artifacts and the live graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Stores:
     artifacts : ArtifactStore
         Snapshots, definitions and index files.
     graph : GraphStore
-        The versions as they are queried.
+        The versions in the form in which they are queried.
     """
 
     catalog: Catalog

@@ -1,4 +1,4 @@
-"""A workspace: the catalog, artifacts and graph of one deployment, opened on first use."""
+"""Open the catalog, artifacts and graph of one deployment on first use: a workspace."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ __all__ = ["Workspace"]
 
 
 class Workspace:
-    """What one deployment holds, reached through its settings; a context manager.
+    """The stores of one deployment, reached through its settings; a context manager.
 
-    Nothing is opened before it is asked for: a snapshot needs catalog and artifacts, never the graph.
+    Each part is opened on first use: a snapshot needs catalog and artifacts, but never the graph.
 
     Attributes
     ----------
     settings : Settings
-        Where the parts are.
+        Settings that say where the parts are.
     on_repair : callable or None
-        Called with the workspace when opening the graph has repaired it, to bring back what rooms above keep
-        there.
+        Called with the workspace when opening the graph has repaired it, so that other rooms can restore
+        their content of the graph.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Workspace:
 
     @cached_property
     def engine(self) -> Engine:
-        """The database; its schema checked, and on SQLite brought up to date, when first opened."""
+        """The database; the first use checks its schema and, on SQLite, migrates it."""
         from labelgrove.ontology.sql.database import check_schema, create_engine
 
         engine = create_engine(self.settings.database_url)
@@ -90,8 +90,8 @@ class Workspace:
 
     @property
     def graph(self) -> GraphStore:
-        """The graph store, migrated and in line with the catalog when first opened."""
-        with self._opening:  # of two threads, the second waits for the store in line
+        """The graph store; the first use migrates it and makes it match the catalog."""
+        with self._opening:  # a second thread waits until the store is repaired
             if self._graph is None:
                 from labelgrove.ontology.graph import open_graph
 
@@ -128,7 +128,7 @@ class Workspace:
         if kind is None or not issubclass(kind, KeyboardInterrupt):  # after Ctrl-C threads may still use it
             self.close()
 
-    # ---- what it holds -----------------------------------------------------------------------------
+    # ---- content -----------------------------------------------------------------------------------
 
     def label_graph(self, name: str, version: str | None = None) -> LabelGraph:
         """Return the label graph of the current version, or of the one whose digest begins with `version`.
@@ -147,22 +147,22 @@ class Workspace:
         return stored_graph(self.artifacts, version)
 
     def definitions(self, name: str, version: str | None = None) -> Texts | None:
-        """Return the definitions in canonical order of labels (empty: has none), None without any."""
+        """Return the definitions in canonical order of labels (empty for a label without one), or None."""
         return stored_definitions(self.artifacts, self.catalog.version(name, version))
 
     # ---- upkeep ------------------------------------------------------------------------------------
 
     def name_bundle(self, name: str, bundle: str, *, sha256: str, version: str) -> None:
-        """Let ``name/bundle`` mean the artifact `sha256`, made from `version` of the ontology, and say so."""
+        """Let ``name/bundle`` name the artifact `sha256`, made from `version`; update the index file."""
         self.catalog.set_bundle(
             name, bundle, sha256=sha256, size=self.artifacts.size(sha256), version=version
         )
         refresh_index(self.catalog, self.artifacts, name)
 
     def repair(self) -> list[str]:
-        """Bring graph and index files in line with the catalog; see `ontology.versions.repair`.
+        """Make graph and index files match the catalog; see `ontology.versions.repair`.
 
-        Happens by itself whenever the graph is opened.
+        This happens automatically whenever the graph is opened.
         """
         from labelgrove.ontology.versions.repair import repair
 

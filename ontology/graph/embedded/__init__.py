@@ -1,1 +1,1 @@
-"""The graph in a file of this machine, without a server."""
+"""The graph in a file on this machine, without a server."""

@@ -1,7 +1,8 @@
-"""Removing very many relationships from the embedded engine, by writing those that stay.
+"""Remove very many relationships from the embedded engine, by copying the relationships that remain.
 
-The engine searches all relationships of a node for each that it deletes, which takes hours of a locus with a
-million labels. What stays is copied into a new table instead, which takes the name of the old one.
+For each relationship that the engine deletes, it searches all relationships of the node, which takes hours
+for a locus with a million labels. Therefore the remaining relationships are copied into a new table, which
+takes the name of the old one.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from labelgrove.ontology.graph.resultschema import result_schema
 __all__ = ["MANY", "thin_out"]
 
 MANY = 10_000
-"""Relationships of one type that the engine itself deletes in about a second."""
+"""Number of relationships of one type that the engine itself deletes in about a second."""
 
 _Patterns = Mapping[str, tuple[str, str]]
 
 
 def _patterns(name: str) -> _Patterns:
-    """Return by table where a relationship begins that a named query removes, and the pattern of it.
+    """Return the patterns of the relationships that a named query removes, by the table where they begin.
 
-    In the pattern ``r`` is the result, ``e`` the relationship and ``b`` its end.
+    In a pattern ``r`` is the result, ``e`` the relationship and ``b`` its end.
     """
     if name == "drop_result_links":
         return {
@@ -39,12 +40,13 @@ def _patterns(name: str) -> _Patterns:
 
 
 def thin_out(name: str, execute: Callable[[str], Rows]) -> None:
-    """Take from the graph what a named query is about to remove, where that is much.
+    """Remove from the graph what a named query is about to remove, if there are very many relationships.
 
     Parameters
     ----------
     name : str
-        A query that removes relationships of results whose version is empty; of any other nothing is done.
+        A query that removes relationships of results whose version is empty; for other queries nothing is
+        done.
     execute : callable
         Runs a statement.
     """

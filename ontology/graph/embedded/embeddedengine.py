@@ -1,7 +1,7 @@
-"""The engine of the embedded graph: ladybug, over immutable generations of one file.
+"""Run the embedded graph on ladybug, over immutable generations of one file.
 
-The engine is a projection that can be rebuilt, never the only copy. What COPY demands, learned from silent
-wrong answers: keys are unique and ends resolved before it, and it reads only Parquet files.
+The graph is a copy that can be rebuilt, never the only copy. COPY has two requirements, learned from silent
+wrong answers: keys must be unique and ends resolved beforehand, and it reads only Parquet files.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["EmbeddedEngine"]
 Result = TypeVar("Result")
 
 _LABELS_TOGETHER = 25_000
-"""Labels read at a time: even with the longest keys, and names as long, they fit the smallest pool."""
+"""Labels read at a time: even with keys and names of the greatest length, they fit in the smallest pool."""
 _ALL_ROWS = 2**62
 
 
@@ -59,7 +59,7 @@ class EmbeddedEngine(Engine):
         self.file = GraphFile(folder, pool_bytes)
 
     def migrate(self) -> list[str]:
-        """Apply the migrations that are missing; see `GraphFile.migrate`."""
+        """Apply the missing migrations; see `GraphFile.migrate`."""
         return self.file.migrate()
 
     def describe(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class EmbeddedEngine(Engine):
         self.file.close()
 
     def wipe(self) -> bool:
-        """Remove the graph, which is this engine's alone."""
+        """Remove the graph, which belongs only to this engine."""
         self.file.wipe()
         return True
 
@@ -92,11 +92,11 @@ class EmbeddedEngine(Engine):
         return 1
 
     def load_batch(self, graph: LabelGraph, i: int) -> None:
-        """Load the whole graph; harmless when it is there. See `Engine.load_batch`."""
+        """Load the whole graph; safe to repeat. See `Engine.load_batch`."""
         held = self.counts(graph.digest)
         if held == (graph.n_labels, graph.n_edges):
             return
-        if held != (0, 0):  # a generation holds all of a version or none of it
+        if held != (0, 0):  # a generation holds either all of a version or nothing of it
             raise GraphDamagedError(
                 f"graph {self.file.folder}: version {graph.digest[:12]} holds {counted(held[0], 'label')} of "
                 f"{graph.n_labels:,} and {counted(held[1], 'edge')} of {graph.n_edges:,}; "
@@ -110,7 +110,7 @@ class EmbeddedEngine(Engine):
                 write_parquet(edges, graph.n_edges, partial(edge_columns, graph))
             with self.file.writing(graph.n_labels + graph.n_edges) as connection:
                 if _runner(connection)("count_labels", version=graph.digest).rows[0][0]:
-                    return  # another process, before this one had the lock
+                    return  # another process loaded it before this one had the lock
                 fetch(connection, f"COPY Label FROM {path_literal(labels)}")
                 if graph.n_edges:
                     fetch(connection, f"COPY IS_A FROM {path_literal(edges)}")
@@ -118,7 +118,7 @@ class EmbeddedEngine(Engine):
     # ---- running -----------------------------------------------------------------------------------
 
     def counts(self, digest: str) -> tuple[int, int]:
-        """Return how many labels and edges the store holds for a version, counted now."""
+        """Count the labels and edges that the graph holds for a version."""
 
         def counted(database: Database) -> tuple[int, int]:
             edges = self._by_ranges(database, "count_edges_between", digest, n_labels)
@@ -128,7 +128,7 @@ class EmbeddedEngine(Engine):
         return self.file.read(counted)
 
     def read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
-        """Run a query of ours with read access."""
+        """Run one of labelgrove's own queries with read access."""
 
         def answered(database: Database) -> Rows:
             with connected(database) as connection:
@@ -151,7 +151,7 @@ class EmbeddedEngine(Engine):
         return self.file.read(tables)
 
     def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
-        """Say how a version differs from the one that was loaded; with `graph`, compare piece by piece."""
+        """Describe how a version differs from the one that was loaded; with `graph`, compare in parts."""
         if graph is None:
             return super().difference(digest)
         self.known_version(digest)
@@ -169,11 +169,12 @@ class EmbeddedEngine(Engine):
         return ""
 
     def _by_ranges(self, database: Database, name: str, digest: str, n_labels: int) -> Iterator[Any]:
-        """Answer a query about labels from ``$start`` to ``$stop`` (exclusive) for one range after the other.
+        """Run a query about labels ``$start`` to ``$stop`` (exclusive), for one range after another.
 
-        The engine gathers a whole answer in its pool before it gives the first row. The bounds stand in the
-        text as numbers: a parameter tells the engine too late which part of the file it may skip. A
-        connection keeps every text that it has run, and with it what it took of the pool.
+        The engine collects a whole answer in its pool before it returns the first row. The bounds are written
+        into the query as numbers, because the engine learns a parameter's value too late to skip parts of the
+        file. A connection keeps every query text that it has run, together with the memory that the query
+        took from the pool.
         """
         text = named_query(self.dialect, name).text
         for start in range(0, max(n_labels, 1), _LABELS_TOGETHER):
@@ -185,7 +186,7 @@ class EmbeddedEngine(Engine):
                 yield result.get_as_arrow()
 
     def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the edges up from labels; see `Engine.parents_of`."""
+        """Return the edges from labels to their parents; see `Engine.parents_of`."""
 
         def looked_up(database: Database) -> list[dict[str, Any]]:
             with connected(database) as connection:
@@ -200,13 +201,13 @@ class EmbeddedEngine(Engine):
             return work(_runner(connection))
 
     def write_result(self, result: GraphResult) -> None:
-        """Write a result that has been checked; see `Engine.write_result`."""
+        """Write a checked result; see `Engine.write_result`."""
         with (
             tempfile.TemporaryDirectory(prefix="labelgrove-") as folder,
             self.file.writing() as connection,
         ):
             run = _runner(connection)
-            shown = shown_by(run, result)  # asked again: now no other process writes
+            shown = shown_by(run, result)  # checked again, because now no other process writes
             if result.job in shown:
                 return
             if not shown:
@@ -220,7 +221,7 @@ class EmbeddedEngine(Engine):
             fetch(connection, f"COPY PRODUCED FROM {path_literal(path)} (from='Job', to='{result.label}')")
 
     def remove(self, steps: Iterable[Removal]) -> None:
-        """Run each step until nothing is left of what it removes; see `Engine.remove`."""
+        """Repeat each step until it finds nothing more to remove; see `Engine.remove`."""
         with self.file.writing() as connection:
             run = _runner(connection)
             for name, params in steps:
@@ -228,8 +229,8 @@ class EmbeddedEngine(Engine):
                 run(name, **params, limit=_ALL_ROWS)
 
     def run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
-        """Run a user's statement in a process of its own; see `userqueries.sandbox`."""
-        self.run_named("versions")  # opens, checks and if need be makes the generation
+        """Run a user's statement in a separate process; see `userqueries.sandbox`."""
+        self.run_named("versions")  # opens and checks the generation, and makes it if necessary
         with self.file.generations.reading() as held:
             if held is None:
                 raise GraphDamagedError(f"graph {self.file.folder} has gone; run: grove graph rebuild")

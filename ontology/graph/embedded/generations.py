@@ -1,15 +1,15 @@
-"""Immutable generations of one file: readers see the old or the new, never a mixture.
+"""Keep immutable generations of one file: readers see the old or the new one, never a mixture.
 
 ::
 
     graph/CURRENT           names the newest generation; replaced atomically
     graph/g7.lbug           that generation; never written again
     graph/LOCK              held by the one writer
-    graph/writing-PID-x/    the next generation while it is made
+    graph/writing-PID-x/    the next generation while it is being made
     graph/reading-PID-x/    a reader's own hard link to a generation
 
-A writer copies the newest file, changes the copy, and makes it the newest by replacing CURRENT. Killed at any
-point it leaves the old generation in place, and folders that the next writer clears away.
+A writer copies the newest file, changes the copy, and makes the copy the newest by replacing CURRENT. If it
+is killed at any point, the old generation stays in place, and the next writer removes the leftover folders.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["Generations"]
 
 _POLL_S = 0.02
 _ROOM_BYTES = 1 << 20
-"""Bytes below which a disk counts as full: an engine that failed gives back some of what it wrote."""
+"""Free bytes below which a disk counts as full: a failed engine frees some of its space again."""
 _GENERATION = re.compile(r"g(\d+)\.lbug")
 _PRIVATE = re.compile(r"(?:reading|writing)-(\d+)-\w+")
 
@@ -45,7 +45,7 @@ class Generations:
     Parameters
     ----------
     folder : Path
-        Made when first written to. Writers of one folder run on one machine.
+        Created by the first write. All writers of one folder must run on one machine.
     wait_s : float, default=120
         Longest wait for another writer, in seconds.
     """
@@ -55,14 +55,14 @@ class Generations:
         self.wait_s = wait_s
 
     def newest(self) -> int | None:
-        """Return the number of the newest generation, None before the first.
+        """Return the number of the newest generation, or None before the first.
 
         Raises
         ------
         GraphDamagedError
-            When CURRENT does not name a generation.
+            If CURRENT does not name a generation.
         ServiceError
-            When the folder is none, or may not be read.
+            If `folder` is not a folder, or cannot be read.
         """
         try:
             text = (self.folder / "CURRENT").read_text(encoding="utf-8")
@@ -72,7 +72,7 @@ class Generations:
             raise GraphDamagedError(
                 f"graph {self.folder}: CURRENT cannot be read ({error}); {_REBUILD}"
             ) from error
-        except OSError as error:  # no damage: a rebuild would drop a graph that is whole
+        except OSError as error:  # not damage: a rebuild would drop an intact graph
             raise self._unusable(error) from error
         match = _GENERATION.fullmatch(text.strip())
         if not match:
@@ -83,16 +83,17 @@ class Generations:
 
     @contextmanager
     def reading(self) -> Iterator[tuple[int, Path] | None]:
-        """Give the newest generation under a private name for as long as the block runs.
+        """Yield the newest generation under a private name while the block runs.
 
-        Where no name can be made, as on a full or read-only disk, it is given under its own. A writer who
-        removes it before it is open is met by `GraphDamagedError`; reading again finds the next one.
+        Where a private name cannot be created, as on a full or read-only disk, the generation is given under
+        its public name. If a writer removes it before it is opened, `GraphDamagedError` is raised; reading
+        again finds the next one.
 
         Yields
         ------
         (number, path) or None
             None before the first generation and after a wipe. The file may be opened in the block and read
-            after it: a file whose last name goes lives on while it is open.
+            after it, because an open file remains readable after its last name is removed.
         """
         number = self.newest()
         if number is None:
@@ -110,18 +111,18 @@ class Generations:
 
     @contextmanager
     def writing(self) -> Iterator[tuple[int | None, Path]]:
-        """Give a copy of the newest generation; it becomes the newest when the block ends without an error.
+        """Yield a copy of the newest generation; it becomes the newest when the block ends without an error.
 
         Yields
         ------
         (number, path)
-            Number of the generation copied, None without one; the path of the copy, or where to make
-            the first.
+            Number of the copied generation, or None if there is none; the path of the copy, or of the first
+            generation to create.
 
         Raises
         ------
         ConflictError
-            When another writer holds the folder for longer than `wait_s`.
+            If another writer holds the folder for longer than `wait_s`.
         """
         with self._lock():
             number = self.newest()
@@ -142,7 +143,7 @@ class Generations:
                     raise self._unusable(error) from error
 
     def wipe(self) -> None:
-        """Remove every generation; readers keep what they have open."""
+        """Remove every generation; readers keep the files that they have open."""
         if not self.folder.is_dir():
             return
         with self._lock():
@@ -155,7 +156,7 @@ class Generations:
     def _link(self, private: Path) -> tuple[int, Path] | None:
         while True:
             number = self.newest()
-            if number is None:  # wiped since
+            if number is None:  # wiped meanwhile
                 return None
             path = private / f"g{number}.lbug"
             try:
@@ -177,7 +178,7 @@ class Generations:
         pointer.write_text(f"{name}\n", encoding="utf-8")
         pointer.chmod(PRIVATE)
         sync_file(pointer)
-        sync_folder(self.folder)  # the generation has its name on the disk before anything points to it
+        sync_folder(self.folder)  # the generation's name is on disk before CURRENT names it
         os.replace(pointer, self.folder / "CURRENT")
         sync_folder(self.folder)
         self._clear()
@@ -187,7 +188,7 @@ class Generations:
         return max([self.newest() or 0, *(int(m[1]) for m in found if m)])
 
     def _clear(self) -> None:
-        """Remove older generations, and what dead processes left. The lock is held."""
+        """Remove older generations and the files of dead processes. The caller holds the lock."""
         try:
             newest = self.newest()
         except GraphDamagedError:
@@ -241,7 +242,7 @@ class Generations:
         return GraphDamagedError(f"graph {self.folder}: generation {number} is gone; {_REBUILD}")
 
     def no_room(self) -> ServiceError | None:
-        """Return what to say where the disk has no room left; engines tell of it in words of their own."""
+        """Return the error for a full disk, or None if there is room; engines' own texts for it vary."""
         if not self.folder.is_dir() or shutil.disk_usage(self.folder).free >= _ROOM_BYTES:
             return None
         return self._unusable(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))

@@ -1,7 +1,7 @@
-"""The embedded graph as a file: the newest generation open for reading, the next one being written.
+"""Open the embedded graph's file: the newest generation for reading, the next one for writing.
 
-A database is written by one process, under a name of its own, and closed after any error. No process forks
-with an open database: a child that inherits one hangs.
+A database is written by one process, under a private name, and closed after any error. No process forks while
+it has a database open, because a child that inherits an open database hangs.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ Result = TypeVar("Result")
 _READER_BYTES = 256 << 20
 _WRITER_BYTES = 1 << 30
 _ROW_BYTES = 100
-"""About how many bytes of a file a label or an edge takes."""
+"""Approximate size in bytes of a label or an edge in a file."""
 
 _MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Where Linux says how much memory a container may have, in the two versions of control groups."""
+"""Files in which Linux gives the memory limit of a container, for the two versions of control groups."""
 
 _WIPES_OUTLIVED = 3
-"""How often a reader starts again where a rebuild wipes the graph before it is open."""
+"""How often a reader starts again if a rebuild wipes the graph before the reader has opened it."""
 
 
 class GraphFile:
-    """The graph in one folder: read from its newest generation, changed by making the next.
+    """The graph in one folder: it is read from its newest generation and changed by making the next one.
 
     Parameters
     ----------
     folder : Path
-        Where the generations lie; on a local disk.
+        Folder of the generations; on a local disk.
     pool_bytes : int, optional
-        Most memory of the engine's buffer pool. By default twice the file, at most half of the memory of the
-        machine or container, but at least 256 MiB to read and 1 GiB to write; of it only what queries need is
-        taken.
+        Largest size of the engine's buffer pool. By default twice the size of the file, at most half of the
+        memory of the machine or container, but at least 256 MiB to read and 1 GiB to write. The engine takes
+        only as much of it as queries need.
     """
 
     def __init__(self, folder: Path, pool_bytes: int | None = None) -> None:
@@ -75,7 +75,7 @@ class GraphFile:
     # ---- reading -----------------------------------------------------------------------------------
 
     def read(self, work: Callable[[Database], Result]) -> Result:
-        """Run `work`, and once more with an empty pool where earlier queries may have left too much in it."""
+        """Run `work`; if earlier queries may have filled the pool, run it once more with an empty pool."""
         try:
             with self._reader() as database:
                 return work(database)
@@ -84,7 +84,7 @@ class GraphFile:
                 return work(database)
 
     def reader_pool(self, file_bytes: int) -> int:
-        """Return the most bytes of the buffer pool of a reader, for a file of this size."""
+        """Return the largest size in bytes of a reader's buffer pool, for a file of this size."""
         return self._pool(file_bytes, _READER_BYTES)
 
     def close(self) -> None:
@@ -94,17 +94,17 @@ class GraphFile:
 
     @contextmanager
     def _reader(self) -> Iterator[Database]:
-        """Give the newest generation, open; one reader at a time in a process."""
+        """Open the newest generation; only one reader at a time in a process."""
         for _ in range(_WIPES_OUTLIVED):
             if self._missing():
                 self.migrate()
             with self._reading:
                 self._refresh()
-                if self._open is None:  # a rebuild wiped the graph since
+                if self._open is None:  # a rebuild wiped the graph meanwhile
                     continue
                 try:
                     yield self._open[1]
-                except BaseException:  # memory of the pool that a failed query took is not given back
+                except BaseException:  # the pool does not free memory that a failed query took
                     self._close_reader()
                     raise
                 return
@@ -140,7 +140,7 @@ class GraphFile:
             recorded = dict(fetch(connection, query_text(DIALECT, "recorded_migrations", {})).rows)
         except PoolFullError:
             raise
-        except QueryFailedError as error:  # an empty file opens as an empty database
+        except QueryFailedError as error:  # an empty file also opens, as an empty database
             raise GraphDamagedError(
                 f"graph {self.folder}: the file holds no graph of labels; run: grove graph rebuild"
             ) from error
@@ -156,9 +156,10 @@ class GraphFile:
     # ---- writing -----------------------------------------------------------------------------------
 
     def migrate(self) -> list[str]:
-        """Apply the migrations that are missing and return their versions.
+        """Apply the missing migrations and return their versions.
 
-        A generation whose migrations have changed since raises `GraphDamagedError`: rebuilding is the cure.
+        A generation whose migrations have changed since they were applied raises `GraphDamagedError`; rebuild
+        the graph.
         """
         with self._writing:
             missing = self._missing()
@@ -168,23 +169,23 @@ class GraphFile:
             return [m.version for m in missing]
 
     def wipe(self) -> None:
-        """Remove the graph; the next use begins an empty one."""
+        """Remove the graph; the next use creates an empty one."""
         with self._writing:
             self.close()
             self.generations.wipe()
 
     @contextmanager
     def writing(self, n_rows: int = 0) -> Iterator[Connection]:
-        """Give a connection to the next generation, migrated; it is published when the block ends well.
+        """Yield a connection to the migrated next generation; publish it if the block raises no error.
 
-        `n_rows` labels and edges are about to be added to it. One writer at a time.
+        The block is about to add `n_rows` labels and edges. Only one writer at a time.
         """
         with self._writing, self._generation(n_rows) as connection:
             yield connection
 
     @contextmanager
     def _generation(self, n_rows: int = 0) -> Iterator[Connection]:
-        """Give a connection to the next generation; the lock of writers is held."""
+        """Yield a connection to the next generation; the caller holds the lock of writers."""
         with self.generations.writing() as (number, path):
             held = path.stat().st_size if number is not None else 0
             pool_bytes = self._pool(held + n_rows * _ROW_BYTES, _WRITER_BYTES)
@@ -210,7 +211,7 @@ class GraphFile:
                 raise GraphDamagedError(f"graph {self.folder}: the engine left its log behind; run it again")
 
     def _pool(self, file_bytes: int, least: int) -> int:
-        """Return the most bytes of the buffer pool for a file of this size."""
+        """Return the largest size in bytes of the buffer pool, for a file of this size."""
         return self.pool_bytes or max(least, min(2 * file_bytes, _memory_bytes() // 2))
 
     def hold_still(self) -> None:
@@ -234,7 +235,7 @@ def _memory_bytes() -> int:
     """Return the memory of the machine, or of the container that this process runs in."""
     found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for path in _MEMORY_LIMITS:
-        with contextlib.suppress(OSError, ValueError):  # no such file on other systems; "max" is no limit
+        with contextlib.suppress(OSError, ValueError):  # not on other systems; "max" means no limit
             found = min(found, int(path.read_text()))
     return found
 

@@ -1,7 +1,7 @@
-"""A database file of ladybug, the embedded Cypher engine: opened, asked, its errors turned into ours.
+"""Open and query a database file of ladybug, the embedded Cypher engine, and translate its errors into ours.
 
-Its rules, each learned from a crash or a silent wrong answer: a database is closed after any error; the pool
-of buffers has a size; variable length patterns reach as far as they say, not 30 steps.
+Its rules were each learned from a crash or a silent wrong answer: close a database after any error; set a
+size for the buffer pool; let patterns of variable length reach as far as written, not 30 steps.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ VERSION = str(ladybug.__version__)
 """Version of the engine."""
 
 Streamed = tuple[Sequence[str], Iterator[tuple[Any, ...]]]
-"""Columns of an answer, and its rows of plain values, fetched one by one."""
+"""Columns of an answer, and its rows of plain values, which are fetched one by one."""
 
 _MAX_HOPS = 100_000
 _DAMAGED = re.compile(
@@ -60,7 +60,7 @@ _QUERY_AT_FAULT = re.compile(r"(parser|binder|catalog|function|conversion|overfl
 
 
 class PoolFullError(QueryFailedError):
-    """The engine's buffer pool has no room for what a query needs."""
+    """The engine's buffer pool is too small for a query."""
 
 
 def open_database(
@@ -68,19 +68,19 @@ def open_database(
 ) -> Database:
     """Open a database file.
 
-    What cannot be opened raises `GraphDamagedError`; where nothing is wrong with the file, and this process
-    has too little address space for it, `ServiceError`.
+    A file that cannot be opened raises `GraphDamagedError`. If the file is intact but this process has too
+    little address space for it, `ServiceError` is raised.
 
     Parameters
     ----------
     path, read_only
-        The file; whether it may only be read.
+        The file, and whether it may only be read.
     buffer_bytes : int
         Size of the buffer pool.
     max_bytes : int, optional
         Address space to reserve for the file, a power of two.
     threads : int, default=0
-        Threads of a query; 0: one for each core.
+        Number of threads for a query; 0: one for each core.
     """
     try:
         return Database(
@@ -90,7 +90,7 @@ def open_database(
             max_db_size=max_bytes,
             max_num_threads=threads,
         )
-    except (RuntimeError, MemoryError) as error:  # a damaged length asks for more memory than there is
+    except (RuntimeError, MemoryError) as error:  # a damaged length requests more memory than there is
         reserved = _NOT_MAPPED.search(str(error))
         if reserved:
             raise ServiceError(
@@ -105,7 +105,7 @@ def open_database(
 
 @contextmanager
 def connected(database: Database) -> Iterator[Connection]:
-    """Give a connection to an open database."""
+    """Yield a connection to an open database."""
     connection = Connection(database)
     try:
         connection.execute(f"CALL var_length_extend_max_depth={_MAX_HOPS}")
@@ -122,7 +122,7 @@ def fetch(connection: Connection, cypher: str, params: Mapping[str, Any] | None 
 
 @contextmanager
 def streamed(connection: Connection, cypher: str, params: Mapping[str, Any]) -> Iterator[Streamed]:
-    """Run one statement; give its columns, and its rows of plain values one by one."""
+    """Run one statement; yield its columns, and its rows of plain values one by one."""
     with result_of(connection, cypher, params) as result:
         yield result.get_column_names(), _plain_rows(result)
 
@@ -136,11 +136,11 @@ def _plain_rows(result: ladybug.QueryResult) -> Iterator[tuple[Any, ...]]:
 def result_of(
     connection: Connection, cypher: str, params: Mapping[str, Any]
 ) -> Iterator[ladybug.QueryResult]:
-    """Run one statement; turn the engine's plain errors, which differ only by their text, into ours."""
+    """Run one statement; translate the engine's errors, which differ only in their text, into ours."""
     try:
         try:
             result = connection.execute(cypher, dict(params))
-        except (ValueError, TypeError, OverflowError) as error:  # its conversion of parameters
+        except (ValueError, TypeError, OverflowError) as error:  # from the engine's conversion of parameters
             raise QueryFailedError(
                 f"a parameter does not fit ({error}); the entries of a list are of one kind"
             ) from error
@@ -175,12 +175,12 @@ def result_of(
 
 
 def _is_of_no_kind(value: Any) -> bool:
-    """Return whether a value is an empty list, or a list of nothing but nulls and such lists."""
+    """Return whether a value is an empty list, or a list of only nulls and such lists."""
     return isinstance(value, list) and all(entry is None or _is_of_no_kind(entry) for entry in value)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without the engine's internal ids, nodes and edges as on Neo4j."""
+    """Return a value without the engine's internal ids; nodes and edges look as on Neo4j."""
     if isinstance(value, dict):
         if "_NODES" in value:
             return {"_nodes": _plain(value["_NODES"]), "_edges": _plain(value["_RELS"])}

@@ -1,4 +1,4 @@
-"""Rows for a bulk load as Parquet files, which the embedded engine copies in."""
+"""Write the rows of a bulk load as Parquet files, which the embedded engine copies in."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from labelgrove.ontology.graph.resultschema import result_schema
 __all__ = ["Columns", "path_literal", "result_columns", "write_parquet"]
 
 Columns = Callable[[int, int], Mapping[str, list[Any]]]
-"""Rows ``start`` to ``stop`` (exclusive) of a table, a list for each column."""
+"""Returns rows ``start`` to ``stop`` (exclusive) of a table, one list for each column."""
 
 
 def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:
-    """Write a table of at least one row, piece by piece."""
+    """Write a table of at least one row, in parts."""
     import pyarrow
     import pyarrow.parquet
 
-    types = {"depth": pyarrow.int64()}  # which may hold nothing that tells its type
+    types = {"depth": pyarrow.int64()}  # all its values may be None, which does not give a type
     with ExitStack() as opened:
         writer = None
         for start in range(0, n_rows, ROWS_TOGETHER):
@@ -35,7 +35,7 @@ def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:
 
 
 def result_columns(result: GraphResult) -> Iterator[tuple[str, int, Columns]]:
-    """Yield the tables of a result, their number of rows and their columns, nodes before what joins them."""
+    """Yield the tables of a result, their numbers of rows and their columns, nodes before relationships."""
     node: dict[str, list[Any]] = {"id": [result.id], "version": [result.graph.digest]}
     node |= {name: [result.properties[name]] for name in result_schema().properties[result.label]}
     yield result.label, 1, lambda *_: node
@@ -55,6 +55,6 @@ def _picked(table: ResultTable, names: Sequence[str], start: int, stop: int) -> 
 
 
 def path_literal(path: Path) -> str:
-    """Return the path as a literal of the engine, which reads file names as patterns."""
+    """Return the path as a string literal, escaped because the engine reads file names as patterns."""
     escaped = glob.escape(str(path)).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

@@ -1,4 +1,4 @@
-"""The program that answers one user query from a file; see `ontology.graph.userqueries.sandbox`."""
+"""Run one user query on a file, in the process that `ontology.graph.userqueries.sandbox` starts."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["reached"]
 
 @contextmanager
 def reached(place: Mapping[str, Any], timeout_s: float, _max_rows: int) -> Iterator[sandbox.Query]:
-    """Open the file at ``path`` for one query: read-only, one thread, a pool of ``pool_bytes``."""
+    """Open the file at ``path`` for one query: read-only, with one thread and a pool of ``pool_bytes``."""
     path, pool_bytes = Path(place["path"]), int(place["pool_bytes"])
-    reserve = 1 << max(30, (4 * path.stat().st_size - 1).bit_length())  # the engine takes it twice
+    reserve = 1 << max(30, (4 * path.stat().st_size - 1).bit_length())  # the engine reserves it twice
     sandbox.limit_memory(2 * reserve + pool_bytes)
     database = open_database(path, read_only=True, buffer_bytes=pool_bytes, max_bytes=reserve, threads=1)
     try:
@@ -43,7 +43,7 @@ def _asked(connection: Connection, cypher: str, params: Mapping[str, Any]) -> It
         with streamed(connection, cypher, params) as answer:
             yield answer
     except (GraphDamagedError, ServiceError) as error:
-        # the file was opened, so that it is the query at which the engine failed
+        # the file was opened, so the engine failed at the query
         raise QueryFailedError(
             f"the engine failed at the query: {error.__cause__}; make it smaller, and if small ones fail "
             "too, run: grove graph verify"

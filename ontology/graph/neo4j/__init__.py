@@ -3,7 +3,7 @@
 from labelgrove.ontology.errors import MissingExtraError
 
 try:
-    import neo4j  # noqa: F401  (here once, so that every module of the folder may import it as it is)
+    import neo4j  # noqa: F401  (checked once here, so that modules of the folder can simply import it)
 except ImportError as error:
     raise MissingExtraError.of("neo4j", "service", "the Neo4j graph") from error
 

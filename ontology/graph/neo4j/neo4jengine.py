@@ -1,7 +1,7 @@
-"""The engine of the graph on a Neo4j server, through the official driver.
+"""Run the graph on a Neo4j server, through the official driver.
 
-Bulk rows travel in batches inside managed transactions. Every write may be repeated without harm, because the
-driver repeats what fails for the moment, and a commit whose outcome is unknown is run again here.
+Bulk rows are sent in batches, each in a managed transaction. Every write is safe to repeat, because the
+driver repeats writes after temporary faults, and this module repeats a commit whose outcome is unknown.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _AWAIT = "CALL db.awaitIndexes"
 _AWAITED_S = 10.0
 _AWAITED_IN_ALL_S = 600.0
 _MADE_MEANWHILE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
-"""What ``IF NOT EXISTS`` answers where another process makes the same index at the same moment."""
+"""Error code of ``IF NOT EXISTS`` when another process creates the same index at the same moment."""
 
 
 class Neo4jEngine(Engine):
@@ -56,7 +56,7 @@ class Neo4jEngine(Engine):
         self.server = Server(url)
 
     def migrate(self) -> list[str]:
-        """Apply the migrations that are missing; see `Engine.migrate`.
+        """Apply the missing migrations; see `Engine.migrate`.
 
         A migration file that has changed since it was applied raises `MigrationError`.
         """
@@ -68,10 +68,11 @@ class Neo4jEngine(Engine):
         return [m.version for m in missing]
 
     def _execute(self, statement: str) -> None:
-        """Execute one statement of a migration; another process may be executing it too.
+        """Run one statement of a migration; another process may be running it at the same time.
 
-        Who waits for indexes holds locks that whoever makes them may need, which the server takes for no
-        deadlock: such a wait is cut into parts, so that the locks are let go between them.
+        A process that waits for indexes holds locks, which the process that creates them may need; the server
+        does not recognize this as a deadlock. The wait is therefore divided into parts, and the locks are
+        released between them.
         """
         waits = _AWAIT in statement
 
@@ -83,7 +84,7 @@ class Neo4jEngine(Engine):
         with self.server.session() as session:
             while True:
                 try:
-                    return session.execute_write(execute)  # again after a deadlock
+                    return session.execute_write(execute)  # repeated after a deadlock
                 except neo4j.exceptions.Neo4jError as error:
                     if error.code == _MADE_MEANWHILE:
                         return None
@@ -100,11 +101,11 @@ class Neo4jEngine(Engine):
         self.server.close()
 
     def wipe(self) -> bool:
-        """Remove nothing: a server may hold more than ours, and what somebody edited."""
+        """Remove nothing: a server may also hold other data, and edits by hand."""
         return False
 
     def batch_count(self, graph: LabelGraph) -> int:
-        """Return the number of batches: 5,000 labels each, then 10,000 edges each."""
+        """Return the number of batches: first batches of 5,000 labels, then batches of 10,000 edges."""
         return -(-graph.n_labels // LABELS_PER_BATCH) + -(-graph.n_edges // EDGES_PER_BATCH)
 
     def load_batch(self, graph: LabelGraph, i: int) -> None:
@@ -123,14 +124,14 @@ class Neo4jEngine(Engine):
     # ---- running -----------------------------------------------------------------------------------
 
     def read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
-        """Run a query of ours with read access."""
+        """Run one of labelgrove's own queries with read access."""
         with self.server.session(neo4j.READ_ACCESS) as session:
             return session.execute_read(lambda tx: fetched(tx.run(cypher, dict(params))))
 
     def read_version(self, digest: str) -> tuple[Any, Any]:
         """Return the labels and the edges of a version as Arrow tables; see `Engine.read_version`."""
         labels, edges = (self._table(name, digest) for name in ("all_labels", "all_edges"))
-        return labels.append_column("place", labels["key"]), edges  # keys: what was drawn by hand has them
+        return labels.append_column("place", labels["key"]), edges  # labels drawn by hand have keys
 
     def _table(self, name: str, digest: str) -> Any:
         query = query_text(DIALECT, name, {"version": digest})
@@ -138,7 +139,7 @@ class Neo4jEngine(Engine):
             return session.execute_read(lambda tx: _table_of(tx.run(query, version=digest), digest))
 
     def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the edges up from labels; see `Engine.parents_of`."""
+        """Return the edges from labels to their parents; see `Engine.parents_of`."""
         return self.run_named("parents_of", uids=list(uids)).dicts()
 
     def transact(self, work: Callable[[Run], Result]) -> Result:
@@ -156,14 +157,14 @@ class Neo4jEngine(Engine):
                 try:
                     return session.execute_write(once)
                 except neo4j.exceptions.IncompleteCommit:
-                    continue  # committed or not: our writes may be repeated, the driver does not dare
+                    continue  # perhaps committed; our writes are safe to repeat, but the driver does not know
             raise TransientError(
                 f"graph {self.server.where}: the connection broke during {_UNKNOWN_OUTCOMES} commits in a "
                 "row; try again"
             )
 
     def write_result(self, result: GraphResult) -> None:
-        """Write a result that has been checked; see `Engine.write_result`."""
+        """Write a checked result; see `Engine.write_result`."""
         if not shown_by(self.run_named, result):
             properties = {"version": result.graph.digest, **result.properties}
             self.transact(
@@ -181,7 +182,7 @@ class Neo4jEngine(Engine):
             raise _half_gone(result, f"{loaded} of {len(rows)} {kind} found both their ends")
 
     def remove(self, steps: Iterable[Removal]) -> None:
-        """Run each step until nothing is left of what it removes; see `Engine.remove`."""
+        """Repeat each step until it finds nothing more to remove; see `Engine.remove`."""
         for name, params in steps:
             removed = LABELS_PER_BATCH
             while removed == LABELS_PER_BATCH:
@@ -191,14 +192,14 @@ class Neo4jEngine(Engine):
         return self.transact(lambda run: int(run(name, **params, limit=LABELS_PER_BATCH).rows[0][0]))
 
     def run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
-        """Run a user's statement in a process of its own; see `userqueries.sandbox`."""
-        self.server.reach()  # faults of server, password and schema are raised before a process starts
+        """Run a user's statement in a separate process; see `userqueries.sandbox`."""
+        self.server.reach()  # raises faults of server, password and schema before a process starts
         place = {"url": self.server.url}
         return sandbox.run(userquery.__name__, place, cypher, params, timeout_s=timeout_s, max_rows=max_rows)
 
 
 def _join(run: Run, result: GraphResult) -> None:
-    """Join a result to its job; with nothing to join, nothing is written."""
+    """Link a result to its job; if the result is gone, raise, so that nothing is written."""
     run("note_job", job=result.job, kind=result.kind, created=result.created)
     joined = run("load_produced", version=result.graph.digest, job=result.job, id=result.id).rows[0][0]
     if joined != 1:
@@ -213,7 +214,7 @@ def _half_gone(result: GraphResult, what: str) -> GraphDamagedError:
 
 
 def _table_of(result: neo4j.Result, digest: str) -> Any:
-    """Return a long answer as an Arrow table, filled piece by piece."""
+    """Return a long answer as an Arrow table, filled in parts."""
     import pyarrow
 
     types = {"idx": "float64", "weight": "float64", "rank": "int64"}

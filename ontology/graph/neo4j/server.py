@@ -1,4 +1,4 @@
-"""A Neo4j server: reached, the age of its schema checked, its errors turned into ours."""
+"""Connect to a Neo4j server, check the version of its schema, and translate its errors into ours."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DIALECT = "neo4j"
 """The dialect of the queries and migrations of this engine."""
 
 TIMED_OUT = "TransactionTimedOut"
-"""Stands in the code of an error where a transaction ran too long."""
+"""Part of the error code of a transaction that ran too long."""
 
 _DATABASE = "neo4j"
 
@@ -46,16 +46,16 @@ class Server:
     ----------
     url : str
         ``bolt://user:password@host:7687`` (also ``neo4j://``, ``+s``, ``+ssc``); without user and password
-        for a server that asks for none.
+        for a server that does not require them.
 
     Attributes
     ----------
     url, where : str
-        As given, and with the password masked.
+        The given URL; the same with the password masked.
 
     Notes
     -----
-    Safe for threads. A process that forks goes on using its connections; the child opens its own.
+    Safe for threads. A process that forks can continue to use its connections; the child opens its own.
     """
 
     def __init__(self, url: str) -> None:
@@ -67,7 +67,7 @@ class Server:
         self._process = 0
 
     def agent(self) -> str:
-        """Return what the server calls itself: ``Neo4j/5.26.0``."""
+        """Return the name and version that the server reports: ``Neo4j/5.26.0``."""
         with self._translated():
             return str(self.reach().get_server_info().agent)
 
@@ -80,7 +80,7 @@ class Server:
 
     @contextmanager
     def session(self, access: str = neo4j.WRITE_ACCESS, fetch_size: int = 10_000) -> Iterator[neo4j.Session]:
-        """Give a session; faults of the server are raised as ours."""
+        """Yield a session; raise faults of the server as our errors."""
         driver = self.reach()
         with (
             self._translated(),
@@ -92,7 +92,7 @@ class Server:
     def streamed(
         self, cypher: str, params: Mapping[str, Any], *, timeout_s: float, fetch_size: int
     ) -> Iterator[tuple[Sequence[str], Iterator[tuple[Any, ...]]]]:
-        """Run one statement with read access; give its columns, and its rows of plain values one by one.
+        """Run one statement with read access; yield its columns, and its rows of plain values one by one.
 
         The server stops it after `timeout_s` seconds, and sends `fetch_size` rows at a time.
         """
@@ -101,7 +101,7 @@ class Server:
             yield result.keys(), plain_rows(result)
 
     def reach(self) -> neo4j.Driver:
-        """Return this process's driver; the first use reaches the server and checks the schema's age."""
+        """Return this process's driver; the first use connects and checks the schema version."""
         with self._lock:
             if self._process != os.getpid():
                 if self._driver is not None:
@@ -114,7 +114,7 @@ class Server:
                     self._bare_url,
                     auth=self._auth,
                     connection_timeout=10,
-                    connection_acquisition_timeout=15,  # the handshake included: a silent server is away
+                    connection_acquisition_timeout=15,  # includes the handshake: a silent server is away
                     max_transaction_retry_time=120,
                     liveness_check_timeout=30,
                     max_connection_lifetime=600,
@@ -134,7 +134,7 @@ class Server:
         return driver
 
     def missing(self) -> list[Migration]:
-        """Return the migrations that the graph lacks; one that was changed since raises `MigrationError`."""
+        """Return the migrations that the graph lacks; a changed migration raises `MigrationError`."""
         query = query_text(DIALECT, "recorded_migrations", {})
         with self.session(neo4j.READ_ACCESS) as session:
             recorded = dict(session.execute_read(lambda tx: fetched(tx.run(query))).rows)
@@ -150,11 +150,11 @@ class Server:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Turn the driver's errors into ours, naming the server without its password."""
+        """Translate the driver's errors into ours, which name the server without its password."""
         where = f"graph {self.where}"
         try:
             yield
-        except GroveError:  # ours already; a ServiceError is an OSError too
+        except GroveError:  # already ours; a ServiceError is an OSError too
             raise
         except neo4j.exceptions.AuthError as error:
             raise ServiceError(f"{where}: user or password is wrong; GROVE_GRAPH_URL holds both") from error
@@ -179,7 +179,7 @@ class Server:
 
 
 def _split(url: str) -> tuple[str, tuple[str, str] | None]:
-    """Return the URL without user and password, and those."""
+    """Separate user and password from the URL; return the rest of the URL, and (user, password) or None."""
     from urllib.parse import unquote, urlsplit, urlunsplit
 
     try:
@@ -209,7 +209,7 @@ def plain_rows(result: neo4j.Result) -> Iterator[tuple[Any, ...]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without the driver's types, nodes and edges as on the embedded engine."""
+    """Return a value without the driver's types; nodes and edges look as on the embedded engine."""
     if isinstance(value, neo4j.graph.Node):
         return {"_label": next(iter(value.labels), ""), **{k: _plain(v) for k, v in value.items()}}
     if isinstance(value, neo4j.graph.Relationship):

@@ -1,4 +1,4 @@
-"""The program that answers one user query on a server; see `ontology.graph.userqueries.sandbox`."""
+"""Run one user query on a server, in the process that `ontology.graph.userqueries.sandbox` starts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["reached"]
 
 @contextmanager
 def reached(place: Mapping[str, Any], timeout_s: float, max_rows: int) -> Iterator[sandbox.Query]:
-    """Reach the server at ``url`` for one query: read access, stopped after `timeout_s` seconds."""
+    """Reach the server at ``url`` for one query, with read access and a limit of `timeout_s` seconds."""
     sandbox.limit_memory()
     fetch_size = min(max_rows + 1, sandbox.FETCHED_TOGETHER)
     with closing(Server(place["url"])) as server:
-        server.reach()  # now: the time of the query begins after this
+        server.reach()  # connect now, because the time of the query begins after this
         yield partial(server.streamed, timeout_s=timeout_s, fetch_size=fetch_size)
 
 

@@ -1,1 +1,1 @@
-"""Cypher that users write: read-only, limited, in a process of its own."""
+"""Run Cypher that users write: read-only, limited, and in a separate process."""

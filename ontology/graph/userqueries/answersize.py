@@ -1,7 +1,8 @@
-"""The largest answer to a user's query: one rule for every engine.
+"""Limit the size of an answer to a user's query, by one rule for every engine.
 
-An answer holds the rows asked for at most, and 64 MiB, counted as the JSON in which it travels to the caller.
-Every value counts as eight bytes at least, because a list of empty lists takes far more memory than its text.
+An answer has at most the requested number of rows, and at most 64 MiB, counted as the JSON that is sent to
+the caller. Every value counts as at least eight bytes, because a list of empty lists takes far more memory
+than its text.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from labelgrove.ontology.errors import QueryFailedError
 __all__ = ["ANSWER_BYTES", "encoded"]
 
 ANSWER_BYTES = 64 << 20
-"""Most bytes of an answer."""
+"""Largest size of an answer in bytes."""
 
 _VALUE_BYTES = 8
 _MOST_LEVELS = 100
@@ -29,14 +30,14 @@ def encoded(columns: Sequence[str], rows: Iterable[Sequence[Any]], max_rows: int
     columns : sequence of str
         Names of the columns.
     rows : iterable of sequences of plain values
-        Taken one by one, and no further than one past the last that is kept.
+        Rows, fetched one by one; at most one row more than is kept is fetched.
     max_rows : int
-        Rows kept at most; ``truncated`` tells whether there were more.
+        Maximum number of rows kept; ``truncated`` says whether there were more.
 
     Raises
     ------
     QueryFailedError
-        As soon as the rows kept are more than `ANSWER_BYTES`, or a value lies more than 100 levels deep.
+        As soon as the kept rows exceed `ANSWER_BYTES`, or a value is nested more than 100 levels deep.
 
     Examples
     --------
@@ -62,7 +63,7 @@ def encoded(columns: Sequence[str], rows: Iterable[Sequence[Any]], max_rows: int
 
 
 def _n_values(value: Any, level: int = 1) -> int:
-    """Return how many values there are in a plain value, itself and the keys of maps among them."""
+    """Return the number of values in a plain value, including itself and the keys of maps."""
     if level > _MOST_LEVELS:
         raise QueryFailedError(
             f"a value of the answer lies more than {_MOST_LEVELS} levels deep; return what it holds instead"

@@ -1,10 +1,10 @@
-"""What keeps a user's Cypher reading: one statement, made of clauses that cannot write, load or reach out.
+"""Check that a user's Cypher only reads: one statement that cannot write, load or reach the network.
 
-The guard is the first of several fences. The stores run what it lets through with read access only, under a
-time limit and a row cap, the embedded one in a process of its own; but an engine opened for reading still
-answers some statements that read any file or reach the network, and those stop here.
+The guard is the first of several protections. The stores run accepted statements with read access only, under
+a time limit and a row limit; the embedded one runs them in a separate process. But an engine opened for
+reading still answers some statements that read any file or reach the network, and the guard refuses those.
 
-Every rule has a name of its own, which the error carries, so that each can be shown to be needed.
+Every rule has its own name, which the error carries, so that tests can show that each rule is needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from labelgrove.ontology.graph.cyphertokens import Token, tokenize
 __all__ = ["MAX_CHARACTERS", "RULES", "Rule", "broken_rules", "check_statement"]
 
 MAX_CHARACTERS = 20_000
-"""Longest statement let through; data belong into parameters."""
+"""Length in characters of the longest accepted statement; data belong in parameters."""
 
 _FIRST = ("MATCH", "OPTIONAL", "UNWIND", "WITH", "RETURN")
 
@@ -99,25 +99,25 @@ _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
 class Statement:
-    """A Cypher text with what the rules ask of it."""
+    """A Cypher text, with the properties that the rules check."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """The tokens, less one closing semicolon."""
+        """The tokens, without a closing semicolon."""
         found = list(tokenize(self.text))
         return found[:-1] if found and found[-1].text == ";" else found
 
     @cached_property
     def words(self) -> list[str]:
-        """Bare words that stand where a keyword could, as written."""
+        """Unquoted words in places where a keyword could be, as written."""
         return [t.text for i, t in enumerate(self.tokens) if t.kind == "word" and not self._is_name(i)]
 
     @cached_property
     def calls(self) -> list[str]:
-        """Names of the functions called, in lower case, dotted ones whole."""
+        """Names of the called functions, in lower case; dotted names in full."""
         found = []
         for i, token in enumerate(self.tokens):
             if token.text == "(" and i and self.tokens[i - 1].kind in ("word", "quoted"):
@@ -130,7 +130,7 @@ class Statement:
         return found
 
     def _is_name(self, i: int) -> bool:
-        """Whether the word at `i` can only be a property, a label, a type or a map key."""
+        """Return whether the word at `i` can only be a property, a label, a type or a map key."""
         before, last, after = self._text(i - 2), self._text(i - 1), self._text(i + 1)
         if last == ".":
             owner = self.tokens[i - 2].kind if i >= 2 else ""
@@ -143,14 +143,14 @@ class Statement:
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing a statement must not do.
+    """Something that a statement must not do.
 
     Attributes
     ----------
     reason : str
-        What breaks the rule, for the message.
+        Description of the breach, for the message.
     breaks : callable
-        Takes a `Statement`; whether it breaks the rule.
+        Takes a `Statement`; returns whether it breaks the rule.
     """
 
     reason: str
@@ -158,17 +158,17 @@ class Rule:
 
 
 def check_statement(cypher: str) -> None:
-    """Refuse a statement that could do more than read the graph.
+    """Refuse a statement that could do anything other than read the graph.
 
     Parameters
     ----------
     cypher : str
-        One statement; a closing semicolon is let through.
+        One statement; a closing semicolon is accepted.
 
     Raises
     ------
     QueryRefusedError
-        With the name of the first rule broken in `rule`.
+        For a broken rule; `rule` is the name of the first one.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def _is_unbalanced(statement: Statement) -> bool:
 
 def _starts_badly(statement: Statement) -> bool:
     first = statement.tokens[0] if statement.tokens else None
-    # a forbidden keyword has a rule of its own, which says more
+    # a forbidden keyword has its own rule, with a better message
     return first is not None and first.text.upper() not in (*_FIRST, *_KEYWORDS)
 
 
@@ -302,10 +302,10 @@ def _rules() -> dict[str, Rule]:
     rules |= {f"functions-{n}": Rule(f"{n}.* {does}", _in_namespace(n)) for n, does in _NAMESPACES.items()}
     rules["functions-elsewhere"] = Rule("a function of a plug-in may do anything", _in_other_namespace)
     rules |= {f"function-{n}": Rule(f"{n}() {does}", _calls(n)) for n, does in _FUNCTIONS.items()}
-    # last: a RETURN would not let through what is refused for more
+    # last, because adding a RETURN would not help a statement that breaks another rule
     rules["no-return"] = Rule("a query needs a RETURN", _never_returns)
     return rules
 
 
 RULES: Mapping[str, Rule] = MappingProxyType(_rules())
-"""Every rule by name, in the order in which a statement meets them."""
+"""Every rule by name, in the order in which they are checked."""

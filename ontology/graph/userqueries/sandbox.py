@@ -1,13 +1,14 @@
-"""A process for one user query, on either engine: read-only, limits of the system, ended when late.
+"""Run one user query in a separate process, on either engine: read-only, with system limits, ended when late.
 
-The parent (`run`) starts the engine's own program (its module ``userquery``) with an environment of its own,
-sends one JSON request and reads one JSON answer. The child (`answer`) lowers its limits before it reaches the
-engine: processor time, memory, and no byte to any file, so that even a statement which the guard overlooked
-writes nothing.
+The parent (`run`) starts the engine's own program (its module ``userquery``) with a reduced environment,
+sends one JSON request and reads one JSON answer. The child (`answer`) lowers its limits before it connects to
+the engine: it limits processor time and memory, and allows no byte in any file, so that even a statement that
+the guard missed cannot write to a file.
 
-Time runs while rows are fetched, too, and an engine can send a row of any size: what a driver does with it
-cannot be stopped or bounded inside the process of the caller. The child ends as soon as it has answered or is
-late, whatever still stands in its sockets; a server ends the transaction of a connection that closes.
+The time limit also covers the fetching of rows, and an engine can send a row of any size. Inside the caller's
+process, the driver's work on such a row could be neither stopped nor bounded. The child ends as soon as it
+has answered or is late, whatever data remain in its sockets; a server ends the transaction of a closed
+connection.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ __all__ = ["FETCHED_TOGETHER", "Query", "Reach", "answer", "limit_memory", "run"
 Query = Callable[
     [str, Mapping[str, Any]], AbstractContextManager[tuple[Sequence[str], Iterator[Sequence[Any]]]]
 ]
-"""How the child asks an engine: it gives columns, and rows of plain values, fetched one by one."""
+"""Runs a query in the child: yields columns, and rows of plain values, which are fetched one by one."""
 
 Reach = Callable[[Mapping[str, Any], float, int], AbstractContextManager[Query]]
-"""How the child reaches its engine, given the place, the seconds for the query and the most rows of it."""
+"""Connects the child to its engine, given the place, the time limit in seconds and the row limit."""
 
 FETCHED_TOGETHER = 1000
-"""Rows that a server sends at a time."""
+"""Number of rows that a server sends at a time."""
 
 _GRACE_S = 5.0
 _HEAP_BYTES = 2 << 30
@@ -67,34 +68,35 @@ def run(
     max_rows: int,
     folder: Path = Path("/"),
 ) -> Rows:
-    """Answer `cypher` in a process of its own.
+    """Answer `cypher` in a separate process.
 
     Parameters
     ----------
     program : str
         Name of the module that the process runs; it calls `answer`.
     place : mapping
-        What that module needs to reach its engine, which JSON can hold.
+        Information that the module needs to connect to its engine; it must be representable in JSON.
     cypher, params
-        A statement that the guard has let through, and its parameters, which JSON can hold.
+        A statement that the guard accepted, and its parameters, which must be representable in JSON.
     timeout_s : float
-        Seconds for the query, the fetching of its rows included; the process is killed some seconds later.
+        Time limit of the query in seconds, including the fetching of rows; the process is killed some seconds
+        later.
     max_rows : int
-        Rows returned at most.
+        Maximum number of rows returned.
     folder : Path
-        Where the process runs.
+        Working directory of the process.
 
     Raises
     ------
     QueryTimeoutError, QueryFailedError
-        When the query runs too long; when it is wrong, needs too much memory or answers with too much.
+        If the query runs too long; if it is wrong, needs too much memory, or its answer is too large.
     PlatformError
         On a system that does not limit processes.
     """
     require_posix("a Cypher query")
     limits = {"timeout_s": timeout_s, "max_rows": max_rows}
     request = {"place": dict(place), "cypher": cypher, "params": dict(params), "limits": limits}
-    # no passwords of ours in there; folders in full, because the child runs elsewhere
+    # without our passwords; with absolute folders, because the child has another working directory
     environment = {n: v for n, v in os.environ.items() if n in _INHERITED}
     environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
     child = subprocess.Popen(
@@ -139,11 +141,11 @@ def _overdue(timeout_s: float) -> QueryTimeoutError:
 
 
 def answer(reach: Reach) -> NoReturn:
-    """Answer the request on standard input and end the process; `reach` is called with its limits lowered."""
+    """Answer the request on standard input and end the process; lower its limits before `reach` is called."""
     request = json.load(sys.stdin.buffer)
     timeout_s, max_rows = float(request["limits"]["timeout_s"]), int(request["limits"]["max_rows"])
     signal.signal(signal.SIGALRM, lambda *_: _end(_error(_overdue(timeout_s))))
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write fails with an error instead
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # so that a write fails with an error
     _limit("CORE", 0)
     _limit("FSIZE", 0)
     _limit("CPU", math.ceil(timeout_s + _GRACE_S))
@@ -151,7 +153,7 @@ def answer(reach: Reach) -> NoReturn:
         with reach(request["place"], timeout_s, max_rows) as query:
             signal.setitimer(signal.ITIMER_REAL, timeout_s)
             with query(request["cypher"], request["params"]) as (columns, rows):
-                _end(encoded(columns, rows, max_rows))  # inside: rows on their way are dropped, not drained
+                _end(encoded(columns, rows, max_rows))  # in the block: drops the remaining rows unread
     except QueryTimeoutError:
         _end(_error(_overdue(timeout_s)))
     except GroveError as error:
@@ -163,7 +165,7 @@ def answer(reach: Reach) -> NoReturn:
 
 
 def limit_memory(engine_bytes: int = 0) -> None:
-    """Lower the address space of this process to what the engine reserves and a heap of 2 GiB."""
+    """Limit the address space of this process to `engine_bytes` and a heap of 2 GiB."""
     _limit("AS", engine_bytes + _HEAP_BYTES)
 
 

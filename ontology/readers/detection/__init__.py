@@ -1,1 +1,1 @@
-"""Which format a file is in, told from its name and its start."""
+"""Recognize a file's format from its name and its start."""

@@ -1,12 +1,12 @@
-r"""Kinds of files, told by their first bytes: one table of those that are read and those that are not.
+r"""Recognize kinds of files by their first bytes: one table of kinds that are read and kinds that are not.
 
-A row that names a ``reader`` is a kind that this format alone reads; every other reader refuses it. A row
-without one is a kind that no reader takes, and says what to do about it. The first row that fits counts:
-bytes come before text, and kinds with a sign of their own before those that are told by a share of their
-lines. JSON documents are told apart by `ontology.readers.formats.jsonshapes`, which takes all of their
+A row that names a ``reader`` is a kind that only this format reads; every other reader refuses it. A row
+without one is a kind that no reader takes, and says how to handle it. The first row that fits counts: bytes
+come before text, and kinds with a distinctive sign before kinds that are recognized from a share of their
+lines. JSON documents are distinguished by `ontology.readers.formats.jsonshapes`, which needs all of their
 text.
 
-A format that learns to read one of these kinds names itself in the row's ``reader``.
+When a format learns to read one of these kinds, name the format as the ``reader`` of the row.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class Look:
     Attributes
     ----------
     name : str
-        What it is called, with an article where one belongs.
+        Name of the kind, with an article if it needs one.
     fits : callable
-        Tells from the start of a file whether it is one.
+        Takes the start of a file; returns whether it is of this kind.
     advice : str
-        What to do with it; empty where a format reads it.
+        How to handle it; empty if a format reads it.
     reader : str or None
-        The format that reads it.
+        The format that reads it, or None.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Look:
 
 
 def look_of(start: Head) -> Look | None:
-    r"""Return the kind of file that starts so; None where it may be a hierarchy as text.
+    r"""Return the kind of a file with this start; None if it may be a hierarchy as text.
 
     >>> look_of(Head(b"PK\x03\x04...")).name, look_of(Head(b"a b\nb c\n"))
     ('a zip archive', None)
@@ -95,7 +95,7 @@ DOCUMENTS = Look(
     most_lines(r"^\s*[-+]?[\d.]+(, ?\d+)*( qid:\d+)?( \d+:[-+.\deE]+)+\s*(#.*)?$", share=0.6),
     "read the file of the hierarchy; the class list of a category hierarchy is named with the option labels",
 )
-"""What the class list of a category hierarchy looks like too."""
+"""The labels file of a category hierarchy also looks like this."""
 
 LOOKS: tuple[Look, ...] = (
     # Bytes.
@@ -138,7 +138,7 @@ LOOKS: tuple[Look, ...] = (
     Look("UTF-16, big end first", starts_with(b"\xfe\xff"), _BY_ICONV.format("UTF-16")),
     Look("UTF-16 without a byte order mark", utf16(1), _BY_ICONV.format("UTF-16LE")),
     Look("UTF-16 without a byte order mark, big end first", utf16(0), _BY_ICONV.format("UTF-16BE")),
-    # Text with a sign of its own.
+    # Text with a distinctive sign.
     Look("a Git LFS pointer", text_starts(r"version https://git-lfs\.github\.com"),
          "fetch the file with git lfs pull"),
     Look("an HTML page", xml("html|head|body|div|p|span|table|ul|ol|title"), _FETCH),
@@ -186,7 +186,7 @@ LOOKS: tuple[Look, ...] = (
     Look("Python source", is_python, _RUN),
     Look("SQL", some_lines(r"(?i)\s*(create (table|database)|insert into|select\b.*\bfrom)\b"),
          "run it, and export the edges as CSV"),
-    # Text told by most of its lines.
+    # Text recognized from most of its lines.
     Look("a log file", most_lines(rf"^{_DAY}|^(\[{_LEVEL}\]|{_LEVEL}:)\s", least=1),
          "read a file that relates labels"),
     DOCUMENTS,
@@ -208,4 +208,4 @@ LOOKS: tuple[Look, ...] = (
     Look("Markdown or reStructuredText", has_headings, _AS_OUTLINE),
     Look("running text", is_prose, _AS_OUTLINE),
 )  # fmt: skip
-"""Every kind that is told from the start of a file, in the order in which they are asked."""
+"""Every kind that is recognized from the start of a file, in the order of the tests."""

@@ -1,6 +1,6 @@
-"""Signs by which the start of a file tells its kind: bytes, the beginning of its text, the run of its lines.
+"""Test the start of a file for signs of its kind: bytes, the beginning of its text, the form of its lines.
 
-Those with an argument return a test; the others are tests, and take a `Head`.
+Functions with an argument other than a `Head` return a test; the others are tests, and take a `Head`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Sign = Callable[[Head], bool]
-"""Whether a file that starts so is of some kind."""
+"""Whether a file with this start is of some kind."""
 
 _PUNCTUATED = re.compile(r"[({;\\]$|[=!<>]=|\w\([^)]*\)?[;:,]?$|^\s*[\w.\[\]]+\s*[-+*/:]?=\s*\S")
 _WORDED = re.compile(
@@ -43,30 +43,30 @@ _MARKDOWN = re.compile(r"```|~~~|\s*\|?(\s*:?-{3,}:?\s*\|)+|\s*[-*]? *\[[^\]]+\]
 
 
 def starts_with(magic: bytes, at: int = 0, beside: bytes = b"") -> Sign:
-    """Tell by bytes at a place, and others anywhere in the start."""
+    """Test for bytes at a position, and for other bytes anywhere in the start."""
     return lambda head: head.start.startswith(magic, at) and beside in head.start
 
 
 def text_starts(pattern: str) -> Sign:
-    """Tell by how the text begins, behind blanks."""
+    """Test how the text begins, after blanks."""
     expression = re.compile(pattern, re.IGNORECASE)
     return lambda head: expression.match(head.text.lstrip()) is not None
 
 
 def first_record(pattern: str) -> Sign:
-    """Tell by the first line that is not a comment."""
+    """Test the first line that is not a comment."""
     expression = re.compile(pattern, re.IGNORECASE)
     return lambda head: bool(head.records) and expression.match(head.records[0].lstrip()) is not None
 
 
 def some_lines(pattern: str, least: int = 1) -> Sign:
-    """Tell by some lines, comments among them."""
+    """Test for at least some matching lines, comments included."""
     expression = re.compile(pattern)
     return lambda head: sum(expression.match(line) is not None for line in head.lines) >= least
 
 
 def most_lines(pattern: str, share: float = 0.8, least: int = 2) -> Sign:
-    """Tell by a share of the lines that are not comments."""
+    """Test for a share of the lines that are not comments."""
     expression = re.compile(pattern)
 
     def fits(head: Head) -> bool:
@@ -81,12 +81,12 @@ def most_lines(pattern: str, share: float = 0.8, least: int = 2) -> Sign:
 
 
 def all_of(*tests: Sign) -> Sign:
-    """Tell by several signs at once."""
+    """Test for several signs at once."""
     return lambda head: all(test(head) for test in tests)
 
 
 def xml(root: str = "") -> Sign:
-    """Tell XML and HTML by the name of the first element, or as such."""
+    """Test for XML and HTML with a given name of the first element, or with any."""
     wanted = re.compile(rf"({root})\Z" if root else "", re.IGNORECASE)
 
     def fits(head: Head) -> bool:
@@ -97,7 +97,7 @@ def xml(root: str = "") -> Sign:
 
 
 def _root_element(text: str) -> str | None:
-    """Return the name of the first element, empty where it comes later; None for neither XML nor HTML."""
+    """Return the name of the first element, empty if it comes later; None if neither XML nor HTML."""
     if not re.match(r"\s*<(\?xml|!doctype|!--|[a-z_][\w.:-]*(\s[^<>]*)?/?>)", text, re.IGNORECASE):
         return None
     if not re.search(r"<\?xml|<!doctype|<html\b|\sxmlns|</|/>", text, re.IGNORECASE):
@@ -116,7 +116,7 @@ def _root_element(text: str) -> str | None:
 
 
 def utf16(odd: int) -> Sign:
-    """Tell text of two bytes a character, without a byte order mark, by where its NULs are."""
+    """Test for text with two bytes a character, without a byte order mark, by the positions of its NULs."""
 
     def fits(head: Head) -> bool:
         nuls, others = head.start[odd::2].count(0), head.start[1 - odd :: 2].count(0)
@@ -126,33 +126,34 @@ def utf16(odd: int) -> Sign:
 
 
 def is_pickle(head: Head) -> bool:
-    """Whether it starts as a pickle of protocol 2 or later does."""
+    """Return whether the file starts like a pickle of protocol 2 or later."""
     return head.start.startswith(b"\x80") and head.start[1:2] in {b"\x02", b"\x03", b"\x04", b"\x05"}
 
 
 def is_binary(head: Head) -> bool:
-    """Whether a fifth of the bytes are control characters that no text has, or some in what is not UTF-8."""
+    """Return whether a fifth of the bytes are control characters; a fiftieth if the text is not UTF-8."""
     n_controls = sum(head.start.count(code) for code in (*range(9), *range(14, 27), *range(28, 32)))
     n_damaged = head.text.count("\ufffd") - head.start.count("\ufffd".encode())
     return n_controls > len(head.start) / (50 if n_damaged > len(head.start) / 50 else 5)
 
 
 def is_newick(head: Head) -> bool:
-    """Whether it is one term in parentheses, closed by a semicolon."""
+    """Return whether the text is one term in parentheses, closed by a semicolon."""
     text = re.sub(r"^\s*\[[^\]]*\]", "", head.text).strip()
     ends = text.endswith(";") if head.whole else text.count("(") > 2
     return text.startswith("(") and "," in text and ")" in text and ends
 
 
 def is_marked_up(head: Head) -> bool:
-    """Whether fenced code, the rule of a table or a line that is a link stands in it."""
+    """Return whether the text contains fenced code, the rule of a table or a line that is a link."""
     return any(map(_MARKDOWN.match, head.lines))
 
 
 def has_headings(head: Head) -> bool:
-    """Whether headings of two levels, or underlined ones, stand in it.
+    """Return whether the text contains headings of two levels, or underlined headings.
 
-    Comments look like headings: beside clean columns or an outline without bullets they are just that.
+    Comments look like headings. With clean columns, or an outline without bullets, such lines count as
+    comments.
     """
     bulleted = any(line.lstrip()[:2] in ("- ", "* ") for line in head.records)
     in_pairs = not bulleted and all(len(line.split()) == 2 for line in head.records)
@@ -164,7 +165,7 @@ def has_headings(head: Head) -> bool:
 
 
 def is_statements(head: Head) -> bool:
-    """Whether half of the lines are statements of some language, and a quarter has their punctuation."""
+    """Return whether half of the lines are statements of some language, a quarter with punctuation."""
     n = len(head.records)
     n_marked = sum(_PUNCTUATED.search(line) is not None for line in head.records)
     n_worded = sum(_WORDED.match(line) is not None for line in head.records if not _PUNCTUATED.search(line))
@@ -178,20 +179,20 @@ def is_statements(head: Head) -> bool:
 
 
 def is_prose(head: Head) -> bool:
-    """Whether lines are long, and some end as sentences and their parts do."""
+    """Return whether lines are long, and some end like sentences or clauses."""
     words = sorted(len(line.split()) for line in head.records)
     ends = sum(line.rstrip()[-1] in ".!?,;:" for line in head.records)
     return len(words) > 1 and words[len(words) // 2] >= 6 and ends >= len(words) / 7 and not _in_columns(head)
 
 
 def _in_columns(head: Head) -> bool:
-    """Whether every line has the same number of cells, several."""
+    """Return whether every line has the same number of cells, at least two."""
     widths = {len(re.split(r"[\t,;]", line)) for line in head.records}
     return len(widths) == 1 and widths != {1}
 
 
 def is_python(head: Head) -> bool:
-    """Whether two kinds of Python's own lines stand in it, a definition or an import among them."""
+    """Return whether the text contains two kinds of Python lines, one of them a definition or an import."""
     kinds = [
         r"(async )?def \w+\(",
         r"class \w+(\(.*\))?:",
@@ -205,7 +206,7 @@ def is_python(head: Head) -> bool:
 
 
 def has_blocks(head: Head) -> bool:
-    """Whether some lines open a block, and others close one."""
+    """Return whether some lines open a block and others close one."""
     lines = [line.strip() for line in head.lines]
     opened = any(line.endswith("{") for line in lines)
     return opened and any(line.startswith("}") or line.endswith(("}", "};", "});")) for line in lines)

@@ -1,4 +1,4 @@
-"""Which format a file is in, told from its name and first lines."""
+"""Recognize a file's format from its name and first lines."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def sniff(path: Path, start: Head, look: Look | None) -> str:
     Parameters
     ----------
     path : Path
-        Its name decides between edge lists and category hierarchies, which look alike.
+        Path of the file; its name decides between edge lists and category hierarchies, which look alike.
     start : Head
-        Its first bytes.
+        First bytes of the file.
     look : Look or None
-        What it looks like.
+        The recognized kind of the file.
 
     Notes
     -----
-    Whatever fits nothing else is taken for an edge list, whose reader says line by line what is wrong.
+    A file that fits no format counts as an edge list, whose reader reports line by line what is wrong.
     """
     if look is not None and look.reader is not None:
         return look.reader
-    if re.match(r"\s*(\{(?!\})|\[[^\w&])", start.text):  # JSON that is damaged
+    if re.match(r"\s*(\{(?!\})|\[[^\w&])", start.text):  # damaged JSON
         return "json"
     records = start.records
     if not records:

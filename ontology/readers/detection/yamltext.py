@@ -1,4 +1,4 @@
-"""Whether text is YAML rather than an outline or an edge list, which may look much like it."""
+"""Recognize YAML, which may look much like an outline or an edge list."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _TABLE = re.compile(r"[\t,;]")
 
 
 def looks_like_yaml(lines: list[str]) -> bool:
-    r"""Whether lines are the mappings and lists of YAML.
+    r"""Return whether lines are the mappings and lists of YAML.
 
-    Lines are ``key:``, ``key: value`` or items of a list, some of the first two, and what has lines below it
-    ends in a colon; in an outline what has lines below it is a label like any other. A tenth of the lines may
-    be otherwise: values go on in further lines.
+    Lines of YAML are ``key:``, ``key: value`` or items of a list; some must have one of the first two
+    forms. An entry with lines below it ends in a colon; in an outline, such an entry is a label like any
+    other. A tenth of the lines may differ, because values can continue in further lines.
 
     >>> looks_like_yaml(["a: 1", "b:", "  - c"]), looks_like_yaml(["Genus: Canis", "  Species: lupus"])
     (True, False)
@@ -34,8 +34,8 @@ def looks_like_yaml(lines: list[str]) -> bool:
     if len(widths) == 1 and widths != {1} and not any(line[0] in " -" for line in lines):
         return False  # columns
     n_members = n_odd = 0
-    open_at, may_nest = -1, True  # the column of the last entry, and whether lines may stand below it
-    block = None  # the indentation of what a block of text belongs to
+    open_at, may_nest = -1, True  # the column of the last entry, and whether lines may follow below it
+    block = None  # the indentation of the entry that a block of text belongs to
     for line in lines:
         match = _LINE.fullmatch(line)
         indent = len(match["indent"]) if match else 0

@@ -1,1 +1,1 @@
-"""One file for each format: what its lines, columns or objects mean."""
+"""Read each format, one file for each: the meaning of its lines, columns or objects."""

@@ -1,10 +1,10 @@
-"""Edge lists: one edge a line, split by blanks, tabs, commas or semicolons, with or without a header.
+"""Read edge lists: one edge a line, split by blanks, tabs, commas or semicolons, with or without a header.
 
-Lines that start with ``#`` are comments. Without a header the columns are the two ends and, where there is a
-third, the weight. A header names them in any order (`ontology.readers.formats.tableheader`): ``parent`` and
-``child``, or ``parent`` and ``key`` where each record is a label, and ``weight``, ``rank``, ``name``,
-``definition``, ``relation``. Other columns are reported and left out. Cells may be quoted unless blanks split
-them.
+Lines that start with ``#`` are comments. Without a header, the columns are the two ends and, if there is a
+third, the weight. A header names the columns in any order (`ontology.readers.formats.tableheader`):
+``parent`` and ``child``, or ``parent`` and ``key`` if each record is a label; and ``weight``, ``rank``,
+``name``, ``definition``, ``relation``. Other columns are reported and left out. Cells may be quoted unless
+blanks split them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from labelgrove.ontology.readers.text.lines import Lines
 __all__ = ["read_edges"]
 
 _SAMPLE = 50
-# What a block must not hold to be split as it is: comments, quotes, blanks around cells.
+# A block that contains any of these cannot simply be split: comments, quotes, blanks around cells.
 _UNPLAIN = {
     "space": re.compile(r"^#|,", re.MULTILINE),
     "tab": re.compile(r'^#|["\x0b\x0c\x1c-\x1f ]', re.MULTILINE),
@@ -70,7 +70,7 @@ def _is_record(line: str) -> bool:
 def _plain_columns(
     lines: list[str], delimiter: str, layout: Layout | None
 ) -> tuple[list[str], list[str]] | None:
-    """Return children and parents of a block that holds two clean columns and nothing else, else None."""
+    """Return children and parents of a block that is just two clean columns; otherwise None."""
     if layout is None or layout.width != 2 or layout.of_labels:
         return None
     text = "\n".join(lines)
@@ -84,7 +84,7 @@ def _plain_columns(
 
 
 class _Reader:
-    """Takes lines one by one; the first record settles the layout."""
+    """Take lines one by one; the first record determines the layout."""
 
     def __init__(self, into: Collector, options: Options, delimiter: str, sample: list[str]) -> None:
         self._into = into
@@ -92,7 +92,7 @@ class _Reader:
         self._delimiter = delimiter
         self._sample = sample
         self._begin: int | None = None  # the line of the first record
-        self._relations: dict[str, tuple[int, int]] = {}  # how many records, and the first line
+        self._relations: dict[str, tuple[int, int]] = {}  # number of records, and the first line
         self.layout: Layout | None = None
         self.is_foreign = False
 
@@ -109,7 +109,7 @@ class _Reader:
             self._record(cells, at, line, self.layout)
 
     def close(self) -> None:
-        """Report what only all of the records show."""
+        """Report defects that only all records together show."""
         into, layout = self._into, self.layout
         if layout is None:
             return
@@ -134,7 +134,7 @@ class _Reader:
             )
 
     def _split(self, line: str, at: int) -> list[str] | None:
-        """Return the cells of a line without blanks around them; None, reported, where a quote is open."""
+        """Return the cells of a line without surrounding blanks; report an open quote and return None."""
         raw = split_cells(line, self._delimiter)
         if raw is None:
             self._into.defect("quote", at, line)
@@ -145,7 +145,7 @@ class _Reader:
         return cells
 
     def _settle(self, cells: list[str], at: int) -> bool:
-        """Settle the layout by the first record; return whether that record is not an edge."""
+        """Determine the layout from the first record; return whether that record is not an edge."""
         self.layout = read_header(cells, at, self._into, self._options)
         if self.layout is not None:
             self._into.directed = self._into.directed and not self.layout.undirected
@@ -182,7 +182,7 @@ class _Reader:
             self._edge(cells, at, line, layout)
 
     def _is_wanted(self, cells: list[str], at: int, layout: Layout) -> bool:
-        """Note the relation of a record; whether it is the one that is asked for, where one is."""
+        """Count the relation of a record; return whether it is the requested one, or none was requested."""
         if layout.relation is None:
             return True
         relation, wanted = cells[layout.relation], self._options.relation
@@ -210,12 +210,12 @@ class _Reader:
         into.edge(cells[layout.child], cells[layout.parent], at, rank, weight)
 
     def _headed(self, line: str) -> str:
-        """Return what is said of the first record, whose weight is none: it may be a header."""
+        """Return the text about a first record whose weight is not a number: it may be a header."""
         return f"{UNKNOWN_WORDS}: {line}" if has_unknown_words(self._sample, self._delimiter) else line
 
 
 def _is_mixed(cells: list[str], line: str, delimiter: str, layout: Layout) -> bool:
-    """Whether a line of the wrong width would fit another delimiter."""
+    """Return whether a line of the wrong width would fit another delimiter."""
     if delimiter == "space":
         return "," in line
     others = [mark for mark in MARKS.values() if mark and mark != MARKS[delimiter]]

@@ -1,7 +1,7 @@
-"""Our own JSON export: every label and edge, and what else enters the digest.
+"""Read labelgrove's JSON export: every label and edge, and everything else that enters the digest.
 
-`ontology.versions.export` writes it. An export that nobody changed is read back as the graph it was made
-from, whatever its layout: its digest is compared with the one that the file states.
+`ontology.versions.export` writes it. An unchanged export is read back as the graph that it was made from,
+whatever its layout: its digest is compared with the digest that the file states.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from labelgrove.ontology.readers.text.jsontext import (
 __all__ = ["EXPORT_FORMAT", "read_export"]
 
 EXPORT_FORMAT = "labelgrove/export/1"
-"""What an export names as its format, before all else."""
+"""Name of the format, the first member of an export."""
 
 _LARGEST_RANK = 2**31 - 1
 
@@ -45,7 +45,7 @@ def read_export(path: Path, into: Collector, _options: Options) -> None:
 
 
 def _objects(document: JsonObject, member: str, into: Collector) -> list[JsonObject]:
-    """Return the objects of one of the two arrays; what else stands in it is reported."""
+    """Return the objects of one of the two arrays; report its other values."""
     listed = document.get(member)
     if not isinstance(listed, list):
         into.defect("json-children", document.line, f"{member}: {shown(listed)}")
@@ -103,7 +103,7 @@ def _length(value: Any) -> tuple[float, str | None]:
 
 
 def _rank(value: Any) -> int | None:
-    """Return a rank, negative ones too, which only code gives; None where it is none."""
+    """Return a rank, also a negative one, which only code can set; None for any other value."""
     digits = value.removeprefix("-") if isinstance(value, JsonNumber) else ""
     if not digits.isdigit() or len(digits) > len(str(_LARGEST_RANK)):
         return None

@@ -1,7 +1,7 @@
-"""What a JSON document is: a tree of labels, or one of the shapes that are often taken for one.
+"""Recognize a JSON document: a tree of labels, or one of the shapes that are often taken for one.
 
-`LOOKS` in `ontology.readers.detection.looks` tells that a file is JSON; which JSON takes all of its text. The
-first shape that fits counts.
+`LOOKS` in `ontology.readers.detection.looks` recognizes JSON; recognizing the kind of JSON needs all of its
+text. The first shape that fits counts.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from labelgrove.ontology.readers.formats.tableheader import word_role
 __all__ = ["BY_NETWORKX", "MEMBERS", "NAMING", "SHAPES", "Shape", "foreign_shape"]
 
 NAMING = ("id", "key", "name")
-"""Members that say which label a node is."""
+"""Members that identify the label of a node."""
 
 MEMBERS = frozenset({*NAMING, "children", "definition", "weight"})
-"""Every member of a node that is read."""
+"""All members of a node that are read."""
 
 _SHOWN = 5
 _AS_TREE = 'write it as {"name": ..., "children": [...]}'
@@ -33,11 +33,12 @@ class Shape:
     Attributes
     ----------
     name : str
-        What it is called.
+        Name of the kind.
     fits : callable
-        Tells from the members of the document, or of the first object in its array, and the document itself.
+        Takes the document, and the document or the first object in its array; returns whether it is of this
+        kind.
     advice : str
-        What to do with it.
+        How to handle such a document.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Shape:
 
 
 def foreign_shape(document: Any) -> str | None:
-    """Return what a JSON document is and what to do with it; None where it is a tree of labels.
+    """Return the kind of a JSON document and how to handle it; None if it is a tree of labels.
 
     >>> foreign_shape({"type": "FeatureCollection", "features": []})
     'this looks like GeoJSON: read the file that relates the places'
@@ -65,9 +66,9 @@ def foreign_shape(document: Any) -> str | None:
 
 
 def _is_tree(objects: list[Any]) -> bool:
-    """Whether some top node has children, or all say which label they are and nothing that is not read.
+    """Return whether a top node has children, or all nodes identify a label and have no unread members.
 
-    Some node has to say which label it is: where none does, they say it by a member that is not read.
+    At least one node must identify a label. If none does, labels are identified by a member that is not read.
     """
     if any(isinstance(node.get("children"), list) for node in objects):
         return _names_a_label(objects)
@@ -103,7 +104,7 @@ def _all(*tests: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 
 
 def _within(member: str, *members: str) -> Callable[[Any, Any], bool]:
-    """Tell by members of what a member holds, or of the first object in its array."""
+    """Test for members of the value of `member`, or of the first object in its array."""
 
     def fits(_: Any, first: Any) -> bool:
         held = first.get(member)
@@ -114,7 +115,7 @@ def _within(member: str, *members: str) -> Callable[[Any, Any], bool]:
 
 
 def _values(*kinds: type) -> Callable[[Any, Any], bool]:
-    """Match an object in which the value of every member has one of these types."""
+    """Test for an object in which the value of every member has one of these types."""
     return lambda document, _: (
         isinstance(document, dict)
         and bool(document)
@@ -164,7 +165,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape("a JSON object ({})", lambda document, _: isinstance(document, dict), _AS_TREE),
     Shape("a single JSON value", lambda *_: True, _AS_TREE),
 )  # fmt: skip
-"""Every shape that is not a tree of labels, in the order of asking; the last one always fits."""
+"""Every shape that is not a tree of labels, in the order of the tests; the last one always fits."""
 
 
 def _shown(document: Any) -> str:

@@ -1,9 +1,9 @@
-"""Nested JSON trees: ``{"name": ..., "children": [...]}``, one tree or an array of trees.
+"""Read nested JSON trees: ``{"name": ..., "children": [...]}``, one tree or an array of trees.
 
-The key of a node is its ``id`` (or ``key``), else its path of names: ``flare/analytics/cluster``, with ``~``
-and ``/`` inside a name written ``~0`` and ``~1``. Same-named nodes in different places therefore stay apart.
-``weight`` is the length of the edge to the parent, ``definition`` a text; other members are reported and left
-out.
+The key of a node is its ``id`` (or ``key``); without one, its path of names: ``flare/analytics/cluster``,
+with ``~`` and ``/`` inside a name written ``~0`` and ``~1``. Nodes with the same name in different places
+therefore have different keys. ``weight`` is the length of the edge to the parent, ``definition`` a text;
+other members are reported and left out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["read_json"]
 
 
 def read_json(path: Path, into: Collector, _options: Options) -> None:
-    """Read a JSON tree into a collector; the text is held in memory, up to 256 MiB in one line."""
+    """Read a JSON tree into a collector; the text is held in memory, and a line may have up to 256 MiB."""
     document = read_document(path, into)
     if document is NO_DOCUMENT:
         return
@@ -40,14 +40,14 @@ _NODE = frozenset({*NAMING, "children"})
 
 
 class _Walk:
-    """Turns nodes into labels, parents before children, in the order of the text."""
+    """Turn nodes into labels, parents before children, in the order of the text."""
 
     def __init__(self, into: Collector) -> None:
         self._into = into
-        # node, key of its parent, place among its siblings, line, and what `_path` has to know of them
+        # node, key of its parent, place among its siblings, line, and the argument `again` of `_path`
         self._waiting: list[tuple[Any, str | None, int, int, set[str] | None]] = []
         self._taken: dict[str, int] = {}
-        self._unread: dict[str, tuple[int, int]] = {}  # member: how many nodes have it, and the first line
+        self._unread: dict[str, tuple[int, int]] = {}  # member: number of nodes with it, and the first line
 
     def trees(self, document: Any) -> None:
         """Take the trees of a document."""
@@ -95,7 +95,7 @@ class _Walk:
             into.defect("json-children", at, shown(children))
         elif (
             children and len(key) <= LONGEST_KEY
-        ):  # a longer key is reported, and its descendants' would be too
+        ):  # a longer key is reported, and its descendants' keys would be too
             self._wait(children, key, at, set() if is_again else None)
 
     def _name(self, node: JsonObject, at: int) -> str | None:
@@ -123,9 +123,9 @@ class _Walk:
         return None
 
     def _path(self, name: str | None, parent: str | None, place: int, at: int, again: set[str] | None) -> str:
-        """Return the path of a node; below a label that another record described, a name there is that label.
+        """Return the path of a node; under a repeated label, a child's name means the existing child.
 
-        `again` holds the paths that this record has used so far; None where no record came before it.
+        `again` holds the paths that this record has used so far; None if no earlier record has the parent.
         """
         step = f"#{place}" if name is None else name.replace("~", "~0").replace("/", "~1")
         path = step if parent is None else f"{parent}/{step}"

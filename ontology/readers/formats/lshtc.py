@@ -1,7 +1,7 @@
-"""Category hierarchies of large-scale text classification: ``parent child`` integers, and the class list.
+"""Read category hierarchies of large-scale text classification: ``parent child`` integers, and classes.
 
-The hierarchy has one edge a line; categories may have several parents, and the large published file may hold
-cycles. Which categories are classes stands in a file of its own, one document a line behind a header:
+The hierarchy has one edge a line. Categories may have several parents, and the large published file may
+contain cycles. A separate file says which categories are classes. After a header it has one document a line:
 ``545, 32 8:1 18:2``, the classes with commas, then the features, which are not read.
 """
 
@@ -21,7 +21,7 @@ _LIST = re.compile(r"[^\s,]+(?:, ?[^\s,]+)*")
 
 
 def read_lshtc(path: Path, into: Collector, options: Options) -> None:
-    """Read a category hierarchy and, where `options` names it, its labels file into a collector."""
+    """Read a category hierarchy and, if `options` names it, its labels file into a collector."""
     for number, lines in Lines(path, into.recorder).blocks():
         for at, line in enumerate(lines, number):
             cells = line.split()
@@ -38,7 +38,7 @@ def read_lshtc(path: Path, into: Collector, options: Options) -> None:
 
 
 def _category(text: str, into: Collector, file: str, at: int) -> str | None:
-    """Return the key of a category; None, reported, where it is not a whole number of 64 bits."""
+    """Return the key of a category; report anything but a whole number of 64 bits and return None."""
     digits = text.lstrip("0") or "0"
     if not (
         text.isascii() and text.isdigit() and len(digits) <= len(_LARGEST) and int(digits) <= int(_LARGEST)
@@ -52,7 +52,7 @@ def _category(text: str, into: Collector, file: str, at: int) -> str | None:
 
 
 def _classes(path: Path, into: Collector) -> tuple[str, ...]:
-    """Return the classes that a labels file names and the hierarchy holds, sorted by their keys."""
+    """Return the classes in a labels file that are in the hierarchy, sorted by their keys."""
     source = Lines(path, into.recorder)
     known = {*into.child, *into.parent}
     above = set(into.parent)

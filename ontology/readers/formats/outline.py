@@ -1,7 +1,7 @@
-"""Indented outlines: a label a line, its depth told by blanks, tabs or dashes.
+"""Read indented outlines: a label a line, with its depth given by blanks, tabs or dashes.
 
-Blanks or tabs may be followed by a bullet (``-`` or ``*``). Where lines start with two dashes or more, the
-number of dashes is the depth. The first step inwards sets the width of a level.
+Blanks or tabs may be followed by a bullet (``-`` or ``*``). If lines start with two or more dashes, the
+number of dashes is the depth. The first step inwards determines the width of a level.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _DASHES = re.compile(r"([ \t]*)(-*)(.*)")
 
 
 def looks_like_outline(lines: list[str]) -> bool:
-    """Whether some line is indented or starts with a bullet or dashes.
+    """Return whether some line is indented or starts with a bullet or dashes.
 
-    Dashes right before a word begin keys of edges, too: they count where most lines start with a dash, and
-    one with several dashes is no edge, whatever splits it.
+    Keys of edges can also begin with dashes right before a word. Such dashes count only if most lines start
+    with a dash, and some line has several dashes and cannot be an edge with any delimiter.
     """
     if any(re.match(r"[ \t]+\S|-+ |\* ", line) for line in lines):
         return True
@@ -50,7 +50,7 @@ def read_outline(path: Path, into: Collector, _options: Options) -> None:
 
 
 def _is_table(lines: list[str]) -> bool:
-    """Whether lines without any indentation have the same number of columns, several."""
+    """Return whether lines without any indentation all have the same number of columns, at least two."""
     records = [line for line in lines if line and line[0] != "#" and not line.isspace()]
     widths = {len(_COLUMN.split(line)) for line in records}
     return len(records) > 1 and len(widths) == 1 and widths != {1} and not looks_like_outline(records)
@@ -78,7 +78,7 @@ class _Walk:
         self._unit = 0
 
     def same_blanks(self, indent: str) -> bool:
-        """Whether `indent` uses one character, the one that lines above use."""
+        """Return whether `indent` consists of one character, the same as in the lines above."""
         kinds = set(indent)
         if self._blank is None and len(kinds) == 1:
             self._blank = indent[0]

@@ -1,4 +1,4 @@
-"""Superclass lists: ``superclass TAB class, class``, two levels or more under a root that is added.
+"""Read superclass lists: ``superclass TAB class, class``, two levels or more under an added root.
 
 A class may be the superclass of another line. Superclasses that are not classes themselves go under the root.
 """
@@ -14,7 +14,7 @@ __all__ = ["looks_like_superclasses", "read_superclasses"]
 
 
 def looks_like_superclasses(lines: list[str]) -> bool:
-    """Whether every line has one tab and some list several classes behind it."""
+    """Return whether every line has one tab, and some lines list several classes after it."""
     return all(line.count("\t") == 1 for line in lines) and any(
         "," in line.partition("\t")[2] for line in lines
     )

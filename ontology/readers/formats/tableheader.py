@@ -1,7 +1,8 @@
-"""Which column of a table is what: the words of a header, and the layout that they give.
+"""Determine the columns of a table: the words of a header, and the layout that they give.
 
-A header that names a parent beside a *child* lists edges. One that names it beside a *key* lists labels: each
-record is a label, and one without a parent is a root. A *neighbor* beside a key lists undirected edges.
+A header that names a *parent* and a *child* lists edges. A header that names a *parent* and a *key* lists
+labels: each record is a label, and a record without a parent is a root. A *neighbor* and a *key* list
+undirected edges.
 """
 
 from __future__ import annotations
@@ -40,27 +41,27 @@ HEADER_WORDS = {
     "definition": "definition", "gloss": "definition",
     "relation": "relation", "relationship": "relation", "relationtype": "relation", "predicate": "relation",
 }  # fmt: skip
-"""The role of each word in a header, compared without case, blanks, ``_`` and ``-``."""
+"""The role of each word in a header, compared ignoring case, blanks, ``_`` and ``-``."""
 
 _ENDS = (("child", "parent"), ("key", "parent"), ("key", "neighbor"), ("name", "parent"), ("first", "second"))
-"""Pairs of columns that hold the two ends of an edge; the first pair that a header names in full counts."""
+"""Pairs of columns that hold the two ends of an edge; the first pair that a header fully names counts."""
 
 _END_ROLES = frozenset({"parent", "child", "neighbor", "first", "second"})
 
 _OF_LABELS = ("key", "name")
-"""First ends whose header lists labels rather than edges."""
+"""First columns of pairs whose header lists labels rather than edges."""
 
 UNKNOWN_WORDS = (
     "looks like a header of words that are not known (known: id,name,parent or child,parent[,weight])"
 )
-"""What is said of a first line for which `has_unknown_words`."""
+"""The text about a first line for which `has_unknown_words` holds."""
 
 _SHOWN = 5
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What each column of a table is, by its place.
+    """The position of each column of a table.
 
     Attributes
     ----------
@@ -69,9 +70,9 @@ class Layout:
     child, parent : int
         The two ends of an edge.
     weight, rank, name, definition, relation : int or None
-        What else a record says: name and definition are those of its child.
+        The other columns: name and definition are those of the child.
     header : tuple of str
-        The cells of the header; empty where there is none.
+        The cells of the header; empty if there is none.
     of_labels : bool
         Whether each record is a label, which may have no parent.
     undirected : bool
@@ -92,7 +93,7 @@ class Layout:
 
 
 def word_role(word: str) -> str | None:
-    """Return what a word of a header names.
+    """Return the role that a word of a header names, or None.
 
     >>> word_role("Parent_ID"), word_role("colour")
     ('parent', None)
@@ -105,7 +106,7 @@ def _named_ends(roles: Sequence[str | None]) -> tuple[str, str] | None:
 
 
 def has_header(line: str) -> str | None:
-    """Return the delimiter with which a line is a header that names both ends of an edge, or None.
+    """Return the delimiter by which a line is a header that names both ends of an edge, or None.
 
     >>> has_header("id;name;parent_id"), has_header("oak,tree"), has_header("parent child")
     ('semicolon', None, 'space')
@@ -118,7 +119,7 @@ def has_header(line: str) -> str | None:
 
 
 def has_unknown_words(lines: Sequence[str], delimiter: str) -> bool:
-    """Whether the first record of some looks like a header of other words: none is a number, or recurs.
+    """Return whether the first record looks like a header of unknown words: none is a number or repeated.
 
     >>> has_unknown_words(["label,above", "oak,tree"], "comma"), has_unknown_words(["oak,a", "a,b"], "comma")
     (True, False)
@@ -130,7 +131,7 @@ def has_unknown_words(lines: Sequence[str], delimiter: str) -> bool:
 
 
 def read_header(cells: list[str], at: int, into: Collector, options: Options) -> Layout | None:
-    """Return the layout that a header gives; None where the first record is an edge."""
+    """Return the layout that a header gives; None if the first record is an edge."""
     roles = [word_role(cell) for cell in cells]
     ends = _named_ends(roles)
     telling = (
@@ -144,12 +145,12 @@ def read_header(cells: list[str], at: int, into: Collector, options: Options) ->
     half_named = ends is None and (astray or bool(_END_ROLES.intersection(used)))
     if half_named or len(used) != len(set(used)) or len(cells) < 2:
         into.defect("header", at, shown)
-    if ends is None:  # a header of other words: columns by position
+    if ends is None:  # a header of unknown words: columns by position
         child, parent = _ends_by_position(options)
         third = 2 if len(cells) > 2 else None
         return Layout(max(len(cells), 2), child, parent, weight=third, header=tuple(cells))
     place = {role: roles.index(role) for role in used}
-    texts = () if ends == ("first", "second") else ("name", "definition")  # of which end would they be?
+    texts = () if ends == ("first", "second") else ("name", "definition")  # else: of which end?
     more = {
         role: place[role]
         for role in ("weight", "rank", "relation", *texts)
@@ -175,7 +176,7 @@ def read_header(cells: list[str], at: int, into: Collector, options: Options) ->
 
 
 def sampled_layout(lines: Sequence[str], delimiter: str, options: Options) -> Layout | str:
-    """Return the layout of most lines of a headless sample, or why it is not that of an edge list.
+    """Return the layout of most lines of a sample without a header, or why it is not an edge list.
 
     Two columns are the ends of an edge; a third holds its weight.
     """
@@ -202,15 +203,15 @@ def sampled_layout(lines: Sequence[str], delimiter: str, options: Options) -> La
 
 
 def number_text(cell: str, delimiter: str) -> str:
-    """Return a number as it is written elsewhere: files split by semicolons may have a decimal comma."""
+    """Return a number with a decimal point; files split by semicolons may have a decimal comma."""
     return cell.replace(",", ".") if delimiter == "semicolon" else cell
 
 
 def _directed_ends(ends: tuple[str, str], first: int, second: int, options: Options) -> tuple[int, int]:
-    """Return the columns of (child, parent), of the two ends that a header names."""
+    """Return the columns of (child, parent), from the two ends that a header names."""
     if ends == ("first", "second"):
         return (first, second) if _ends_by_position(options) == (0, 1) else (second, first)
-    swapped = ("child-parent", "parent-child")[first < second]  # what contradicts a header child, parent
+    swapped = ("child-parent", "parent-child")[first < second]  # contradicts a header with child and parent
     if ends[0] == "child" and options.direction == swapped:
         return second, first
     if ends[1] == "neighbor" and options.direction == "parent-child":
@@ -219,7 +220,7 @@ def _directed_ends(ends: tuple[str, str], first: int, second: int, options: Opti
 
 
 def _told(ends: tuple[str, str], place: Mapping[str, int]) -> str | None:
-    """Return the direction that a header states; None where it leaves it open."""
+    """Return the direction that a header states; None if it states none."""
     if ends == ("first", "second"):
         return None
     if ends[1] == "neighbor":
@@ -228,5 +229,5 @@ def _told(ends: tuple[str, str], place: Mapping[str, int]) -> str | None:
 
 
 def _ends_by_position(options: Options) -> tuple[int, int]:
-    """Return the columns of (child, parent) where no header names them."""
+    """Return the columns of (child, parent) if no header names them."""
     return (0, 1) if options.direction in ("child-parent", "undirected") else (1, 0)

@@ -1,9 +1,9 @@
-"""WordNet database files: ``data.noun`` and ``data.verb``, synsets under their hypernyms.
+"""Read WordNet database files: ``data.noun`` and ``data.verb``, synsets under their hypernyms.
 
 A record is ``offset lex_filenum ss_type w_cnt word lex_id... p_cnt symbol offset pos scope... | gloss`` with
 ``w_cnt`` and ``lex_id`` hexadecimal and ``p_cnt`` decimal; verbs add frames. Lines that start with two blanks
-are the license. Keys are ``n`` or ``v`` and the offset; the name is the first word. Parents rank in the order
-of the record, hypernyms (``@``) before instance hypernyms (``@i``).
+are the license. A key is ``n`` or ``v`` followed by the offset; the name is the first word. Parents rank in
+the order of the record, hypernyms (``@``) before instance hypernyms (``@i``).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _UP, _DOWN = ("@", "@i"), ("~", "~i")
 def find_wordnet(env: Mapping[str, str] | None = None) -> Path | None:
     """Return the folder of the installed WordNet, or None.
 
-    Looks at ``$WNSEARCHDIR``, ``$WNHOME``, ``$WNHOME/dict``, then where packages put it; a folder counts if
+    Searches ``$WNSEARCHDIR``, ``$WNHOME``, ``$WNHOME/dict``, then the folders of packages; a folder counts if
     it holds ``data.noun``. On Debian, ``apt-get install wordnet-base`` provides it.
     """
     env = os.environ if env is None else env
@@ -51,7 +51,7 @@ def find_wordnet(env: Mapping[str, str] | None = None) -> Path | None:
 
 
 def data_file(path: Path, part: str) -> Path:
-    """Return the database file that a folder or file stands for; `InputError` where there is none."""
+    """Return the database file in a folder, or the file itself; raise `InputError` if there is none."""
     if not path.is_dir():
         return path
     for folder in (path, path / "dict"):
@@ -61,7 +61,7 @@ def data_file(path: Path, part: str) -> Path:
 
 
 def looks_like_wordnet(lines: list[str]) -> bool:
-    """Whether the first lines of a file are WordNet records behind their license."""
+    """Return whether the first lines of a file are WordNet's license and then records."""
     records = [line for line in lines if line and not line.startswith("  ")]
     return bool(records) and _RECORD.match(records[0]) is not None
 
@@ -80,7 +80,7 @@ def read_wordnet(path: Path, into: Collector, _options: Options) -> None:
 
 
 class _Reader:
-    """Gathers synsets line by line, then links those that are there."""
+    """Collect synsets line by line, then link the existing ones."""
 
     def __init__(self, into: Collector, letter: str | None) -> None:
         self._into = into
@@ -117,7 +117,7 @@ class _Reader:
             into.defect("lexicographer-file", at, line)
         n_words = int(count, 16) if re.fullmatch(r"[0-9a-fA-F]{2}", count) else 0
         after = 4 + 2 * n_words
-        # Words and pointers are told apart by count alone: behind the words stands the pointer count.
+        # Words and pointers are distinguished only by count: after the words comes the pointer count.
         if not n_words or after >= len(cells) or not re.fullmatch(r"[0-9]{3}", cells[after]):
             into.defect("word-count", at, line)
             return
@@ -164,7 +164,7 @@ class _Reader:
         self._up += [(key, parent, rank, at) for rank, parent in enumerate([*up["@"], *up["@i"]])]
 
     def link(self) -> None:
-        """Add the edges between synsets that are there, and report pointers that only one end has."""
+        """Add the edges between existing synsets, and report pointers that only one end has."""
         into = self._into
         seen = set()
         for child, parent, rank, at in self._up:
@@ -183,5 +183,5 @@ class _Reader:
 
 
 def _frames_match(cells: list[str]) -> bool:
-    """Whether what follows a verb's pointers is a count and as many ``+ frame word`` triples."""
+    """Return whether a count and as many ``+ frame word`` triples follow a verb's pointers."""
     return bool(cells) and cells[0].isdecimal() and len(cells) == 1 + 3 * int(cells[0])

@@ -1,1 +1,1 @@
-"""From bytes to checked lines, cells and values, whatever the format."""
+"""Turn bytes into checked lines, cells and values, for every format."""

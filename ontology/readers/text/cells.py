@@ -1,4 +1,4 @@
-"""Lines of a table as cells: which delimiter splits them, and how quoted cells are read and written."""
+"""Split the lines of a table into cells by a delimiter, and read and write quoted cells."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ __all__ = ["LONGEST_CELL", "MARKS", "sample_delimiter", "split_cells", "write_ce
 MARKS: Mapping[str, str | None] = MappingProxyType(
     {"tab": "\t", "comma": ",", "semicolon": ";", "space": None}
 )
-"""The character of each delimiter; None: any run of blanks."""
+"""The character of each delimiter; None: any sequence of blanks."""
 
 LONGEST_CELL = 131_072
-"""Characters of the longest quoted cell that is read."""
+"""Length in characters of the longest quoted cell that is read."""
 
 
 def sample_delimiter(lines: Sequence[str]) -> str:
-    """Return the delimiter that most lines hold; tab, then comma or semicolon, before space among equals.
+    """Return the delimiter that most lines contain; among equals tab, then comma or semicolon, then space.
 
-    Of comma and semicolon in one line, that counts which more lines of the sample hold, the semicolon among
-    equals: a decimal comma is far more common than a semicolon within a label.
+    A line with both comma and semicolon counts for the one that more lines of the sample contain; among
+    equals, for the semicolon, because a decimal comma is far more common than a semicolon in a label.
 
     >>> sample_delimiter(["a,b", "a,c", "x y"]), sample_delimiter(["a b"]), sample_delimiter(["a;b;0,5"])
     ('comma', 'space', 'semicolon')
@@ -36,7 +36,7 @@ def sample_delimiter(lines: Sequence[str]) -> str:
 
 
 def split_cells(line: str, delimiter: str) -> list[str] | None:
-    """Return the cells of a line as they are written, without quotes; None where a quote does not close.
+    """Return the cells of a line as written, without quotes; None if a quote is not closed.
 
     >>> split_cells('"a ""b"", c",d', "comma"), split_cells('"a,b', "comma"), split_cells(" a  b ", "space")
     (['a "b", c', 'd'], None, ['a', 'b'])
@@ -51,7 +51,7 @@ def split_cells(line: str, delimiter: str) -> list[str] | None:
 
 
 def write_cell(text: str, delimiter: str) -> str:
-    """Return a cell as `split_cells` reads it back, also where it begins a line: ``#`` would open a comment.
+    """Return a cell that `split_cells` reads back, also at the start of a line, where ``#`` opens a comment.
 
     >>> write_cell("#1 tree", "tab"), write_cell('6" pipe', "tab"), write_cell("oak", "tab")
     ('"#1 tree"', '"6"" pipe"', 'oak')

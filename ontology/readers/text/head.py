@@ -1,4 +1,4 @@
-"""The start of a file, unpacked, by which its kind is told."""
+"""Read the unpacked start of a file, from which its kind is recognized."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 __all__ = ["BOM", "GZIP", "Head", "head"]
 
 BOM = b"\xef\xbb\xbf"
-"""What some editors write before text in UTF-8."""
+"""Byte order mark, which some editors write before text in UTF-8."""
 
 GZIP = b"\x1f\x8b"
-"""What a gzip file begins with."""
+"""First bytes of every gzip file."""
 
 _HEAD = 1 << 16
 _LONGEST = 500
@@ -21,14 +21,14 @@ _LONGEST = 500
 
 @dataclass(frozen=True)
 class Head:
-    """The start of a file, unpacked.
+    """The unpacked start of a file.
 
     Attributes
     ----------
     start : bytes
         At most 64 KiB.
     whole : bool
-        Whether that is all of it.
+        Whether that is the whole file.
     """
 
     start: bytes
@@ -41,7 +41,7 @@ class Head:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Return the beginning of each line: patterns need no more, and are slow on long lines."""
+        """Return the beginning of each line; patterns need no more, and would be slow on long lines."""
         lines = self.text.split("\n")
         return [line[:_LONGEST] for line in (lines if self.whole or len(lines) == 1 else lines[:-1])]
 
@@ -52,13 +52,13 @@ class Head:
 
     @cached_property
     def first_record(self) -> str:
-        """The whole first line that is neither blank nor a comment; empty where there is none."""
+        """The whole first line that is neither blank nor a comment; empty if there is none."""
         lines = self.text.split("\n")
         return next((line for line in lines if line.strip() and not line.startswith("#")), "")
 
 
 def head(path: Path) -> Head:
-    """Return the start of the file at `path`; damage is left for the full pass to report."""
+    """Return the start of the file at `path`; the full pass will report damage."""
     try:
         with path.open("rb") as raw:
             start = raw.read(_HEAD + 1)

@@ -1,14 +1,14 @@
-"""Characters of a key that show nothing, or turn the direction of text: two such keys can look the same.
+"""Find characters of a key that are invisible or turn the direction of text: two such keys can look the same.
 
-Refused wherever they stand: controls and marks of direction, blanks and joiners of no width, a byte order
-mark, soft hyphens, fillers, the invisible operators of formulas, marks of annotations, and language tags.
-Four kinds have a use in honest text and are refused where they have none:
+Some are refused in every place: controls and marks of direction, blanks and joiners of zero width, byte order
+marks, soft hyphens, fillers, the invisible operators of formulas, annotation marks, and language tags. Four
+kinds have a use in ordinary text, and are refused only where they have none:
 
-* the joiners U+200C and U+200D shape Arabic and Indic scripts and join emoji: between two characters from
-  U+0590 on, which is where the scripts that use them begin, or behind a virama;
-* variation selectors choose a form of the character before them, which no letter below U+0590 has;
-* tag characters spell the flag of a region behind U+1F3F4, up to U+E007F;
-* free variation selectors of Mongolian stand behind a Mongolian letter.
+* the joiners U+200C and U+200D shape Arabic and Indic scripts and join emoji: allowed after a virama, and
+  between two characters from U+0590 on, where the scripts that use them begin;
+* variation selectors choose a form of the character before them; no letter below U+0590 has such forms;
+* tag characters after U+1F3F4, up to U+E007F, spell the flag of a region;
+* free variation selectors of Mongolian are allowed after a Mongolian letter.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _ANY = re.compile(f"[{_REFUSED}{_JOINERS}{_VARIANTS}{_TAGS}{_MONGOLIAN}]")
 _PLAIN = re.compile(f"[{_REFUSED}]")
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]+\U000e007f")
 _JOINING = "\u0590"
-"""The first character of the scripts from Hebrew on; Latin, Greek, Cyrillic and Armenian stand before it."""
+"""The first character of the scripts from Hebrew on; Latin, Greek, Cyrillic and Armenian come before it."""
 
 
 def invisible_character(key: str) -> str | None:
-    r"""Return the first character of a key that should not be there, None where there is none.
+    r"""Return the first character of a key that is not allowed there, or None.
 
     >>> invisible_character("ab\u202e"), invisible_character("\u0646\u0627\u0645\u0647\u200c\u0627\u06cc")
     ('\u202e', None)
@@ -54,7 +54,7 @@ def invisible_character(key: str) -> str | None:
 
 
 def without_invisible(key: str) -> str:
-    r"""Return a key without any character that shows nothing, also where it has a use.
+    r"""Return a key without any invisible characters, even those that have a use.
 
     >>> without_invisible("soft\u00adly")
     'softly'
@@ -63,7 +63,7 @@ def without_invisible(key: str) -> str:
 
 
 def _has_use(character: str, before: str, behind: str) -> bool:
-    """Whether a character that has a use in some places has one in this one."""
+    """Return whether a character that is allowed only in some places is allowed in this one."""
     if not before:
         return False
     if character in _JOINERS:

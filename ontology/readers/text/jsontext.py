@@ -1,7 +1,7 @@
-"""JSON text to values with the line of every object, without recursion.
+"""Parse JSON text into values with the line of every object, without recursion.
 
-The standard library's parser recurses, knows no lines and drops repeated members silently; a hierarchy needs
-the opposite of all three.
+The standard library's parser recurses, gives no lines and drops repeated members silently. Reading a
+hierarchy requires the opposite in all three.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 DEEPEST = 10_000
-"""Levels of brackets that are read."""
+"""Maximum depth of nested brackets that is read."""
 
 NO_DOCUMENT = object()
-"""Returned by `read_document` where there is no document; ``null`` is a document."""
+"""Returned by `read_document` if there is no document; ``null`` is a document."""
 
 _LONGEST_TEXT = 1 << 28
 
@@ -43,14 +43,14 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 
 class JsonTextError(Exception):
-    """Text that is not JSON; never leaves the readers.
+    """Text that is not JSON; this error is never raised outside the readers.
 
     Attributes
     ----------
     code : str
         Defect code.
     line : int
-        Where, from 1.
+        Line number, from 1.
     """
 
     def __init__(self, code: str, line: int, message: str) -> None:
@@ -71,15 +71,15 @@ class JsonObject(dict[str, Any]):
 
 
 class JsonNumber(str):
-    """A number as it is written, so that nothing is lost before its meaning is known."""
+    """A number as it is written, so that no digit is lost before its meaning is known."""
 
     __slots__ = ()
 
 
 def read_document(path: Path, into: Collector) -> Any:
-    """Return the JSON document of a file; `NO_DOCUMENT` where it has none, or a defect stops it.
+    """Return the JSON document of a file; `NO_DOCUMENT` if it has none, or if a defect prevents it.
 
-    The text is held in memory, up to 256 MiB in one line.
+    The text is held in memory; a line may have up to 256 MiB.
     """
     lines: list[str] = []
     for _, block in Lines(path, into.recorder, longest=_LONGEST_TEXT).blocks():
@@ -95,7 +95,7 @@ def read_document(path: Path, into: Collector) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return a value as text without walking into it: it may be 10,000 levels deep."""
+    """Return a value as text, without its nested values, which may be 10,000 levels deep."""
     if isinstance(value, JsonNumber):
         return str(value)
     if isinstance(value, list | JsonObject):
@@ -111,7 +111,7 @@ def decode(text: str, note: Callable[[str, int, str], None]) -> Any:
     text : str
         One document.
     note : callable
-        Takes (defect code, line, excerpt) of what does not stop the parser: repeated members, lone
+        Takes (defect code, line, excerpt) for defects that do not stop the parser: repeated members, lone
         surrogates.
 
     Returns
@@ -159,7 +159,7 @@ class _Parser:
             else:
                 value, at = self._scalar(at)
             at = self._skip(at)
-            while stack:  # hand the value over, and close what closes
+            while stack:  # hand over the value, and close finished containers
                 self._hand_over(value, stack[-1])
                 mark = text[at : at + 1]
                 closer = "}" if isinstance(stack[-1], JsonObject) else "]"
@@ -176,7 +176,7 @@ class _Parser:
                 return value
 
     def _member(self, container: JsonObject | list[Any], at: int) -> int:
-        """Return where the next value starts, behind the member's name in an object."""
+        """Return where the next value starts, after the member's name if this is an object."""
         if not isinstance(container, JsonObject):
             return at
         if self._text[at : at + 1] != '"':

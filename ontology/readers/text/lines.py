@@ -1,4 +1,4 @@
-"""Text files as blocks of checked lines: gzip, encodings and line ends, whatever the format."""
+"""Read text files as blocks of checked lines: gzip, encodings and line endings, for every format."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from labelgrove.ontology.readers.text.head import BOM, GZIP
 __all__ = ["Lines"]
 
 LONGEST_LINE = 1 << 20
-"""Bytes of the longest line that is read."""
+"""Length in bytes of the longest line that is read."""
 UNPACKED_LIMIT = 2 << 30
-"""Bytes beyond which a gzip stream is refused."""
+"""Unpacked size in bytes above which a gzip stream is refused."""
 RATIO_LIMIT = 200
-"""Unpacked bytes per packed byte beyond which a gzip stream is refused."""
+"""Unpacked bytes per packed byte above which a gzip stream is refused."""
 RATIO_FLOOR = 16 << 20
-"""Unpacked bytes up to which any ratio passes."""
+"""Unpacked size in bytes up to which any ratio is accepted."""
 
 _CHUNK = 1 << 20
 _EXCERPT_BYTES = 1 << 16
@@ -36,11 +36,11 @@ class Lines:
     Parameters
     ----------
     path : Path
-        A plain or gzip file; which one is told by its first bytes.
+        A plain or gzip file; its first bytes tell which.
     recorder : Recorder
-        Takes the defects of the file as bytes and text.
+        Takes the defects in the file's bytes and text.
     longest : int
-        Bytes of the longest line that is read.
+        Length in bytes of the longest line that is read.
     """
 
     def __init__(self, path: Path, recorder: Recorder, longest: int = LONGEST_LINE) -> None:
@@ -55,8 +55,8 @@ class Lines:
     def blocks(self) -> Iterator[tuple[int, list[str]]]:
         """Yield (number of the first line, lines without their ends), in order, covering the file.
 
-        A line that cannot be read is reported and comes as an empty one, so that numbers stay right. Memory
-        stays below a few times the longest line and the chunk of 1 MiB.
+        An unreadable line is reported and replaced by an empty one, so that line numbers stay right. Memory
+        stays below a few times the longest line plus the chunk of 1 MiB.
         """
         parts: list[bytes] = []
         held = 0
@@ -78,7 +78,7 @@ class Lines:
             parts, held = [chunk[cut + 1 :]], len(chunk) - cut - 1
         if held > self._longest:
             yield self._overlong(b"".join(parts)[:_EXCERPT_BYTES])
-        elif held and not self._damaged:  # where the stream broke off, the last line is not whole
+        elif held and not self._damaged:  # where the stream broke off, the last line is incomplete
             yield self._decoded(b"".join(parts))
 
     def _chunks(self) -> Iterator[bytes]:
@@ -102,9 +102,9 @@ class Lines:
                 self._recorder.add("empty-file", self.name, 0, "0 bytes")
 
     def _read(self, stream: io.BufferedIOBase) -> bytes:
-        """Return the next chunk; what is wrong with the stream ends it."""
+        """Return the next chunk; a fault in the stream ends it."""
         try:
-            # read1 hands out what was unpacked before a stream turns out to be cut.
+            # read1 returns the data that were unpacked before a stream turns out to be cut off.
             return stream.read1(_CHUNK)
         except EOFError as error:
             self._damage("gzip-truncated", error)
@@ -131,7 +131,7 @@ class Lines:
             self._recorder.add("bom", self.name, 1, "U+FEFF at the start")
         ended = data.count(b"\r\n") + data.endswith(b"\r")
         if ended:
-            if not self._crlf:  # one habit of one file, however many lines it has
+            if not self._crlf:  # reported once for a file, however many lines it has
                 line = number + data[: data.find(b"\r")].count(b"\n")
                 self._recorder.add("crlf", self.name, line, "lines end in CR LF from here on")
             self._crlf = True
@@ -149,7 +149,7 @@ class Lines:
         return number, lines
 
     def _checked(self, number: int, raw: bytes) -> str:
-        """Return one line whose block did not pass as a whole; an empty one if it cannot be read."""
+        """Return one line of a block that failed the check as a whole; an empty one if it cannot be read."""
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:

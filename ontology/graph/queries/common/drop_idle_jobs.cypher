@@ -1,4 +1,4 @@
-// Removes jobs that have produced nothing that is still there.
+// Removes jobs without remaining results.
 MATCH (j:Job)
 WHERE NOT EXISTS { MATCH (j)-[:PRODUCED]->() }
 WITH j LIMIT $limit

@@ -1,4 +1,4 @@
-// Removes what starts at the supernodes of summaries.
+// Removes the relationships that start at the supernodes of summaries.
 MATCH (r:Summary)-[:HAS]->(s:Supernode)-[e:CONTAINS|ADJACENT]->()
 WHERE r.id IN $ids AND r.version = ''
 WITH e LIMIT $limit

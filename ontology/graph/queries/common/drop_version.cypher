@@ -1,4 +1,4 @@
-// Removes a version whose labels are gone.
+// Removes a version whose labels have been removed.
 MATCH (v:Version {digest: $version})
 WITH v LIMIT $limit
 DETACH DELETE v

@@ -1,4 +1,4 @@
-// Ontologies that have a version as their current one.
+// Ontologies that have a given version as their current one.
 MATCH (o:Ontology)-[:CURRENT]->(v:Version {digest: $version})
 RETURN o.name AS name
 ORDER BY name

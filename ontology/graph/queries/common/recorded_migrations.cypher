@@ -1,4 +1,4 @@
-// Migrations that the graph has been through.
+// Migrations that have been applied to the graph.
 MATCH (m:_Migration)
 RETURN m.version AS version, m.checksum AS checksum
 ORDER BY version

@@ -1,4 +1,4 @@
-// Labels by a part of their name or key, the closest first.
+// Labels by a part of their name or key, the closest match first.
 MATCH (l:Label {version: $version})
 WHERE l.folded CONTAINS $folded OR l.key CONTAINS $text
 RETURN l.idx AS idx, l.key AS key, l.name AS name, l.depth AS depth, l.leaf AS leaf,

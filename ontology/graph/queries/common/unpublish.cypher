@@ -1,3 +1,3 @@
-// Takes the current version from an ontology.
+// Removes the current version of an ontology.
 MATCH (o:Ontology {name: $name})-[c:CURRENT]->(v:Version)
 DELETE c

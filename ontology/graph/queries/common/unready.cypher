@@ -1,4 +1,4 @@
-// Declares a version incomplete that is about to lose labels.
+// Declares a version incomplete before its labels are removed.
 MATCH (v:Version {digest: $version, state: 'ready'})
 WITH v LIMIT $limit
 SET v.state = 'loading'

@@ -1,4 +1,4 @@
-// How many edges lead up from labels of a version from $start to $stop (exclusive).
+// Number of edges up from labels $start to $stop (exclusive) of a version.
 MATCH (c:Label {version: $version})-[e:IS_A]->(:Label)
 WHERE c.idx >= $start AND c.idx < $stop
 RETURN count(e) AS edges

@@ -1,3 +1,3 @@
-// Every label of a version; what was drawn by hand may lack a name.
+// Every label of a version; labels drawn by hand may lack a name.
 MATCH (l:Label {version: $version})
 RETURN l.idx AS idx, l.key AS key, coalesce(l.name, l.key) AS name

@@ -1,4 +1,4 @@
-// Loads a batch of edges between labels that are there.
+// Loads a batch of edges between existing labels.
 UNWIND $rows AS row
 MATCH (c:Label {uid: row.child})
 MATCH (p:Label {uid: row.parent})

@@ -1,4 +1,4 @@
-// Loads a batch of labels; those already there stay as they are.
+// Loads a batch of labels; existing labels stay as they are.
 UNWIND $rows AS row
 MERGE (l:Label {uid: row.uid})
 ON CREATE SET l.ontology = row.ontology, l.version = row.version, l.idx = row.idx, l.key = row.key,

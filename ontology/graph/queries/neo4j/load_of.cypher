@@ -1,4 +1,4 @@
-// Joins an evaluation to its version.
+// Links an evaluation to its version.
 UNWIND $rows AS row
 MATCH (r:Evaluation {id: row.source})
 MATCH (v:Version {digest: row.target})

@@ -1,4 +1,4 @@
-// Joins a job to its result while the version is there.
+// Links a job to its result if the version exists.
 MATCH (v:Version {digest: $version, state: 'ready'})
 MATCH (j:Job {id: $job})
 MATCH (r:Locus|Cover|Selection|Summary|Distances|Bundle|Evaluation)

@@ -1,4 +1,4 @@
-// Makes the node of a result unless it is there; a label cannot be a parameter where an index is to be used.
+// Creates the node of a result unless it exists; a label cannot be a parameter if an index is to be used.
 FOREACH (matching IN CASE WHEN $label = 'Locus' THEN [1] ELSE [] END |
   MERGE (r:Locus {id: $id}) ON CREATE SET r += $properties)
 FOREACH (matching IN CASE WHEN $label = 'Cover' THEN [1] ELSE [] END |
