@@ -1,8 +1,8 @@
-"""The geometry of label spaces: arrays in, arrays out.
+"""The geometry of label spaces: functions from arrays to arrays.
 
-Importing this package loads numpy alone; names are handed out on first use, and what needs scipy, numba or
-highspy loads them then. Distances and Fréchet means stand here; `scoring`, `loci`, `covers`, `selections` and
-`summaries` are rooms of their own, and `kernels` holds the compiled inner loops.
+Importing this package loads only numpy. Its names are imported on first use, and functions that need scipy,
+numba or highspy load them then. Fréchet means are in this folder. `spaces`, `paths`, `scoring`, `loci`,
+`covers`, `selections` and `summaries` are subfolders, and `kernels` holds the compiled inner loops.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ __all__ = [
 
 
 def refuse_other_than(kind: type, name: str, given: object, advice: str) -> None:
-    """Raise `InputError` unless `given` is a `kind`; `advice` says where to get one."""
+    """Raise `InputError` unless `given` is a `kind`; `advice` tells the user where to get one."""
     if not isinstance(given, kind):
         raise InputError(
             f"{name}: {shortened(given)} of type {type(given).__name__}; it is a {kind.__name__}, {advice}"
@@ -33,7 +33,7 @@ def refuse_other_than(kind: type, name: str, given: object, advice: str) -> None
 
 
 def whole_number(name: str, given: Any, least: int, most: int | None = None) -> int:
-    """Return a whole number within bounds, or raise `InputError`; booleans are none.
+    """Return a whole number within bounds, or raise `InputError`, also for booleans.
 
     >>> whole_number("block", 3, 1)
     3
@@ -60,9 +60,9 @@ def nonnegative_number(name: str, given: Any) -> float:
 
 
 def listed(name: str, keys: Iterable[str], *, ordered: bool = False) -> Sequence[str]:
-    """Return keys as a sequence, or raise `InputError` for a single string and what holds no keys at all.
+    """Return keys as a sequence, or raise `InputError` for a single string or an object without keys.
 
-    Where their order has a meaning (`ordered`), a set is refused too.
+    If their order has a meaning (`ordered`), a set is refused too.
     """
     if ordered and isinstance(keys, set | frozenset):
         raise InputError(f"{name}: a set given, which has no order; give a list of keys")
@@ -81,7 +81,7 @@ def key_table(name: str, keys: Iterable[str]) -> Keys:
 
 
 def given_array(name: str, given: ArrayLike, error: type[InputError] = InputError) -> NDArray[Any]:
-    """Return `given` as an array, or raise `error` where it has no numbers of one shape."""
+    """Return `given` as an array, or raise `error` if its rows differ in length or it is a masked array."""
     if isinstance(given, np.ma.MaskedArray):
         raise error(f"{name}: a masked array has no number where it is masked; fill it first")
     try:

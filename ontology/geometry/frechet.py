@@ -32,19 +32,21 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     observed : iterable of str
-        Keys of the observed labels, any of the points, each once, in the order of the columns of weights.
+        Keys of the observed labels, any of the points, each listed once, in the order of the columns of
+        weights.
     beta : float, default=2
         Exponent of the distances, positive: 2 gives means, 1 medians.
 
     Returns
     -------
     scorer : TreeScorer, RestrictedTreeScorer, HullScorer, EuclideanScorer, GraphScorer or DenseScorer
-        With `beta` 2 a tree takes an algorithm of its own, one where every label is allowed and one where
-        some are, vectors one that needs no matrix, and a graph or matrix a `GraphScorer` over distances
-        measured once. With any other `beta` a tree takes a `HullScorer`. Otherwise dense scoring, over rows
-        measured as they are needed (complete graphs, vectors) or measured once.
+        With `beta` 2, a tree gets a `TreeScorer` if every label is allowed and a `RestrictedTreeScorer`
+        otherwise; vectors get a `EuclideanScorer`, which needs no matrix; a graph or matrix gets a
+        `GraphScorer` over distances measured once. With any other `beta`, a tree gets a `HullScorer`. In the
+        other cases a `DenseScorer` reads rows that are measured when needed (complete graphs, vectors) or
+        measured once.
 
     Raises
     ------
@@ -58,21 +60,21 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
 
 
 def point_scorer(space: MetricSpace, points: NDArray[np.int64], *, beta: float = 2) -> Scorer:
-    """Prepare what `make_scorer` does for observed labels whose place is known; no key is looked up.
+    """Prepare the scorer of `make_scorer` for observed labels given as points, without looking up keys.
 
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     points : ndarray of shape (n_observed,), dtype=int64
-        Points of the space, each once, in the order of the columns of weights.
+        Points of the space, each listed once, in the order of the columns of weights.
     beta : float, default=2
         Exponent of the distances, positive.
 
     Raises
     ------
     InputError
-        For no point at all, and for one that is not of the space.
+        If there are no points, or a point is not in the space.
     """
     if isinstance(space, TreeSpace) and beta == 2:
         return TreeScorer(space, points) if space.allowed is None else RestrictedTreeScorer(space, points)
@@ -95,14 +97,14 @@ def frechet_mean(
     top: int = 1,
     candidates: Iterable[str] | None = None,
 ) -> FrechetResult:
-    """Return the allowed labels with the smallest weighted sum of powered distances to the observed ones.
+    """Return the allowed labels with the smallest weighted sum of powered distances to the observed labels.
 
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     observed : iterable of str, length n_observed
-        Keys of the observed labels, any of the points, each once.
+        Keys of the observed labels, any of the points, each listed once.
     weights : array_like of shape (n_samples, n_observed) or (n_observed,)
         Non-negative; rows need not sum to one. Read as given into float64.
     beta : float, default=2
@@ -110,7 +112,7 @@ def frechet_mean(
     top : int, default=1
         Number of labels to return, best first.
     candidates : iterable of str, optional
-        Keys of the allowed labels that take part; all by default.
+        Keys of the allowed labels that may be returned; all by default.
 
     Returns
     -------
@@ -121,13 +123,14 @@ def frechet_mean(
     Raises
     ------
     WeightError, UnknownLabelError, InputError
-        For arguments that break a rule; the message names it.
+        For arguments that break a rule; the message names the rule.
 
     Notes
     -----
     Exact by the tie rule of `ontology.geometry.ties`: the lowest canonical index among the tied wins. Trees
-    with `beta` 2: O(n_observed) time for each sample; elsewhere O(n_observed * n_labels), less on graphs for
-    batches of some hundred rows. To score many batches, prepare a scorer once with `make_scorer`.
+    with `beta` 2 take O(n_observed) time for each sample; other cases O(n_observed * n_labels), and less on
+    graphs for batches of several hundred rows. To score many batches, prepare a scorer once with
+    `make_scorer`.
 
     Examples
     --------
@@ -194,7 +197,7 @@ def frechet_variance(
 
     Notes
     -----
-    O(n_samples * n_observed * n_labels) time; one block of rows of memory beyond the result.
+    O(n_samples * n_observed * n_labels) time, and the memory of one block of rows in addition to the result.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""sample_observed: random sets of observed labels, uniform or crowded about the center of the space."""
+"""sample_observed: random sets of observed labels, uniform or concentrated near the center of the space."""
 
 from __future__ import annotations
 
@@ -33,40 +33,41 @@ def sample_observed(
     theta: float = 0.5,
     seed: int | np.random.Generator,
 ) -> tuple[str, ...]:
-    """Draw labels without replacement, to play the observed classes of an experiment.
+    """Draw labels without replacement, as the observed labels of an experiment.
 
     Parameters
     ----------
     space : MetricSpace
-        Its allowed labels are what is drawn from.
+        The space, from whose allowed labels the function draws.
     n : int
-        How many to draw.
+        Number of labels to draw.
     method : {"uniform", "gibbs"}, default="uniform"
-        ``"gibbs"``: each draw takes one of the labels that are left with a probability proportional to
-        ``exp(-theta * d(label, center))``, the center being `uniform_center`.
+        ``"gibbs"``: each draw takes one of the labels that are left, with probability proportional to
+        ``exp(-theta * d(label, center))``, where the center is `uniform_center`.
     theta : float, default=0.5
-        Not negative, per edge-length unit; 0 makes Gibbs draws uniform.
+        Rate of the exponent, not negative, per edge-length unit; 0 makes Gibbs draws uniform.
     seed : int or numpy.random.Generator
-        Where the randomness comes from; the same seed, the same labels.
+        Source of the randomness; the same seed gives the same labels.
 
     Returns
     -------
     keys : tuple of str, length n
-        In the order drawn.
+        Keys in the order drawn.
 
     Raises
     ------
     InputError
         If `n` is not between 1 and the number of labels, or another argument breaks its rule.
     SpaceError
-        If an allowed label is not a point of the space, and so cannot be observed.
+        If an allowed label is not a point of the space and so cannot be observed.
 
     Notes
     -----
     Gibbs draws add a standard Gumbel variable to each ``-theta * d`` and take the n largest, largest first.
-    That has the law of successive draws: the largest of ``a_i + g_i`` is label i with probability
-    ``exp(a_i) / sum_j exp(a_j)``, and, whatever it was, the order of the others is that of independent Gumbel
-    variables again. One pass over the labels, no underflow far from the center.
+    The result has the distribution of successive draws: the largest of ``a_i + g_i`` is label i with
+    probability ``exp(a_i) / sum_j exp(a_j)``, and given this label the order of the others is again that of
+    independent Gumbel variables. This takes one pass over the labels and does not underflow far from the
+    center.
 
     Examples
     --------
@@ -98,20 +99,20 @@ def uniform_center(space: MetricSpace) -> str:
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are; each allowed label must be a point (`SpaceError`).
+        The space; each allowed label must be a point (`SpaceError`).
 
     Returns
     -------
     key : str
-        The Fréchet mean of uniform weights over the allowed labels, itself one of them; of tied ones the
+        The Fréchet mean of uniform weights over the allowed labels, itself an allowed label; ties go to the
         lowest canonical index (`ontology.geometry.ties`).
 
     Notes
     -----
-    O(n_points) on trees, leaf-only ones too: the sum is carried from the root to every vertex, in whole
-    numbers where the lengths are, and otherwise in float64 with finalists decided by the plain sum.
-    O(n_labels * n_dimensions) on Euclidean spaces with their own scorer; elsewhere all distances between
-    allowed labels are measured, a block of rows at a time.
+    O(n_points) on trees, also if only leaves are allowed: the sum is carried from the root to every vertex,
+    in whole numbers if the lengths are whole, and otherwise in float64, where the plain sum decides among
+    finalists. O(n_labels * n_dimensions) on Euclidean spaces, with `EuclideanScorer`. Elsewhere all distances
+    between allowed labels are measured, a block of rows at a time.
 
     Examples
     --------
@@ -124,7 +125,7 @@ def uniform_center(space: MetricSpace) -> str:
 
 
 def generator(seed: int | np.random.Generator) -> np.random.Generator:
-    """Return the random generator that `seed` means, or raise `InputError`."""
+    """Return the random generator for `seed`, or raise `InputError`."""
     if isinstance(seed, np.random.Generator):
         return seed
     return np.random.default_rng(whole_number("seed", seed, 0))
@@ -144,7 +145,7 @@ def _center(space: MetricSpace, points: NDArray[np.int64]) -> int:
 
 def _tree_center(tree: RootedTree, points: NDArray[np.int64]) -> int:
     at = tree.positions(points)
-    # seen from where all of them meet; what lies outside leads nowhere
+    # relative to the vertex where all of them meet; vertices outside its subtree play no role
     top = tree.meeting(int(at.min()), int(at.max()))
     inside = np.arange(top, int(tree.end[top]))
     depth, length = np.zeros(len(tree)), np.zeros(len(tree))
@@ -153,7 +154,7 @@ def _tree_center(tree: RootedTree, points: NDArray[np.int64]) -> int:
     if (length == np.floor(length)).all() and len(points) * max(reach, 1) ** 2 < _LARGEST_EXACT:
         whole = _squared_sums(tree, length.astype(np.int64), depth.astype(np.int64), at)
         return int(tied(whole.astype(np.float64))[0])
-    # every step of the sums below rounds numbers no larger than this
+    # every step of the sums below rounds numbers that are at most this large
     sums = _squared_sums(tree, length, depth, at)
     slack = 32 * (len(tree) + 8) * 2.0**-53 * len(points) * reach**2
     finalists = np.flatnonzero(sums <= sums.min() * (1 + 1e-11) + 2 * slack)
@@ -173,10 +174,11 @@ def _squared_sums(
     """Return, for each of the positions `at`, the sum of squared distances to all of them.
 
     With S and F the sums of distances and squared distances at p, a step down to a child at length t turns
-    them into ``S + t (n - 2m)`` and ``F + 2t (S - 2B) + t^2 n``, m and B being the number below the child and
-    the sum of their distances to p. What lies below is a difference of running sums over the preorder; the
-    sum of the steps down to a vertex is a running sum too, each step taken back where its subtree ends.
-    Whole numbers stay exact, also where a running sum wraps around 2^63: the differences come back.
+    them into ``S + t (n - 2m)`` and ``F + 2t (S - 2B) + t^2 n``. Here m is the number of positions at or
+    below the child, and B is the sum of their distances to p. Both are differences of running sums over the
+    preorder. The sum of the steps down to a vertex is also a running sum, in which each step is subtracted
+    where its subtree ends. Whole numbers stay exact even if a running sum wraps around 2^63, because the
+    differences are still right.
     """
     n, parent, end = len(at), tree.parent, tree.end
     here = np.bincount(at, minlength=len(tree)).astype(depth.dtype)

@@ -1,7 +1,8 @@
-"""Exact prediction regions of three observed labels: polygons on the simplex, by clipping with half-planes.
+"""Exact prediction regions of three observed labels: polygons on the simplex, clipped by half-planes.
 
-Label y wins at the weights w where ``F_y(w) <= F_z(w)`` for every z, and F is linear in w: a convex polygon.
-Corners are kept as integer vectors proportional to their weights, so that no boundary rests on rounding.
+Label y wins at the weights w where ``F_y(w) <= F_z(w)`` for every z. F is linear in w, so these weights form
+a convex polygon. Corners are kept as integer vectors proportional to their weights, so rounding never moves a
+boundary.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ _Corner = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Region:
-    """Where the labels of one row of distances win.
+    """The region in which the labels with one row of distances win.
 
     Attributes
     ----------
     labels : tuple of int
-        Rows with these same distances, ascending; they tie wherever they win, and the first is the answer.
+        Labels with this row of distances, ascending; they tie wherever they win, and the first is the answer.
     corners : ndarray of shape (n_corners, 3), dtype=float64
-        Weights at the corners of the region, in order around it; each is rounded from the exact one. Two for
-        a line and one for a point, where the labels only tie with others.
+        Weights at the corners of the region, in order around it; each is the rounded exact corner. A line has
+        two corners and a point one; there the labels only tie with others.
     area : Fraction
         Share of the simplex, exact; 0 for lines and points.
     """
@@ -57,22 +58,23 @@ class Region:
 
 
 def exact_regions(distances: NDArray[Any]) -> list[Region]:
-    """Return the regions of all labels that win anywhere on the simplex, by the lowest of their labels.
+    """Return the regions of all labels that win anywhere on the simplex, ordered by their lowest labels.
 
     Parameters
     ----------
     distances : ndarray of shape (n_labels, 3)
-        Distances of the labels to the three observed ones, finite. Any of them is taken as the fraction that
-        it exactly is; squares are exact.
+        Finite distances of the labels to the three observed labels. Each is read as an exact fraction, and
+        squares are exact.
 
     Raises
     ------
     InputError
-        For another shape, or distances that are not finite and non-negative.
+        For any other shape, or distances that are not finite and non-negative.
 
     Notes
     -----
-    Clipping takes the most violated half-plane first: a few passes over the distinct rows for each of them.
+    Clipping takes the most violated half-plane first: this takes a few passes over the distinct rows for each
+    row.
 
     Examples
     --------
@@ -101,14 +103,14 @@ def exact_regions(distances: NDArray[Any]) -> list[Region]:
 
 
 def _exact_squares(distances: NDArray[Any]) -> NDArray[Any]:
-    """Return integers proportional to the squares of `distances`: int64, or Python's where they are large."""
+    """Return integers proportional to the squares of `distances`: int64, or Python integers if large."""
     whole = whole_numbers(distances).astype(object)
     squares = whole * whole
     return np.asarray(squares, dtype=np.int64 if squares.max() <= _FITS_INT64 else object)
 
 
 def _clipped(squares: NDArray[Any], row: int) -> list[_Corner]:
-    """Return the corners of the polygon, line or point where `row` wins; none where it never does."""
+    """Return the corners of the polygon, line or point where `row` wins; an empty list if it never wins."""
     excess = squares - squares[row]  # F_z - F_row at w is excess[z] @ w
     corners: list[_Corner] = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
     while corners:
@@ -121,7 +123,7 @@ def _clipped(squares: NDArray[Any], row: int) -> list[_Corner]:
 
 
 def _cut(corners: list[_Corner], value: list[int]) -> list[_Corner]:
-    """Keep what lies where a linear function, known at the corners, is not negative."""
+    """Keep the part of a polygon where a linear function, given at the corners, is not negative."""
     kept: list[_Corner] = []
     for i, (corner, here) in enumerate(zip(corners, value, strict=True)):
         if here >= 0:
@@ -133,11 +135,11 @@ def _cut(corners: list[_Corner], value: list[int]) -> list[_Corner]:
             a, b, c = (abs(there) * x + abs(here) * y for x, y in ends)
             common = gcd(a, b, c)
             kept.append((a // common, b // common, c // common))
-    return list(dict.fromkeys(kept))  # a line is met on its way there and back
+    return list(dict.fromkeys(kept))  # the corners of a line come up twice, once in each direction
 
 
 def _share(weights: list[list[Fraction]]) -> Fraction:
-    """Area of a polygon as a share of the simplex."""
+    """Return the area of a polygon as a share of the simplex."""
     total = Fraction(0)
     (x0, y0, _), *others = weights
     for (x1, y1, _), (x2, y2, _) in pairwise(others):

@@ -1,4 +1,4 @@
-"""Status: whether a result is the whole answer, or what was found of it."""
+"""Status: whether a result is proved to be the whole answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 __all__ = ["Status"]
 
 Status = Literal["exact", "lower_bound"]
-"""``"exact"``: proved to be the whole answer. ``"lower_bound"``: true as far as it goes, there may be more.
+"""``"exact"``: proved to be the whole answer. ``"lower_bound"``: true, but more may be possible.
 
-What there may be more of, or how much better an answer, is said wherever a result has its `status`.
+Each result with a `status` says what more may be possible.
 """

@@ -1,12 +1,12 @@
-"""How a decision is taken: weights read into float64, the plain sum, and one tie rule for every scorer.
+"""The rule of decisions: weights read into float64, the plain sum, and one tie rule for every scorer.
 
-The **plain sum** of a label y is ``sum_i w_i d(y, l_i)^beta``, each product and each addition rounded to
-float64, added one after the other in the order of the observed labels. Every scorer decides by it, however
-it finds its finalists, so that all of them give the same answer to the last bit; with integer weights and
-distances it is the exact integer (below 2^53).
+The **plain sum** of a label y is ``sum_i w_i d(y, l_i)^beta``, added one term after another in the order of
+the observed labels, with each product and each addition rounded to float64. Every scorer decides by the plain
+sum, no matter how it finds its finalists, so all scorers give the same answer to the last bit. With integer
+weights and distances the plain sum is the exact integer (below 2^53).
 
-Labels are **tied** when their plain sum is at most ``minimum * (1 + TIE_RELATIVE)``; the lowest canonical
-index among the tied wins. Whole numbers tie only where they are equal while the minimum is below 1e12.
+Labels are **tied** if their plain sum is at most ``minimum * (1 + TIE_RELATIVE)``; the lowest canonical index
+among the tied wins. Whole numbers tie only where they are equal while the minimum is below 1e12.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TIE_RELATIVE = 1e-12
 """Labels within this relative distance of the minimum are tied; one constant for every dtype and library."""
 
 TOTALS = 1e-150, 1e150
-"""Least and largest sum of the weights of a sample: between them its Fréchet variances keep their bits."""
+"""Smallest and largest sum of the weights of a sample; between them its Fréchet variances keep their bits."""
 
 _CACHED_ENTRIES = 1 << 15
 _LARGEST_POWER = 1e157  # leaves room for weights whose rows sum to at most 1e150
@@ -54,12 +54,12 @@ class FrechetResult:
     Attributes
     ----------
     index : ndarray of int64
-        Allowed label of each sample, an index into ``space.keys``; shape (n_samples,), and
-        (n_samples, top) when more than one label was asked for, best first.
+        Allowed label of each sample, as an index into ``space.keys``; shape (n_samples,), or (n_samples,
+        top), best first, if more than one label was requested.
     value : ndarray of float64
         Fréchet variance at that label (the plain sum), same shape as `index`.
     n_tied : ndarray of int64, shape (n_samples,)
-        Number of labels tied with the best one, itself included.
+        Number of labels tied with the best label, including the best label.
     """
 
     index: NDArray[np.int64]
@@ -68,7 +68,7 @@ class FrechetResult:
 
 
 def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
-    """Return `weights` in float64 with one row for each sample, or raise.
+    """Return `weights` in float64 with one row for each sample, or raise `WeightError`.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
     Raises
     ------
     WeightError
-        For a wrong shape, values that are not numbers, and rows that hold NaN, infinity or a negative
-        value, are all zero, or sum to less than 1e-150 or more than 1e150; the first such rows are named.
+        For a wrong shape, values that are not numbers, and rows that hold NaN, infinity or a negative value,
+        are all zero, or sum to less than 1e-150 or more than 1e150. The message names the first such rows.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
 
 
 def sound_weights(given: NDArray[Any]) -> NDArray[np.float64]:
-    """Return what `check_weights` does for weights of the right shape and kind."""
+    """Return the result of `check_weights` for weights of the right shape and kind."""
     rows = given.astype(np.float64, order="C")
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum(axis=1)
@@ -101,7 +101,7 @@ def sound_weights(given: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
-    """Return `weights` with one row for each sample, in the dtype given, the values unchecked."""
+    """Return `weights` with one row for each sample, in their dtype, with unchecked values."""
     given = given_array("weights", weights, WeightError)
     if given.dtype.kind not in "buif":
         raise WeightError(f"weights: dtype {given.dtype} given; weights are real numbers")
@@ -120,9 +120,10 @@ def refuse_bad_rows(rows: NDArray[Any], total: NDArray[np.float64], first: int =
 
 
 def are_weights(rows: NDArray[Any], total: NDArray[np.float64]) -> bool:
-    """Whether rows with these sums keep the rule of `check_weights`.
+    """Return whether rows with these sums keep the rule of `check_weights`.
 
-    A sum within the limits leaves only negative values to look for: NaN and infinity would show in it.
+    If a sum is within the limits, only negative values have to be looked for, because NaN and infinity would
+    change it.
     """
     fair = (total >= TOTALS[0]) & (total <= TOTALS[1])
     return bool(fair.all() and rows.min(initial=0) >= 0)
@@ -165,8 +166,9 @@ def check_beta(beta: float) -> float:
 def powers(distances: NDArray[Any], beta: float) -> NDArray[np.float64]:
     """Return ``distances ** beta`` in float64, exact below 2^53 for integers and integer `beta`.
 
-    One- and two-byte distances go through a table; a library's power function is slow and, for integers,
-    may miss the last bit, so whole exponents are multiplied out. What float64 cannot hold is infinite.
+    One- and two-byte distances use a table. Whole exponents are computed by multiplication, because a
+    library's power function is slow and may miss the last bit of integers. Powers that float64 cannot hold
+    are infinite.
     """
     if distances.dtype.kind == "u" and distances.dtype.itemsize <= 2 and beta not in (1, 2):
         table = powers(np.arange(int(distances.max(initial=0)) + 1, dtype=np.float64), beta)
@@ -187,9 +189,9 @@ def powers(distances: NDArray[Any], beta: float) -> NDArray[np.float64]:
 
 
 def largest_power(distances: NDArray[Any], beta: float) -> float:
-    """Return the largest of ``distances ** beta``, or raise `InputError` where sums of them may overflow.
+    """Return the largest of ``distances ** beta``, or raise `InputError` if sums of them may overflow.
 
-    A weight of 0 times an infinite power would be no number, so that it is asked before anything is summed.
+    A weight of 0 times an infinite power would be NaN, so this is checked before anything is summed.
     """
     largest = float(powers(np.array([distances.max()], dtype=np.float64), beta)[0])
     if not largest <= _LARGEST_POWER:
@@ -205,7 +207,7 @@ def plain_sums(
     Parameters
     ----------
     weights : ndarray of shape (n_observed, n_pairs) or (n_observed, 1)
-        Weights of each pair's sample; one sample serves any number of labels.
+        Weights of each pair's sample; with one column, all pairs have the same sample.
     powered : ndarray of shape (n_observed, n_distinct)
         Powered distances of distinct labels.
     which : ndarray of shape (n_pairs,), dtype=int64
@@ -217,8 +219,8 @@ def plain_sums(
 
     Notes
     -----
-    A reduction over the first axis adds whole rows one after the other, in the order given; over a single
-    column numpy would add pairwise, hence the spare one. Blocks of rows stay within the cache.
+    A reduction over the first axis adds whole rows one after the other, in the order given. For a single
+    column numpy would add pairwise, so a spare column is added. Blocks of rows fit in the cache.
     """
     n_observed, n_pairs = len(powered), len(which)
     step = min(n_observed, max(8, _CACHED_ENTRIES // max(n_pairs, 1)))
@@ -226,7 +228,7 @@ def plain_sums(
     for start in range(0, n_observed, step):
         stop = min(start + step, n_observed)
         block = terms[1 : stop - start + 1, :n_pairs]
-        powered[start:stop].take(which, axis=1, out=block, mode="clip")  # the other modes copy once more
+        powered[start:stop].take(which, axis=1, out=block, mode="clip")  # the other modes make one more copy
         np.multiply(block, weights[start:stop], out=block)
         terms[0] = np.add.reduce(terms[: stop - start + 1], axis=0)
     return terms[0, :n_pairs].copy()

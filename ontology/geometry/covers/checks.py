@@ -1,9 +1,9 @@
-"""What a locus cover is: observed labels from which every allowed label can be reached.
+"""Locus covers: sets of observed labels that reach every allowed label, and checks of them.
 
 A set of labels is a *locus cover* when its locus is all of Y, the allowed labels. It is *identifying* when
-every label is uniquely reachable: some weights make it the only best label. It is *nontrivial* when it leaves
-some allowed label out; observing all of them always covers. Covers are found by
-`ontology.geometry.covers.minimum`.
+every label is uniquely reachable: some weights make it the only best label. It is *nontrivial* when some
+allowed label is not in it; all allowed labels together are always a cover. `ontology.geometry.covers.minimum`
+finds covers.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Cover:
-    """A locus cover, and how far it can be from a smallest one.
+    """A locus cover, with a bound on the size of a smallest cover.
 
-    That it covers is always checked exactly; `status` is about its size.
+    The locus of the labels is always checked exactly; `status` is about the number of labels.
 
     Attributes
     ----------
     keys : tuple of str
-        The labels to observe, in canonical order; `phylogenetic_cover` gives them in the order they enter.
+        The labels to observe, in canonical order; `phylogenetic_cover` returns them in the order in which
+        they enter.
     status : {"exact", "lower_bound"}
         ``"exact"``: no cover is smaller. ``"lower_bound"``: no cover has fewer than `lower_bound` labels, and
-        whether one has fewer than this one is not known.
+        it is not known whether some cover has fewer labels than this one.
     lower_bound : int
-        Proved: every cover made of allowed labels has at least as many labels.
+        Every cover made of allowed labels is proved to have at least this many labels.
     """
 
     keys: tuple[str, ...]
@@ -54,12 +55,12 @@ class Cover:
 
     @property
     def gap(self) -> int:
-        """By how many labels a cover could be smaller than this one at most."""
+        """The largest number of labels by which a cover could be smaller than this one."""
         return len(self.keys) - self.lower_bound
 
     @classmethod
     def of(cls, space: MetricSpace, points: NDArray[np.int64], lower_bound: int) -> Cover:
-        """Return the cover of point indices in their order, exact where the bound meets its size."""
+        """Return the cover of point indices in their order; it is exact if its size equals the bound."""
         status: Status = "exact" if len(points) == lower_bound else "lower_bound"
         return cls(space.points.take(points), status, lower_bound)
 
@@ -72,19 +73,19 @@ def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
     space : MetricSpace
         Where the labels are.
     observed : iterable of str
-        Keys of points, each once, at least one. A point that is not an allowed label may be observed too; the
-        functions that look for covers choose among the allowed labels alone.
+        Keys of points, at least one, each listed once. A point that is not an allowed label may be observed
+        too; the functions that find covers choose only among the allowed labels.
 
     Raises
     ------
     InputError
         If `observed` is empty or names a label twice.
     UnknownLabelError
-        If it names a label that is not a point of the space.
+        If `observed` names a label that is not a point of the space.
 
     Notes
     -----
-    As exact, and as costly, as `ontology.geometry.locus`.
+    As exact and as expensive as `ontology.geometry.locus`.
 
     Examples
     --------
@@ -98,9 +99,9 @@ def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
 
 def is_identifying_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
-    """Return whether every allowed label is the only best one under some weights over `observed`.
+    """Return whether every allowed label is the only best label under some weights over `observed`.
 
-    Parameters and errors are those of `is_locus_cover`.
+    The parameters and errors are those of `is_locus_cover`.
 
     Examples
     --------
@@ -114,9 +115,9 @@ def is_identifying_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
 
 def is_nontrivial(space: MetricSpace, observed: Iterable[str]) -> bool:
-    """Return whether `observed` is a locus cover that leaves some allowed label out.
+    """Return whether `observed` is a locus cover that does not contain every allowed label.
 
-    Parameters and errors are those of `is_locus_cover`.
+    The parameters and errors are those of `is_locus_cover`.
 
     Examples
     --------
@@ -130,6 +131,6 @@ def is_nontrivial(space: MetricSpace, observed: Iterable[str]) -> bool:
 
 
 def covers(space: MetricSpace, points: NDArray[np.int64], *, identifying: bool = False) -> bool:
-    """Return whether observed labels given as distinct point indices are a (identifying) locus cover."""
+    """Return whether the labels at distinct point indices are a (with `identifying`, identifying) cover."""
     found = locus_index(space, points)
     return len(found.unique_index if identifying else found.index) == space.n_labels

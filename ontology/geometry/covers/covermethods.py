@@ -1,4 +1,4 @@
-"""locus_cover: labels that reach every label, by the method of that name."""
+"""locus_cover: find labels that reach every label, by a chosen method."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 __all__ = ["CoverMethod", "locus_cover"]
 
 CoverMethod = Literal["minimum", "phylogenetic", "small"]
-"""How a cover is found; see `locus_cover`."""
+"""The method of finding a cover; see `locus_cover`."""
 
 
 def locus_cover(space: MetricSpace, *, method: CoverMethod = "minimum", identifying: bool = False) -> Cover:
@@ -25,16 +25,16 @@ def locus_cover(space: MetricSpace, *, method: CoverMethod = "minimum", identify
     space : MetricSpace
         Each of its labels must be a point.
     method : {"minimum", "phylogenetic", "small"}, default="minimum"
-        ``"minimum"``: as few labels as known, see `minimum_locus_cover`. ``"phylogenetic"``: the source
-        paper's Algorithm 1, see `phylogenetic_cover`. ``"small"``: the search alone, without the closed forms
+        ``"minimum"``: the fewest labels known, see `minimum_locus_cover`. ``"phylogenetic"``: the source
+        paper's Algorithm 1, see `phylogenetic_cover`. ``"small"``: only the search, without the closed forms
         of ``"minimum"``, see `ontology.geometry.covers.search.search_cover`.
     identifying : bool, default=False
-        Whether every label must be uniquely reachable; by the method ``"minimum"`` alone.
+        Whether every label must be uniquely reachable; only with the method ``"minimum"``.
 
     Raises
     ------
     InputError
-        For another method, or one that does not identify.
+        If the method is unknown, or `identifying` is requested of a method that does not support it.
     SpaceError
         If a label is not a point, or the space is too large for the method.
 

@@ -1,6 +1,6 @@
-"""minimum_locus_cover: the smallest locus covers that are known in closed form, elsewhere the search.
+"""minimum_locus_cover: the smallest locus covers known in closed form, and elsewhere the search.
 
-What a cover is and who says so stands in `ontology.geometry.covers.checks`.
+`ontology.geometry.covers.checks` defines covers and checks them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_AXES = 16
 
 
 def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
-    """Return a smallest locus cover made of allowed labels, or a small one and how much smaller one could be.
+    """Return a smallest locus cover made of allowed labels, or a small cover with a lower bound on the size.
 
     Parameters
     ----------
@@ -45,26 +45,27 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
     Returns
     -------
     cover : Cover
-        In canonical order. Exact:
+        The labels in canonical order. The cover is exact:
 
-        * on a tree with every label allowed, none of whose edges is so short that the tie rule blurs it
-          (below 4e-12 of the diameter, to identify 1e-6): the vertices of degree one. A root with a single
-          child is one of them; a label without children is one in any case;
+        * on a tree with every label allowed and no edge so short that the tie rule blurs it (below 4e-12 of
+          the diameter; 1e-6 for identifying covers): the vertices of degree one. These are all labels without
+          children, and the root if it has a single child;
         * on a complete graph: all labels;
-        * wherever all labels stand on shortest paths between two of them, as on grids of any dimension
-          between opposite corners: these two. Identifying: on a path its ends, on a grid of two dimensions
-          the four corners. On a grid of k > 2 dimensions all corners identify, and k + 1 of them do already:
-          one, and the opposites of those k that lie next to it along the sides; whether fewer would is not
-          known, and small grids are searched;
+        * wherever all labels are on shortest paths between two labels, such as opposite corners of a grid of
+          any dimension: these two labels. An identifying cover of a path is its two ends, of a grid of two
+          dimensions its four corners. On a grid of k > 2 dimensions all corners are an identifying cover, and
+          so are k + 1 of them: one corner, and the opposites of the k corners next to it along the sides.
+          Whether fewer corners are enough is not known, and small grids are searched;
         * wherever the search (`ontology.geometry.covers.search.search_cover`) is exact.
 
-        Elsewhere what the search finds.
+        Elsewhere the result of the search.
 
     Raises
     ------
     SpaceError
-        If a label is not a point, if labels are to be identified that no weights tell apart (in one place,
-        for instance), or if no closed form applies and the space is too large for the search.
+        If a label is not a point, if an identifying cover is requested of labels that no weights tell apart
+        (such as labels at distance 0), or if no closed form applies and the space is too large for the
+        search.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
         return search_cover(space, identifying=identifying)
     closed = _opposite_ends(space, points, identifying)
     if closed is not None and is_tolerant(space) is not False:
-        # sums that rounding makes equal prove nothing
+        # sums that are equal only by rounding prove nothing
         chosen = space.point_index(closed.keys)
         closed = closed if covers(space, chosen, identifying=identifying) else None
     if closed is None or (closed.gap and len(points) <= EXACT_LABELS):
@@ -101,11 +102,11 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
 
 
 def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: bool) -> Cover | None:
-    """Return a cover by pairs of labels between which all others stand; None where none is found.
+    """Return a cover by pairs of labels that have all others between them; None if none is found.
 
-    Let every label y be between a and b: d(a, y) + d(y, b) = d(a, b). Under the weights d(y, b) on a and
-    d(a, y) on b exactly the labels as far from a as y are best. So one such pair covers, and several identify
-    every label when no two labels are at the same distances from all of them: add up their weights for y.
+    Let every label y be between a and b: d(a, y) + d(y, b) = d(a, b). Under the weights d(y, b) on a and d(a,
+    y) on b, exactly the labels as far from a as y are best. So one such pair is a cover. Several pairs are an
+    identifying cover if no two labels have the same distances to all pairs: add up their weights for y.
     """
     pair = _opposite(space, points, int(_from_label(space, points, 0).argmax()))
     if pair is None:
@@ -120,7 +121,7 @@ def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: b
         if len(pairs) > 3 and _is_box(space, points, pairs):
             ends = np.sort([pairs[0].end, *(pair.other for pair in pairs[1:])])
             return Cover.of(space, points[ends], 2)
-        if _tell_apart(pairs[:-1], len(points)):  # most often the last side adds nothing
+        if _tell_apart(pairs[:-1], len(points)):  # usually the last side adds nothing
             pairs = pairs[:-1]
         elif not _tell_apart(pairs, len(points)):
             return None
@@ -130,20 +131,22 @@ def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: b
 
 
 def _tell_apart(pairs: list[_Pair], n_labels: int) -> bool:
-    """Return whether no two labels are at the same distances from all pairs."""
+    """Return whether no two labels have the same distances to all pairs."""
     return bool(pairs) and len(np.unique([pair.measured for pair in pairs], axis=1).T) == n_labels
 
 
 def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -> bool:
-    """Return whether labels stand in a box of k > 2 sides, whose corners the pairs are, measured along it.
+    """Return whether the labels are in a box of k > 2 dimensions that has the pairs as corners.
 
-    The first pair are a corner and its opposite; the others begin at what lies next to that corner along a
-    side, and end at its opposite. Let x be the distances of a label from the first corner along the sides.
-    The distance from a corner c is affine in x, with a slope of 1 along each side, up or down. For the first
-    corner all slopes are 1, for the opposite of the j-th next one the j-th is 1 and all others are -1. So
-    ``k - 2`` times the slopes of the first and once those of each other add up to nothing, and they span all
-    directions. With weights of these numbers over the distances from a label y, the gradient of F is 0 at y,
-    and F, a sum of squares of affine functions that span, is strictly convex: y is the only best one.
+    Distances are measured along the sides. The first pair is a corner and its opposite. Each other pair
+    begins at a corner that is next to the first corner along a side, and ends at the opposite of that corner.
+    Let x be the distances of a label from the first corner along the sides. The distance from a corner c is
+    affine in x, with slope 1 or -1 along each side. For the first corner all slopes are 1; for the opposite
+    of the j-th adjacent corner the j-th slope is 1 and all others are -1. So ``k - 2`` times the slopes of
+    the first corner plus the slopes of each other corner add up to zero, and these slopes span all
+    directions. With weights of these numbers divided by the distances from a label y, the gradient of F is 0
+    at y. F is a sum of squares of affine functions that span all directions, so it is strictly convex, and y
+    is the only best label.
     """
     first, others = pairs[0].measured, pairs[1:]
     sides = np.array([first[pair.end] for pair in others])
@@ -156,7 +159,7 @@ def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two labels between which all others stand, and the distances from the first."""
+    """Two labels that have all others between them, and the distances from the first."""
 
     end: int
     other: int
@@ -173,9 +176,10 @@ def _opposite(space: MetricSpace, points: NDArray[np.int64], end: int) -> _Pair 
 
 
 def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np.float64]) -> list[int]:
-    """Return what on a grid are the far ends of all sides at the corner measured from.
+    """Return the labels that, on a grid, are the far ends of all sides at the corner measured from.
 
-    The next labels lead along the sides: a side is what is nearer to one of them and to none of the others.
+    The labels next to the corner show the sides: a side holds the labels that are nearer to one of these
+    labels and to no other.
     """
     step = measured[measured > 0].min()
     near = np.flatnonzero(measured == step)
@@ -187,7 +191,7 @@ def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np
 
 
 def _is_dominated(space: MetricSpace, points: NDArray[np.int64], label: int) -> bool:
-    """Whether some label close by is no farther from every other one: then only `label` identifies itself."""
+    """Return whether a nearby label is no farther from all others: then only `label` identifies itself."""
     measured = _from_label(space, points, label)
     close = np.flatnonzero((measured > 0) & (measured <= 2 * measured[measured > 0].min()))[: 4 * _MOST_AXES]
     no_farther = space.distances(cols=points[close]) <= measured[:, None]

@@ -1,15 +1,15 @@
-"""phylogenetic_cover: the paper's Algorithm 1, without the list of all paths.
+"""phylogenetic_cover: the source paper's Algorithm 1, without the list of all paths.
 
-Algorithm 1 goes through the paths between two labels of a tree, longest first, and observes both ends until
-the locus is everything. A label so enters with its longest path, whose length is its *eccentricity*, and the
-order of entry is known without any list of paths:
+Algorithm 1 goes through the paths between two labels of a tree, longest first, and observes both ends of each
+path until the locus is every label. So a label enters with its longest path, whose length is its
+*eccentricity*, and the order of entry is known without a list of paths:
 
-* Every longest path from a label leads through the middle of the tree to a *rim* label, one that is an end of
-  a longest path of all. From there two of them speak for all: the first rim label, and the first rim label on
-  the other side of the middle from it. One of the two ends a longest path from any label, and the earlier
-  that does is the first partner that a list of paths would name.
-* A locus only grows with what is observed, so where to stop is a binary search, from where everything is
-  observed that no cover can do without.
+* Every longest path from a label leads through the middle of the tree to a *rim* label, which is an end of a
+  longest path of the tree. Two rim labels are enough: the first rim label, and the first rim label on the
+  other side of the middle. From any label, a longest path ends at one of the two. The earlier one at which it
+  ends is the first partner that a list of paths would name.
+* A locus only grows when labels are observed, so a binary search finds where to stop. It begins where all
+  labels that every cover needs are observed.
 """
 
 from __future__ import annotations
@@ -29,20 +29,22 @@ _BLOCK_ENTRIES = 1 << 22
 
 
 def phylogenetic_cover(space: MetricSpace) -> Cover:
-    """Return the cover that the paper's Algorithm 1 finds.
+    """Return the cover that the source paper's Algorithm 1 finds.
 
     Parameters
     ----------
     space : MetricSpace
-        The algorithm is meant for trees whose leaves alone are labels, and is a heuristic in any space.
+        Any space. The algorithm is designed for trees on which only the leaves are labels, and is a heuristic
+        on every space.
 
     Returns
     -------
     cover : Cover
-        The labels in the order they enter: by the length of the longest path to another label, longest
-        first; among paths of one length by their ends in canonical order; and of two labels that enter
-        together the earlier in canonical order. It stops after the first path that completes the locus. A
-        single label is its own cover (the algorithm as printed returns none, for want of a path).
+        The labels in the order in which they enter: by the length of the longest path to another label,
+        longest first. Paths of equal length are ordered by their ends in canonical order, and two labels that
+        enter together are in canonical order. The algorithm stops after the first path that completes the
+        locus. A single label is a cover of itself (the printed algorithm returns no label, because there is
+        no path).
 
     Raises
     ------
@@ -51,8 +53,8 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
 
     Notes
     -----
-    For the order of n labels O(n_points + n log n) on trees, and one look at every distance elsewhere; then
-    about log2(n) exact loci. Often a poor cover: see `minimum_locus_cover`.
+    The order of n labels takes O(n_points + n log n) on trees, and a pass over all distances elsewhere; then
+    about log2(n) exact loci follow. The cover is often large: see `minimum_locus_cover`.
 
     Examples
     --------
@@ -69,27 +71,28 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
     required = space.point_index(must_observe(space).keys)
     last_required = np.flatnonzero(np.isin(labels[rows], required)).max(initial=0)
     low, high = int(np.searchsorted(path_ends, last_required + 1)), len(path_ends) - 1
-    middle = low  # what no cover can do without is often enough; after the last path all is observed
+    # the labels that every cover needs are often enough; after the last path all labels are observed
+    middle = low
     while low < high:
         if covers(space, labels[rows[: path_ends[middle]]]):
             high = middle
         else:
             low = middle + 1
         middle = (low + high) // 2
-    # one label alone reaches what is at distance 0 from it, and the last in order is nearest to all others
+    # a single label reaches the labels at distance 0 from it, and the last in order is nearest to all others
     alone = not space.distances(cols=labels[rows[-1:]]).any()
     return Cover.of(space, labels[rows[: path_ends[low]]], max(len(required), 1 if alone else 2))
 
 
 def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the order in which Algorithm 1 observes the allowed labels, of which there must be two or more.
+    """Return the order in which Algorithm 1 observes the allowed labels; there must be two or more.
 
     Returns
     -------
     rows : ndarray of shape (n_labels,), dtype=int64
         Indices among the allowed labels.
     path_ends : ndarray of int64
-        How many are observed after each path that brings in a label, ascending.
+        Number of observed labels after each path that adds a label, ascending.
     """
     labels = allowed_points(space)
     every = np.arange(len(labels))
@@ -107,7 +110,10 @@ def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _farthest_on_tree(
     space: TreeSpace, labels: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return how far each label is from the farthest one, and the first that is so far; O(n_points)."""
+    """Return each label's distance to its farthest label, and the first label at that distance.
+
+    O(n_points).
+    """
 
     def from_label(row: int) -> NDArray[np.float64]:
         return space.distances(cols=labels[[row]])[:, 0].astype(np.float64)
@@ -121,7 +127,7 @@ def _farthest_on_tree(
 
 
 def _farthest(space: MetricSpace, labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the same of any space, by way of every distance."""
+    """Return the same as `_farthest_on_tree` for any space, by reading every distance."""
     eccentricity = np.zeros(len(labels))
     partner = np.zeros(len(labels), dtype=np.int64)
     step = max(1, _BLOCK_ENTRIES // len(labels))

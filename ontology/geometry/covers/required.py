@@ -1,12 +1,12 @@
 """must_observe: the labels that every locus cover contains.
 
-A label has to be observed when all others together, observed, cannot reach it. Most are settled by comparing
-rows of distances. Let z be *no farther* than y from every observed label that still counts. Where z is
-strictly closer to one of them, weight there makes z better than y, and nothing can make up for it: that label
-no longer counts. When none counts any more, no weights reach y. On a star this finds every leaf, on a tree
-every vertex of degree one, on a graph of unit edges every label whose neighbors are all joined to each
-other. A label between two others, on a shortest path from one to the other, is reached. What is left is
-decided by the exact locus of all other labels.
+A label must be observed if all other labels, when observed, cannot reach it. Comparing rows of distances
+settles most labels. Let z be *no farther* than y from every observed label that still counts. Where z is
+strictly closer to an observed label, weight on that label makes z better than y, and no other weights make up
+for it: that label no longer counts. When no label counts any more, no weights reach y. On a star this finds
+every leaf, on a tree every vertex of degree one, on a graph of unit edges every label whose neighbors are all
+joined to each other. A label between two others, on a shortest path from one to the other, is reached. The
+exact locus of all other labels decides about the remaining labels.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ __all__ = [
 ]
 
 EXACT_LABELS = 2_000
-"""Most labels whose distances are all compared with each other."""
+"""Largest number of labels whose distances are all compared with each other."""
 
 _NEAREST = 16
-_FADING = 1e-3  # the share of rivals found later in a mixture with those found before
+_FADING = 1e-3  # share of newly found rivals in a mixture with the earlier rivals
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class MustObserve:
     keys : tuple of str
         In canonical order.
     status : {"exact", "lower_bound"}
-        Whether these are all of them, or those that were found.
+        Whether these are all such labels, or only those that were found.
     """
 
     keys: tuple[str, ...]
@@ -70,15 +70,15 @@ def must_observe(space: MetricSpace) -> MustObserve:
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are; each of them must be a point.
+        The space; each of its labels must be a point.
 
     Returns
     -------
     found : MustObserve
         Exact on complete graphs and on trees with every label allowed, of any size, and on other spaces up to
-        `EXACT_LABELS` labels. Beyond that, as a lower bound: on trees the labels that hang farther from
-        where the others are than another label does, and on other spaces none. Trees with an edge that the
-        tie rule blurs (below 4e-12 of the diameter) count among the other spaces.
+        `EXACT_LABELS` labels. With more labels the result is a lower bound: on trees the labels found by
+        `far_hanging`, and on other spaces none. Trees with an edge that the tie rule blurs (below 4e-12 of
+        the diameter) count as other spaces.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def must_observe(space: MetricSpace) -> MustObserve:
     Notes
     -----
     O(n_points) on trees with every label allowed. On other spaces O(n_labels^2) memory, and an exact locus
-    test for every label that comparisons leave open.
+    test for every label that comparisons do not settle.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def must_observe(space: MetricSpace) -> MustObserve:
 
 
 def degree_one(space: TreeSpace) -> NDArray[np.int64]:
-    """Return the vertices of a tree with one edge or none, a root with one child among them; ascending."""
+    """Return the vertices of a tree with at most one edge, including a root with one child; ascending."""
     parent = space.parent
     degree = np.bincount(parent[parent >= 0], minlength=len(parent)) + (parent >= 0)
     return np.flatnonzero(degree <= 1)
@@ -128,9 +128,9 @@ def required_rows(
     Parameters
     ----------
     distances : ndarray of shape (n_labels, n_labels)
-        Of the allowed labels to each other.
+        Distances between the allowed labels.
     between : bool
-        Whether the triangle inequality is known to hold, so that a label between two others is reached.
+        Whether the triangle inequality is known to hold; then a label between two others is reached.
     identifying : bool, default=False
         Whether labels must be uniquely reachable.
     tolerant : bool, optional
@@ -149,7 +149,7 @@ def required_rows(
             if len(counting):
                 open_[y] = counting
     if required.any() and open_:
-        # what the required ones reach without the others, the others do not take away
+        # labels that the required labels reach stay reached when others are added
         known = np.flatnonzero(required)
         for y in within.reached(known, np.array(list(open_))).tolist():
             del open_[y]
@@ -159,12 +159,12 @@ def required_rows(
 
 
 class Reaching:
-    """Which rows of a square matrix of distances weights over some of its columns reach.
+    """The rows of a square matrix of distances that weights over some of its columns reach.
 
     Parameters
     ----------
     distances : ndarray of shape (n_labels, n_labels)
-        Of the allowed labels to each other.
+        Distances between the allowed labels.
     identifying : bool
         Whether labels must be uniquely reachable.
     tolerant : bool or None
@@ -180,7 +180,7 @@ class Reaching:
         self._by_tie_rule = not is_short(distances) if tolerant is None else tolerant
 
     def reached(self, observed: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return those of `rows` that weights over the columns `observed` reach; exact, ascending."""
+        """Return the rows among `rows` that weights over the columns `observed` reach; exact, ascending."""
         return self._reached(self._distances[:, observed], rows)
 
     def _reached(self, distances: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -190,7 +190,7 @@ class Reaching:
         return found.unique_index if self.identifying else found.index
 
     def counting(self, y: int, between: bool) -> NDArray[np.int64] | None:
-        """Return the other labels that may carry weight where y is best; None where y is known reached."""
+        """Return the other labels that may have weight where y is best; None if y is known to be reached."""
         distances, own = self._distances, self._distances[y]
         others = np.delete(np.arange(len(own)), y)
         others = others[np.argsort(own[others], kind="stable")]
@@ -211,18 +211,21 @@ class Reaching:
                 total += share
                 share *= _FADING
         if self._by_tie_rule and not len(counting):
-            # weights that only make y worse may still leave it tied, unless a mixture is below it everywhere
+            # weights that make y worse may still leave it tied, unless a mixture is below it everywhere
             below = mixed * (1 + 4 * TIE_RELATIVE) < total * np.square(own, dtype=np.float64)
             return counting if below[others].all() else np.sort(others)
         return np.sort(counting)
 
     def is_reached(self, y: int, counting: NDArray[np.int64]) -> bool:
-        """Whether weights on `counting` reach y; its nearest rivals alone mostly refute it."""
+        """Return whether weights on `counting` reach y.
+
+        Usually its nearest rivals are enough to refute it.
+        """
         near = np.argsort(self._distances[y], kind="stable")[: 4 * _NEAREST]
         near = np.append(y, near[near != y])
         others = np.delete(np.arange(len(self._distances)), y)
         for columns in (counting, others):
-            # from so near, most far labels look alike
+            # seen from these few near labels, most far labels have equal distances
             seen = np.unique(self._distances[np.ix_(near, columns)], axis=1)
             found = len(self._reached(seen, np.zeros(1, dtype=np.int64))) > 0
             if found and len(near) < len(self._distances):
@@ -233,7 +236,7 @@ class Reaching:
 
 
 def _is_between(distances: NDArray[Any], own: NDArray[Any], near: NDArray[np.int64]) -> bool:
-    """Whether y stands on a shortest path between two of `near`, whose weights can make it a best label."""
+    """Return whether y is on a shortest path between two of `near`; weights on these make it a best label."""
     to = own[near].astype(np.float64)
     return bool((to[:, None] + to == distances[np.ix_(near, near)]).any())
 
@@ -241,7 +244,10 @@ def _is_between(distances: NDArray[Any], own: NDArray[Any], near: NDArray[np.int
 def _no_farther(
     distances: NDArray[Any], own: NDArray[Any], others: NDArray[np.int64], counting: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the other labels no farther than y from all that count; near columns first, they drop most."""
+    """Return the other labels no farther than y from all that count.
+
+    Near columns come first, because they rule out most labels.
+    """
     rivals = others
     for columns in (counting[:1], counting[:_NEAREST], counting):
         rivals = rivals[(distances[np.ix_(rivals, columns)] <= own[columns]).all(axis=1)]
@@ -249,10 +255,10 @@ def _no_farther(
 
 
 def far_hanging(space: TreeSpace) -> NDArray[np.int64]:
-    """Return allowed points that hang farther from where the others are than another label does.
+    """Return allowed points that hang so far from all others that only they reach themselves; O(n_points).
 
     Let all paths from y to other labels lead through the vertex x, at distance h from y. A label closer to x
-    than h is closer than y to every other label, so nothing but y itself reaches y. O(n_points).
+    than h is closer than y to every other label, so only y itself reaches y.
     """
     tree = space.tree
     is_allowed = np.zeros(len(tree), dtype=bool)
@@ -264,7 +270,7 @@ def far_hanging(space: TreeSpace) -> NDArray[np.int64]:
     nearest = np.where(is_allowed, 0.0, np.inf).tolist()
     for v in range(len(tree) - 1, 0, -1):
         nearest[parent[v]] = min(nearest[parent[v]], nearest[v] + length[v])
-    foot = list(range(len(tree)))  # the first vertex upwards that is not alone with its label
+    foot = list(range(len(tree)))  # the first vertex upwards whose subtree holds another allowed label
     for v in range(1, len(tree)):
         nearest[v] = min(nearest[v], nearest[parent[v]] + length[v])
         if is_alone[v]:

@@ -1,10 +1,11 @@
-"""search_cover: a small locus cover of any space, from what every cover contains.
+"""search_cover: find a small locus cover of any space, starting with the labels that every cover contains.
 
-The search starts with the labels that no cover can do without (`ontology.geometry.covers.required`). On
-taxonomies whose leaves alone are labels these often cover by themselves; then they are the one smallest
-cover. Otherwise it adds label after label: the one between which and the observed ones most missing labels
-stand on shortest paths, and among equals the farthest from what is observed. Then it drops what the rest
-makes superfluous. What is reached is decided exactly (`ontology.geometry.loci.general`) at every step.
+The search starts with the labels that every cover needs (`ontology.geometry.covers.required`). On taxonomies
+on which only the leaves are labels, these are often a cover; then they are the only smallest cover. Otherwise
+the search adds label after label. It picks the label with the most missing labels on shortest paths between
+it and the observed labels, and among equals the farthest from the observed labels. Then it drops the labels
+that the others make superfluous. The labels reached are decided exactly (`ontology.geometry.loci.general`) at
+every step.
 """
 
 from __future__ import annotations
@@ -32,32 +33,32 @@ _RIVALS = 64
 
 
 def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
-    """Return a small locus cover made of allowed labels, with a proved bound on how small one can be.
+    """Return a small locus cover made of allowed labels, with a proved lower bound on its size.
 
     Parameters
     ----------
     space : MetricSpace
-        Of at most `ontology.geometry.covers.required.EXACT_LABELS` labels, each of them a point.
+        A space of at most `ontology.geometry.covers.required.EXACT_LABELS` labels, each of them a point.
     identifying : bool, default=False
         Whether every label must be uniquely reachable.
 
     Returns
     -------
     cover : Cover
-        In canonical order; no label of it is superfluous. The bound counts the labels that every cover
-        contains, and disjoint sets of which every cover needs one label each. Exact where the labels that
-        every cover contains are a cover, or where all smaller sets could be tried.
+        The labels in canonical order; none of them is superfluous. The bound counts the labels that every
+        cover contains, and disjoint sets from each of which every cover needs a label. The cover is exact if
+        the labels that every cover contains are a cover, or if all smaller sets could be tried.
 
     Raises
     ------
     SpaceError
-        If there are more labels than that, one is not a point of the space, or labels are to be identified
-        that no weights tell apart.
+        If there are more labels than that, a label is not a point of the space, or an identifying cover is
+        requested of labels that no weights tell apart.
 
     Notes
     -----
-    O(n_labels^2) memory. Comparisons settle most labels; each of the others, and each label added or dropped,
-    takes exact locus tests. Ties go to the lowest canonical index.
+    O(n_labels^2) memory. Comparisons settle most labels. Each of the other labels, and each label added or
+    dropped, takes exact locus tests. Ties go to the lowest canonical index.
 
     Examples
     --------
@@ -88,19 +89,19 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     required = required_rows(distances, between=between, identifying=identifying, tolerant=tolerant)
     chosen = search.drop(search.grow(required), required)
     more = max(_disjoint_needs(distances, required, identifying), int(len(chosen) > len(required)))
-    # one label alone reaches what is at distance 0 from it
+    # a single label reaches only the labels at distance 0 from it
     least = max(len(required) + more, 1 if (distances == 0).all(axis=0).any() else 2)
     chosen, least = search.try_smaller(chosen, required, least)
     return Cover.of(space, points[chosen], least)
 
 
 def _disjoint_needs(distances: NDArray[Any], required: NDArray[np.int64], identifying: bool) -> int:
-    """Return how many labels every cover holds besides `required`, as far as disjoint sets prove it.
+    """Return how many labels besides `required` every cover is proved to contain, by disjoint sets.
 
-    For a label u and another one z, a cover holds a label that is not strictly closer to z than to u, since
-    weights on the others make z better (to identify u: one that is strictly closer to u). Sets of this kind
-    that have nothing in common with each other, nor with `required`, ask for one label each. The smallest
-    ones come first, the ones of z near u being the smallest.
+    For a label u and another label z, a cover contains a label that is not strictly closer to z than to u,
+    because weights on the other labels make z better. (To identify u, it contains a label that is strictly
+    closer to u.) Such sets that are disjoint from each other and from `required` need one label each. The
+    smallest sets come first; these are the sets with z near u.
     """
     taken = np.zeros(len(distances), dtype=bool)
     taken[required] = True
@@ -126,13 +127,13 @@ class _Search:
     def __init__(self, distances: NDArray[Any], between: bool, reaching: Reaching) -> None:
         self._distances, self._between, self._reaching = distances, between, reaching
         self._every = np.arange(len(distances))
-        # labels that are reached once they are observed, by all weight on themselves; uniquely only where
-        # nothing else is at distance 0
+        # labels that are reached when they are observed, by all weight on themselves; uniquely only if no
+        # other label is at distance 0
         alone = np.count_nonzero(distances == 0, axis=1) == 1
         self._own = alone if reaching.identifying else np.ones(len(distances), dtype=bool)
 
     def is_cover(self, chosen: NDArray[np.int64]) -> bool:
-        """Whether weights over `chosen` reach every label."""
+        """Return whether weights over `chosen` reach every label."""
         return len(self.missing(chosen)) == 0
 
     def missing(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -174,7 +175,7 @@ class _Search:
         return np.asarray(self._distances + own == own[:, None])
 
     def drop(self, chosen: NDArray[np.int64], keep: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return `chosen` without what the rest makes superfluous, tried in canonical order; `keep` stays."""
+        """Return `chosen` without superfluous labels, tried in canonical order; labels in `keep` stay."""
         for label in np.setdiff1d(chosen, keep).tolist():
             rest = chosen[chosen != label]
             if len(rest) and not len(self._missing(rest, np.array([label]))) and self.is_cover(rest):
@@ -184,7 +185,7 @@ class _Search:
     def try_smaller(
         self, chosen: NDArray[np.int64], required: NDArray[np.int64], least: int
     ) -> tuple[NDArray[np.int64], int]:
-        """Try all sets, size by size, while they are few; return the best cover and the bound."""
+        """Try all sets, size by size, while there are few; return the best cover and the bound."""
         free = np.setdiff1d(self._every, required)
         while least < len(chosen) and math.comb(len(free), least - len(required)) <= _TRIALS:
             for more in itertools.combinations(free.tolist(), least - len(required)):

@@ -1,7 +1,7 @@
-"""Compiled inner loops, one file for each subject; importing any of them needs numba.
+"""Compiled inner loops, one file for each subject; importing any of these files needs numba.
 
-The rest of `ontology.geometry` imports these modules inside the functions that call them, so that loading and
-scoring stay possible with numpy alone.
+The rest of `ontology.geometry` imports these modules inside the functions that call them, so loading and
+scoring need only numpy.
 """
 
 import importlib

@@ -15,7 +15,7 @@ Integers = NDArray[np.int64]
 
 @compiled
 def push(keys: Floats, items: Integers, size: int, key: float, item: int) -> None:
-    """Add an entry to the `size` that are held."""
+    """Add an entry to a heap of `size` entries."""
     at = size
     while at > 0:
         up = (at - 1) >> 1
@@ -30,7 +30,7 @@ def push(keys: Floats, items: Integers, size: int, key: float, item: int) -> Non
 
 @compiled
 def pop(keys: Floats, items: Integers, size: int) -> None:
-    """Take the first of `size` entries away."""
+    """Remove the first of `size` entries."""
     key = keys[size - 1]
     item = items[size - 1]
     at = 0

@@ -1,4 +1,4 @@
-"""compiled: numba's njit, with its cache on disk wherever a folder for it can be written."""
+"""compiled: numba's njit, with a cache on disk if a folder for it is writable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def _digest_of_sources() -> str:
-    """Return a digest of every file below this folder: what a kernel is made of stands nowhere else."""
+    """Return a digest of every file below this folder, which holds all code of the kernels."""
     folder, hashed = Path(__file__).parent, hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         hashed.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
@@ -28,11 +28,14 @@ _SOURCES = _digest_of_sources()
 
 
 class _FileEach(IndexDataCacheFile):
-    """One file for each signature of a kernel, named after it, which says itself what it is for.
+    """One cache file for each signature of a kernel.
 
-    numba numbers these files, and says in an index which number is for which signature. Two processes that
-    compile two signatures at once both take the same number; the index of one may then name the code of the
-    other, and integers are read as floating-point numbers from then on. Without an index nothing is shared.
+    Its name has a digest of the signature, and its content the signature.
+
+    numba numbers these files, and an index maps signatures to numbers. Two processes that compile two
+    signatures at the same time take the same number. The index of one process may then point to the code of
+    the other, and from then on integers are read as floating-point numbers. Without an index the processes
+    share nothing.
     """
 
     def _name_of(self, key: object) -> str:
@@ -45,7 +48,7 @@ class _FileEach(IndexDataCacheFile):
     def load(self, key: object) -> object:
         try:
             version, found, data = self._load_data(self._name_of(key))
-        except Exception:  # not there, or cut short by a power failure: compiled again
+        except Exception:  # missing, or cut short by a power failure: compile again
             return None
         return data if (version, found) == (self._version, key) else None
 
@@ -56,25 +59,25 @@ class _Cache(FunctionCache):
         self._cache_file = _FileEach(self.cache_path, self._impl.filename_base, source_stamp=None)
 
     def save_overload(self, sig: object, data: object) -> None:
-        with suppress(OSError):  # no space left, for instance: the next process compiles again
+        with suppress(OSError):  # for instance no space left: the next process compiles again
             super().save_overload(sig, data)
 
 
 def compiled(kernel: Kernel) -> Kernel:
-    """Compile `kernel` on its first call; it runs without the interpreter lock and divides like numpy.
+    """Compile `kernel` on its first call; it runs without the interpreter lock and divides as numpy does.
 
-    numba's cache notices changes of the file that a kernel stands in, and of no other, while kernels inline
-    functions of their neighbors. So each kernel is named after the state of the whole folder, and the cache,
-    which goes by that name, has no other state's code for it. Where no cache folder is writable, an image
-    mounted read-only for instance, the kernel is compiled once for each process.
+    numba's cache notices changes only in the file that contains a kernel, but kernels inline functions from
+    other files of this folder. So the name of each kernel contains a digest of the whole folder, and the
+    cache, which looks up this name, never returns code of another state. If no cache folder is writable, for
+    instance in an image mounted read-only, each process compiles the kernel once.
     """
     return _compiled(kernel, fastmath=False)
 
 
 def compiled_sum(kernel: Kernel) -> Kernel:
-    """Compile `kernel` like `compiled`, but free to add up in any order, and so several numbers at a time.
+    """Compile `kernel` like `compiled`, but let it add in any order, and so several numbers at a time.
 
-    What it returns may differ in the last bits from one processor to another: it may filter, never decide.
+    Its result may differ in the last bits between processors, so it may filter but never decide.
     """
     return _compiled(kernel, fastmath={"nsz", "reassoc"})
 

@@ -1,8 +1,8 @@
-"""Several numbers in one value: vector types for compiled loops, and what is done with them.
+"""Several numbers in one value: vector types for compiled loops, and their operations.
 
-Eight float64 are a value of an LLVM vector type, which LLVM lowers to what the processor has: one register of
-AVX-512, two of AVX2, four of SSE2 or NEON. Sums are added up in the order in which they are written, on all
-of them. Places in arrays are counted in entries and unchecked.
+Eight float64 are a value of an LLVM vector type, which LLVM lowers to the registers of the processor: one
+register of AVX-512, two of AVX2, four of SSE2 or NEON. On all of them, sums are added in the order in which
+they are written. Places in arrays are counted in entries and not checked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Emitter = tuple[Any, Callable[..., Any]]
-"""Signature of an intrinsic, and what writes its instructions."""
+"""Signature of an intrinsic, and the function that writes its instructions."""
 
 
 class _Lanes(types.Type):
@@ -97,7 +97,7 @@ def _load(_: Any, array: Any, at: Any) -> Emitter:
 
 
 def _gather(_: Any, array: Any, columns: Any, at: Any) -> Emitter:
-    """Return the 8 entries that `columns` names from `at` on, one by one: no processor is slow at that."""
+    """Return the 8 entries whose columns are in `columns` from `at` on, read one by one (fast everywhere)."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         word = ir.IntType(64)
@@ -125,7 +125,7 @@ def _store(_: Any, array: Any, at: Any, value: Any) -> Emitter:
 
 
 def _fetch(_: Any, array: Any, at: Any) -> Emitter:
-    """Have ``array[at]`` brought near; it may lie behind the end."""
+    """Prefetch ``array[at]`` into the cache; it may be past the end."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         place = address(context, builder, signature.args[0], given[0], given[1])
@@ -150,7 +150,7 @@ def _multiply(_: Any, one: Any, other: Any) -> Emitter:
 
 
 def _lesser(_: Any, one: Any, other: Any) -> Emitter:
-    """Return the lesser, lane by lane; `other` where `one` is not a number."""
+    """Return the smaller number, lane by lane; `other` where `one` is NaN."""
 
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         return builder.select(builder.fcmp_ordered("<", *given), *given)
@@ -159,7 +159,7 @@ def _lesser(_: Any, one: Any, other: Any) -> Emitter:
 
 
 def _any_negative(_: Any, value: Any) -> Emitter:
-    """Whether any lane is below 0."""
+    """Return whether any lane is below 0."""
 
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         zero = ir.Constant(DOUBLES.vector, [0.0] * DOUBLES.width)

@@ -1,7 +1,7 @@
-"""What observed labels reach; `locusmethods` picks the method.
+"""The locus of observed labels, by the method that `locusmethods` picks.
 
-The exact one (`exactlocus`) is a `hull` on trees with all labels allowed, `restrictedtree` on trees with
-some, and elsewhere `general`, whose verdicts rest on `proofs` in whole numbers. `pairs` is the union over
-pairs of observed labels, `weightgrids` are the source paper's algorithms. What is found is a `Locus`
-(`members`) with its `witnesses`.
+The exact method (`exactlocus`) uses `hull` on trees with all labels allowed and `restrictedtree` on trees
+with some labels allowed. Elsewhere it uses `general`, whose verdicts are proved in whole numbers by `proofs`.
+`pairs` computes the union over pairs of observed labels, and `weightgrids` has the source paper's algorithms.
+The result is a `Locus` (`members`) with its `witnesses`.
 """

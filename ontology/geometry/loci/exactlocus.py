@@ -1,14 +1,14 @@
-"""The exact locus: every label that some weights over the observed labels can reach, with weights that do.
+"""The exact locus: every label that some weights over the observed labels reach, with such weights.
 
 The locus of observed labels l_1, ..., l_K is the set of allowed labels y that minimize
 ``sum_i w_i d(y, l_i)^2`` for some non-negative weights that are not all zero. A member is *uniquely
-reachable* where some weights make it the only minimizer. What each kind of space calls for:
+reachable* where some weights make it the only minimizer. The algorithm depends on the space:
 
-* a tree with every label allowed: the hull of the observed labels (`ontology.geometry.loci.hull`), and what
-  the tie rule changes about it where edges are very short (`ontology.geometry.loci.shortedges`);
-* a tree with some labels allowed, its leaves for instance: `ontology.geometry.loci.restrictedtree`;
+* a tree with every label allowed: the hull of the observed labels (`ontology.geometry.loci.hull`), with the
+  changes that the tie rule makes to it where edges are very short (`ontology.geometry.loci.shortedges`);
+* a tree with only some labels allowed, such as its leaves: `ontology.geometry.loci.restrictedtree`;
 * a complete graph: the observed labels, see `locus_index`;
-* anything else: the exact general algorithm over a matrix of distances (`ontology.geometry.loci.general`).
+* any other space: the exact general algorithm over a matrix of distances (`ontology.geometry.loci.general`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def locus_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
     Notes
     -----
-    On a complete graph an allowed observed label is the only best one with all weight on itself. An
-    unobserved label is at distance 1 from every observed one: it ties for best only where no allowed label
-    carries weight, that is, where some observed label is not allowed, and then every allowed label does.
+    On a complete graph an allowed observed label is the only best label with all weight on itself. An
+    unobserved label is at distance 1 from every observed label. It ties for best only where no allowed label
+    has weight, that is, where some observed label is not allowed; then every allowed label ties for best.
     """
     if isinstance(space, TreeSpace) and space.allowed is None:
         return _tree_locus(space, points)
@@ -54,10 +54,10 @@ def locus_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
 
 def hull_locus(space: TreeSpace, points: NDArray[np.int64]) -> Locus:
-    """Return the hull of observed labels, all of it reached uniquely; every label is allowed."""
+    """Return the hull of observed labels as a locus, all of it uniquely reachable; every label is allowed."""
     tree = space.tree
     index = tree.points(hull(tree, tree.positions(points)))
-    if (index[1:] < index[:-1]).any():  # canonical order is a preorder of most trees, and then this one
+    if (index[1:] < index[:-1]).any():  # on most trees canonical order is this preorder
         index.sort()
     return Locus(space, points, index, index, "exact", HullWitnesses(tree, points, index))
 

@@ -1,18 +1,18 @@
 """The exact locus over any matrix of distances.
 
-A label y is a member when weights on the simplex put no other label's sum below its own. Which labels can be
-is decided on the distinct rows of the matrix, in three steps:
+A label y is a member if, for some weights on the simplex, no other label has a smaller sum. The members are
+found among the distinct rows of the matrix, in three steps:
 
-1. A row that another is below on every column is out. A row that another is nowhere above is not a rival to
-   anyone, and is itself best only where all weight is on columns on which the two are equal: its **face**
-   (`ontology.geometry.kernels.rows.rowdominance`).
-2. Random weights name winners.
-3. For what is left, a linear program finds the weights that put the row as far below its rivals as can be
-   (`ontology.geometry.loci.proofs.marginprogram`).
+1. A row is ruled out if another row is below it on every column. A row is not used as a rival if another row
+   is nowhere above it; such a row is best only where all weight is on the columns on which the two are equal:
+   its **face** (`ontology.geometry.kernels.rows.rowdominance`).
+2. Random weights find rows that are best under them.
+3. For each row that is left, a linear program finds the weights that put it as far below its rivals as
+   possible (`ontology.geometry.loci.proofs.marginprogram`).
 
-Floating point only proposes. Every verdict of steps 2 and 3 is a proof in whole numbers
+Floating point only proposes. Every verdict of steps 2 and 3 has a proof in whole numbers
 (`ontology.geometry.loci.proofs.certificates`): rounded weights, or rounded multipliers of the program's dual;
-a row that only ties, or that rounding leaves open, is settled by exact arithmetic
+exact arithmetic settles a row that only ties or that rounding leaves open
 (`ontology.geometry.loci.proofs.exactgame`).
 """
 
@@ -51,23 +51,24 @@ _UNPROVED = "the proof of an exactly solved program fails its check; please repo
 
 @dataclass(frozen=True, eq=False)
 class GeneralLocus:
-    """Which rows of a matrix of distances some weights make best.
+    """The rows of a matrix of distances that some weights make best.
 
     Attributes
     ----------
     index : ndarray of shape (n_members,), dtype=int64
         The members among the candidates, ascending.
     unique_index : ndarray of int64
-        Those of them that some weights make the only best row, ascending; none of several equal rows is.
+        The members that some weights make the only best row, ascending. Rows that equal another row are never
+        among them.
     witnesses : sequence of tuple of int, length n_members
         Weights for each of `index`: whole numbers, none negative, not all zero. They make the member a best
-        row, and the only one where it is in `unique_index`.
+        row, and the only best row if it is in `unique_index`.
     tolerance : float
         0 where equal means equal; `ontology.geometry.ties.TIE_RELATIVE` on rounded distances.
     proofs : dict of str to int
-        How many distinct rows were settled in which way.
+        Number of distinct rows that were settled in each way.
     status : {"exact"}
-        Always: a row that cannot be settled raises.
+        Always ``"exact"``: a row that cannot be settled raises an error.
     """
 
     index: NDArray[np.int64]
@@ -90,14 +91,14 @@ def general_locus(
     Parameters
     ----------
     distances : ndarray of shape (n_rows, n_observed), integer or float dtype
-        Finite, non-negative; a row for every label that competes, a column for every observed one.
+        Finite, non-negative; one row for each competing label, one column for each observed label.
     candidates : array_like of int, optional
-        Rows to decide on; all by default. All rows compete in any case.
+        Rows to decide about; all by default. All rows compete in any case.
     seed : int, default=0
-        Seed of the random weights. They change what is proved how, never a verdict.
+        Seed of the random weights. They change how a verdict is proved, never the verdict.
     tolerant : bool, optional
-        Whether sums tie by the tie rule: for some distances of a space, what `is_tolerant` says of it. By
-        default where `distances` are not short numbers.
+        Whether sums tie by the tie rule. For distances of a space, pass the result of `is_tolerant`. By
+        default, sums tie by the rule where `distances` are not short numbers.
 
     Returns
     -------
@@ -113,12 +114,11 @@ def general_locus(
     Notes
     -----
     Exact where the distances are short numbers (see `ontology.geometry.paths.wholenumbers`: whole numbers,
-    quarters and the like). Anything else has been rounded on its way here: the distances are then read to the
-    last bit, and sums tie by the tie rule of `ontology.geometry.ties`, so that the members are what scoring
-    can answer with.
+    quarters and the like). Other distances have been rounded before. They are read to the last bit, and sums
+    tie by the tie rule of `ontology.geometry.ties`, so the members are the labels that scoring can return.
 
-    O(n_rows * n_observed) to find the distinct rows; then one linear program of n_observed + 1 variables
-    for each row that could be best and that random weights do not reach.
+    O(n_rows * n_observed) to find the distinct rows; then one linear program of n_observed + 1 variables for
+    each row that could be best and that the random weights do not reach.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def general_locus(
 
 
 def is_tolerant(space: MetricSpace) -> bool | None:
-    """Return what `general_locus` takes as `tolerant` for any distances of a space."""
+    """Return the value of `tolerant` that `general_locus` takes for distances of a space."""
     return None if space.is_short is None else not space.is_short
 
 
@@ -197,7 +197,7 @@ def _wanted(candidates: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
 
 
 def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return one row of each kind, ascending by sum, the kind of each row, and how many are alike."""
+    """Return one row of each kind, ascending by sum, the kind of each row, and the size of each kind."""
     whole_row = np.dtype((np.void, matrix.dtype.itemsize * matrix.shape[1]))
     _, first, group, size = np.unique(
         matrix.view(whole_row).ravel(), return_index=True, return_inverse=True, return_counts=True
@@ -211,7 +211,7 @@ def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _reduced(
     rows: NDArray[Any], lifted: NDArray[Any], wanted: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the rivals, the wanted rows that can only tie with one, and the faces on which these can."""
+    """Return the rivals, the wanted rows that can only tie with a rival, and the faces on which they can."""
     try:
         from labelgrove.ontology.geometry.kernels.rows.rowdominance import (
             RIVAL,
@@ -231,7 +231,7 @@ def _reduced(
 class _Decision:
     """The verdicts on distinct rows, given in ascending order of their sums.
 
-    Rows are counted twice: `row` among all, `at` among those that could be best, the rivals first.
+    Rows have two numbers: `row` counts all rows, `at` counts the rows that could be best, rivals first.
     """
 
     def __init__(
@@ -279,7 +279,10 @@ class _Decision:
                     self._admit(at, weights[s], "sampled weights", alone=True)
 
     def _decide(self, at: int, face: NDArray[np.bool_]) -> None:
-        """Settle one row; a rival counts as a member here only with weights that leave it alone."""
+        """Settle one row.
+
+        A rival counts as a member here only with weights that make it the only best row.
+        """
         columns = np.flatnonzero(face)
         idle = (self._rows[: self._n_rivals, columns] == self._rows[at, columns]).all(axis=1)
         if idle.all():
@@ -304,7 +307,7 @@ class _Decision:
         return bool(sums.min() >= (self._scaled[at] @ weights) * _NEARLY)
 
     def _admit(self, at: int, weights: NDArray[Any], how: str, *, alone: bool) -> bool:
-        """Make a row a member if `weights` prove it best, or the only best where it has to be `alone`."""
+        """Make a row a member if `weights` prove it best, or the only best row if it has to be `alone`."""
         if alone:
             proved = bool((weights > 0).all()) and self._competition.is_only_best(at, weights)
         else:
@@ -318,7 +321,7 @@ class _Decision:
         return proved
 
     def _settle(self, at: int, columns: NDArray[np.int64], others: NDArray[np.int64], margin: Margin) -> None:
-        """Settle a row that floating point left open: it ties, or all but ties."""
+        """Settle a row that floating point left open because it ties or nearly ties."""
         competition = self._competition
         first_rows = np.searchsorted(others, margin.rivals)
         first_columns = np.flatnonzero(margin.weights[columns] > 0)

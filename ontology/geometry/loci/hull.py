@@ -1,11 +1,11 @@
 """The locus on a tree whose labels are all allowed: the hull of the observed labels, in O(n_points).
 
-The hull is every vertex on a path between two observed labels, those included. A vertex outside it is farther
-from every observed label than the hull vertex its path arrives at, so no weights reach it. A vertex inside is
-either observed, and then all weight on it makes it the only best one, or it lies between two observed labels
-at distances p and q: with the weights q and p the Fréchet variance falls towards it from both sides, and by
-strict convexity it is the only best one again. So on these trees every member is uniquely reachable. What the
-tie rule changes about it where edges are very short stands in `ontology.geometry.loci.shortedges`.
+The hull is every vertex on a path between two observed labels, including these. A vertex outside it is
+farther from every observed label than the hull vertex at which its path arrives, so no weights reach it. If a
+vertex inside is observed, all weight on it makes it the only best label. Otherwise it is between two observed
+labels at distances p and q. With the weights q and p the Fréchet variance falls towards it from both sides,
+and strict convexity makes it the only best label. So on these trees every member is uniquely reachable.
+`ontology.geometry.loci.shortedges` explains how the tie rule changes the locus where edges are very short.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def hull(tree: RootedTree, observed: NDArray[np.int64]) -> NDArray[np.int64]:
 
     Notes
     -----
-    O(n_points). A subtree holds an observed label where the next observed position comes before its end, and
-    the hull is what does so at or below the meeting point of all.
+    O(n_points). A subtree holds an observed label if the next observed position comes before its end. The
+    hull is the roots of these subtrees at or below the vertex where the paths of all observed labels meet.
 
     Examples
     --------
@@ -60,11 +60,11 @@ def hull(tree: RootedTree, observed: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class HullWitnesses(Witnesses):
-    """Weights that make each hull vertex the only best label, made when one is asked for.
+    """Weights that make each hull vertex the only best label, computed on demand.
 
     An observed label has weight 1 on itself. Any other vertex has weights on two observed labels on either
-    side of it, in inverse ratio to their distances: coprime whole numbers, exact for the edge lengths as they
-    are stored (a float is a fraction), however far apart these are.
+    side of it, inversely proportional to their distances. They are coprime whole numbers, exact for the
+    stored edge lengths (a float is a fraction), for lengths of any size.
 
     Parameters
     ----------
@@ -75,11 +75,13 @@ class HullWitnesses(Witnesses):
     members : ndarray of shape (n_members,), dtype=int64
         Canonical index of each member of the hull, in the order of the witnesses.
     known : mapping of int to tuple of int, optional
-        Witnesses found otherwise, by canonical index: of members outside the hull, or in place of the hull's.
+        Witnesses found in another way, by canonical index: for members outside the hull, or instead of the
+        computed witnesses of hull vertices.
 
     Notes
     -----
-    One witness costs a walk along the path between its two labels, and O(n_observed) for the answer itself.
+    One witness costs a walk along the path between its two labels, and O(n_observed) for the returned
+    weights.
     """
 
     def __init__(
@@ -124,15 +126,15 @@ class HullWitnesses(Witnesses):
         return spread(len(self._points), zip(columns, ratio.as_integer_ratio(), strict=True))
 
     def _two_sides(self, vertex: int) -> tuple[int, int]:
-        """Return two observed labels, by preorder: the first at or below `vertex`, and one across it."""
+        """Return two observed labels, by preorder: the first at or below `vertex`, and one beyond it."""
         below, beyond = np.searchsorted(self._ascending, [vertex, int(self._end[vertex])]).tolist()
         if below > 0:
             return below, below - 1
-        # where nothing lies outside, the vertex is the meeting point of all, the last one on another branch
+        # if no label is outside, all paths meet at this vertex, and the last label is on another branch
         return below, min(beyond, len(self._ascending) - 1)
 
     def _distance(self, vertex: int, observed: int) -> Fraction:
-        """Return the exact distance; of two vertices the later in preorder is never above the other."""
+        """Return the exact distance; the later of two vertices in preorder is never above the other."""
         parent, length = self._ways_up
         first, second = sorted((vertex, int(self._ascending[observed])))
         total = Fraction(0)

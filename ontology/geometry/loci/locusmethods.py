@@ -1,4 +1,4 @@
-"""locus: what observed labels reach, by the exact method or by a published one."""
+"""locus: the labels that observed labels reach, by the exact method or a published one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from labelgrove.ontology.geometry.spaces.points import observed_points
 __all__ = ["LARGEST_COST", "LocusMethod", "locus"]
 
 LocusMethod = Literal["exact", "pairs", "pair-grid", "grid"]
-"""How a locus is found; see `locus`."""
+"""The method of finding a locus; see `locus`."""
 
 LARGEST_COST = 10**10
-"""Multiply-adds that a grid takes on; about a minute."""
+"""Largest number of multiply-adds of a grid; about a minute."""
 
 
 def locus(
@@ -35,33 +35,33 @@ def locus(
     space : MetricSpace
         Where the labels are.
     observed : iterable of str
-        Keys of points, each once, at least one; they need not be allowed labels.
+        Keys of points, at least one, each listed once; they need not be allowed labels.
     method : {"exact", "pairs", "pair-grid", "grid"}, default="exact"
-        ``"exact"``: all of them. ``"pairs"``: the union of the exact loci of every two observed labels.
-        ``"pair-grid"`` and ``"grid"``: what a grid of weights reaches, on every two observed labels (the
-        source paper's Algorithm 2) or on all at once (its Algorithm 3).
+        ``"exact"``: the whole locus. ``"pairs"``: the union of the exact loci of every two observed labels.
+        ``"pair-grid"`` and ``"grid"``: the labels that a grid of weights reaches, on every two observed
+        labels (the source paper's Algorithm 2) or on all at once (its Algorithm 3).
     divisions : float, optional
-        For the grids, the D of the weights 0/D, 1/D, ..., D/D, positive; the diameter of the allowed labels
-        by default. Where it is not a whole number, the last step is shorter.
+        For the grids, the D of the weights 0/D, 1/D, ..., D/D; positive. By default the diameter of the
+        allowed labels. If it is not a whole number, the last step is shorter.
     largest_cost : float, default=LARGEST_COST
-        For the grids, the multiply-adds to take on. Needed are
-        ``n_observed * (n_observed - 1) * (divisions + 1) * n_labels`` for pairs, and
-        ``(divisions + 1)**n_observed * n_observed * n_labels`` for all at once.
+        For the grids, the largest number of multiply-adds. They need
+        ``n_observed * (n_observed - 1) * (divisions + 1) * n_labels`` multiply-adds for pairs, and
+        ``(divisions + 1)**n_observed * n_observed * n_labels`` for all labels at once.
 
     Returns
     -------
     found : Locus
-        Exact on every space by the exact method; where distances have been rounded, within the `tolerance`
-        that it states. The status of pairs is ``"exact"`` where the union is the whole locus by a theorem (up
-        to two observed labels, complete graphs, trees with every label allowed and no edge below 4e-12 of the
-        diameter), that of a grid on pairs on trees with whole lengths and every label allowed; elsewhere it
-        is ``"lower_bound"``.
+        The exact method is exact on every space; where distances have been rounded, within the `tolerance` of
+        the result. The status of ``"pairs"`` is ``"exact"`` where the union is the whole locus by a theorem:
+        up to two observed labels, complete graphs, and trees with every label allowed and no edge below 4e-12
+        of the diameter. The status of ``"pair-grid"`` is ``"exact"`` on trees with whole lengths and every
+        label allowed. Elsewhere the status is ``"lower_bound"``.
 
     Raises
     ------
     InputError
-        If `observed` is empty or names a label twice; for another method, and where a grid is too large or
-        `divisions` not positive and finite, or not for the method.
+        If `observed` is empty or names a label twice, the method is unknown, a grid is too large, `divisions`
+        is not positive and finite, or the method does not take `divisions`.
     UnknownLabelError
         If `observed` names a label that is not a point of the space.
     MissingExtraError
@@ -70,9 +70,8 @@ def locus(
     Notes
     -----
     O(n_points) on a tree with every label allowed and no edges below 1e-6 of the largest distance between
-    observed labels; no keys are made before they are asked for. The cost of pairs stands in
-    `ontology.geometry.loci.pairs.pairs_locus`, that of the general space in
-    `ontology.geometry.loci.general.general_locus`.
+    observed labels; keys are built on demand. `ontology.geometry.loci.pairs.pairs_locus` states the cost of
+    pairs, and `ontology.geometry.loci.general.general_locus` the cost on a general space.
 
     Examples
     --------
@@ -83,8 +82,8 @@ def locus(
     >>> found.members, found.witness("b"), found.status
     (('a', 'b', 'c', 'd'), (2, 1), 'exact')
 
-    Four leaves on legs of length 2, 2, 2 and 1: the short one is best at equal weights on the long three, but
-    not for any two of them.
+    Four leaves on legs of length 2, 2, 2 and 1: the short one is best under equal weights on the three long
+    ones, but under no weights on two of them.
 
     >>> legs = [("a", "x"), ("b", "y"), ("c", "z"), ("x", "o"), ("y", "o"), ("z", "o"), ("short", "o")]
     >>> spider = metric_space(LabelGraph.from_edges(legs), labels="leaves")

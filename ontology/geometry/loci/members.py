@@ -1,4 +1,4 @@
-"""Locus: the labels that observed labels reach, each with weights that reach it."""
+"""Locus: the labels that weights over observed labels reach, each with such weights."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Locus:
     index : ndarray of shape (n_members,), dtype=int64
         The members: ascending indices among the allowed labels.
     unique_index : ndarray of int64
-        Those of them that some weights make the only best label, ascending.
+        The members that some weights make the only best label, ascending.
     status : {"exact", "lower_bound"}
-        Whether these are all, or what was found of them.
+        Whether these are all members, or only those that were found.
     witnesses : sequence of tuple of int, length n_members
         Weights over the observed labels for each of `index`, whole numbers, none negative, not all zero,
-        that make it a best label, and the only one where it is uniquely reachable. Made on use where that is
-        cheap.
+        that make it a best label, and the only best label if it is uniquely reachable. Computed on demand
+        where that is cheap.
     tolerance : float
         0 where equal means equal, or where the tie rule changes nothing. Where distances have been rounded,
         labels tie within this relative difference of the Fréchet variance, as they do in scoring

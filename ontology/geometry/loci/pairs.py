@@ -1,9 +1,10 @@
-"""What every two observed labels reach between them, exactly and without a grid of weights.
+"""The labels that every two observed labels reach, exactly and without a grid of weights.
 
-A label is the point (d_a^2, d_b^2) of its squared distances to two observed labels; those that some weights
-over the two reach form the lower-left convex hull of all points. The union over pairs is part of the locus.
-It is all of it on trees with every label allowed and on complete graphs (*pairwise decomposable*), but not in
-general: not on the leaves of a tree, not on grids of three dimensions, not on graphs with cycles.
+A label is the point (d_a^2, d_b^2) of its squared distances to two observed labels; the labels that some
+weights over the two reach form the lower-left convex hull of all points. The union over pairs is part of the
+locus. It is the whole locus on trees with every label allowed and on complete graphs (*pairwise
+decomposable*), but not in general: not on the leaves of a tree, not on grids of three dimensions, not on
+graphs with cycles.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def pairs_locus(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
     It is ``"exact"`` where the union is the whole locus by a theorem: up to two observed labels, a tree with
     every label allowed (and no edge below 4e-12 of its diameter, which the tie rule would blur), a complete
-    graph; ``"lower_bound"`` elsewhere. A witness has weight on at most two observed labels; `unique_index`
-    holds what two of them reach uniquely.
+    graph. Elsewhere it is ``"lower_bound"``. A witness has weight on at most two observed labels;
+    `unique_index` holds the labels that two observed labels reach uniquely.
 
     Raises
     ------
@@ -56,17 +57,17 @@ def pairs_locus(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
     Notes
     -----
-    Distances that are whole numbers below 65,536, or are so in halves, quarters and the like, are decided in
-    integers, O(n_observed^2 * (n_labels + diameter)), one byte or two a distance. Others are decided in
-    float64 with the relative tolerance of the tie rule, `ontology.geometry.ties.TIE_RELATIVE`, after one sort
-    for each observed label.
+    Distances that are whole numbers below 65,536, possibly in units of 1/2, 1/4 and so on, are decided in
+    integers, O(n_observed^2 * (n_labels + diameter)) time, with one or two bytes for each distance. Other
+    distances are decided in float64 with the relative tolerance of the tie rule,
+    `ontology.geometry.ties.TIE_RELATIVE`, after one sort for each observed label.
     """
     distances = space.distances(cols=points)
     return locus_of_hulls(space, points, hull_members(distances, tolerant=is_tolerant(space)))
 
 
 def is_pairwise_decomposable(space: MetricSpace, observed: Iterable[str]) -> bool:
-    """Return whether the locus is the union of the loci of every two observed labels; the answer is exact.
+    """Return whether the locus is the union of the loci of all pairs of observed labels; the answer is exact.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def is_pairwise_decomposable(space: MetricSpace, observed: Iterable[str]) -> boo
 
     Notes
     -----
-    Known without a computation where the union is the whole locus by a theorem; elsewhere both are computed.
+    No computation is needed where the union is the whole locus by a theorem; elsewhere both are computed.
 
     Examples
     --------
@@ -90,16 +91,16 @@ def is_pairwise_decomposable(space: MetricSpace, observed: Iterable[str]) -> boo
     points = observed_points(space, observed)
     if _status(space, points) == "exact":
         return True
-    # pairs never reach more than all together, so the two sets are equal where their sizes are
+    # pairs never reach more labels than all observed labels together, so sets of equal size are equal
     return len(pairs_locus(space, points)) == len(locus_index(space, points))
 
 
 def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str, ...]:
     """Return the allowed labels on a shortest path between two points.
 
-    On a graph of unit lengths with every label allowed this is the locus of the two: a label off every
-    shortest path has, at its distance to the one, a label on such a path nearer to the other. With other
-    lengths or fewer allowed labels it is part of the locus.
+    On a graph of unit lengths with every label allowed this is the locus of the two points: for a label off
+    every shortest path, some label on such a path is as far from the first point and nearer to the second.
+    With other lengths or fewer allowed labels it is part of the locus.
 
     Parameters
     ----------
@@ -111,7 +112,8 @@ def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str,
     Returns
     -------
     keys : tuple of str
-        In canonical order; distances that are not whole numbers add up within a relative `TIE_RELATIVE`.
+        In canonical order; sums of distances that are not whole numbers are equal within a relative
+        `TIE_RELATIVE`.
 
     Raises
     ------
@@ -149,16 +151,16 @@ def _status(space: MetricSpace, points: NDArray[np.int64]) -> Status:
 
 
 def locus_of_hulls(space: MetricSpace, points: NDArray[np.int64], hulls: PairHulls) -> Locus:
-    """Return as a locus what every two observed labels reach; see `pairs_locus`.
+    """Return the labels that every two observed labels reach, as a locus; see `pairs_locus`.
 
     Parameters
     ----------
     space : MetricSpace
         Where the labels are.
     points : ndarray of shape (n_observed,), dtype=int64
-        Point indices of the observed labels, each once.
+        Point indices of the observed labels, each listed once.
     hulls : PairHulls
-        Of the distances to them, all pairs taken.
+        The result of `hull_members` for the distances to these points, over all pairs.
     """
     index = np.flatnonzero(hulls.member)
     witnesses = PairWitnesses(len(points), hulls.columns[index], hulls.weights[index])
@@ -168,18 +170,18 @@ def locus_of_hulls(space: MetricSpace, points: NDArray[np.int64], hulls: PairHul
 
 
 class PairHulls(NamedTuple):
-    """What pairs of columns of a matrix of distances reach between them.
+    """The labels that pairs of columns of a matrix of distances reach.
 
     Attributes
     ----------
     member, unique : ndarray of shape (n_labels,), dtype=bool
-        Reached by some two, and reached as the only best one.
+        Whether two columns reach the label, and whether they reach it as the only best label.
     columns : ndarray of shape (n_labels, 2), dtype=int64
-        The two, for members: the first pair that reaches it uniquely or, where none does, the first that
-        reaches it. Single columns come before the pairs, and pairs in the order of their columns.
+        For members, the first pair that reaches the label uniquely or, if no pair does, the first pair that
+        reaches it. Single columns come before pairs, and pairs are in the order of their columns.
     weights : ndarray of shape (n_labels, 2), dtype=int64 or float64
-        Weights on them that reach the member, uniquely where that is possible; whole numbers where the
-        distances are, else floats, and then equal means within `TIE_RELATIVE`.
+        Weights on these columns that reach the member, uniquely where that is possible. They are whole
+        numbers if the distances are, otherwise floats; with floats, equal means within `TIE_RELATIVE`.
     """
 
     member: NDArray[np.bool_]
@@ -191,15 +193,15 @@ class PairHulls(NamedTuple):
 def hull_members(
     distances: NDArray[Any], rows: range | None = None, *, tolerant: bool | None = None
 ) -> PairHulls:
-    """Return what every two columns of a matrix of distances reach between them.
+    """Return the labels that every two columns of a matrix of distances reach.
 
     Parameters
     ----------
     distances : ndarray of shape (n_labels, n_observed)
         Finite and non-negative.
     rows : range, optional
-        Only pairs whose first column is one of these, in steps of 1; with column 0 also what single columns
-        reach. All pairs by default. `joined_hulls` puts such shares together.
+        Take only pairs whose first column is in this range, in steps of 1; with column 0 also the single
+        columns. All pairs by default. `joined_hulls` joins such shares.
     tolerant : bool, optional
         As for `ontology.geometry.loci.general.general_locus`.
     """
@@ -238,20 +240,20 @@ def hull_members(
 
 
 def shares_of_pairs(n_observed: int, n_shares: int) -> list[range]:
-    """Cut all pairs of columns into shares of about equal size, for `hull_members`.
+    """Split all pairs of columns into shares of about equal size, for `hull_members`.
 
     Parameters
     ----------
     n_observed : int
         Number of columns, at least 1.
     n_shares : int
-        How many shares, from 1 to ``max(1, n_observed - 1)``.
+        Number of shares, from 1 to ``max(1, n_observed - 1)``.
 
     Returns
     -------
     shares : list of range
-        The first columns of the pairs of each share: ascending, adjoining, none empty but for a single
-        column, which makes no pair.
+        The first columns of the pairs of each share: ascending, adjacent, and none of them empty unless there
+        is a single column, which forms no pair.
 
     Examples
     --------
@@ -268,15 +270,15 @@ def shares_of_pairs(n_observed: int, n_shares: int) -> list[range]:
 
 
 def joined_hulls(shares: Iterable[PairHulls]) -> PairHulls:
-    """Return what the pairs of several shares reach, the shares in ascending order.
+    """Return the labels that the pairs of several shares reach; the shares come in ascending order.
 
-    The result is that of one `hull_members` over all of them: of several witnesses the first stays, and a
-    unique one wins over those that only tie.
+    The result equals one `hull_members` over all of them: the first of several witnesses stays, and weights
+    that reach a label uniquely replace weights under which it only ties.
 
     Parameters
     ----------
     shares : iterable of PairHulls
-        At least one, over the same labels; taken one after the other.
+        At least one share; all over the same labels, and read one after the other.
     """
     rest = iter(shares)
     first = next(rest)
@@ -290,9 +292,9 @@ def joined_hulls(shares: Iterable[PairHulls]) -> PairHulls:
 
 
 def _as_small_integers(distances: NDArray[Any]) -> NDArray[Any] | None:
-    """Return the distances in a unit that makes them uint8 or uint16 exactly, or None where there is none.
+    """Return the distances in a unit that makes them uint8 or uint16 exactly, or None if no unit does.
 
-    The unit is a power of two: that leaves every hull as it is, and is free of rounding.
+    The unit is a power of two, which leaves every hull unchanged and causes no rounding.
     """
     if distances.dtype in (np.uint8, np.uint16):
         return distances

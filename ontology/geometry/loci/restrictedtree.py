@@ -1,10 +1,10 @@
-"""The exact locus on a tree whose answers are restricted, to its leaves for instance.
+"""The exact locus on a tree on which only some labels are allowed, such as its leaves.
 
-A label that hangs off the hull of the observed labels at the hull vertex x, at height h, is h farther from
-every observed label than x is. If some allowed label is nearer to x than h, then by the triangle inequality
-it is strictly nearer to every observed label, and the first is never best. What remains is, for each hull
-vertex, the allowed labels nearest to it where one of them hangs there; on those few the general algorithm
-decides (`ontology.geometry.loci.general`).
+A label that hangs on the hull of the observed labels at the hull vertex x, at height h, is farther than x by
+h from every observed label. If some allowed label is nearer to x than h, then by the triangle inequality it
+is strictly nearer to every observed label, and the hanging label is never best. The labels that remain are,
+for each hull vertex, the allowed labels nearest to it, if one of them hangs there. The general algorithm
+decides about these few (`ontology.geometry.loci.general`).
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 
 __all__ = ["nearest_at_hull", "restricted_tree_locus"]
 
-_CLEARLY = 1e-10  # of all that a label and the observed ones can be apart
+_CLEARLY = 1e-10  # of the largest distance that a label and an observed label can have
 
 
 def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: int = 0) -> GeneralLocus:
-    """Decide which allowed labels of a tree some weights over observed ones make best.
+    """Decide which allowed labels of a tree some weights over observed labels make best.
 
     Parameters
     ----------
     space : TreeSpace
         A tree; any labels may be allowed.
     points : ndarray of shape (n_observed,), dtype=int64
-        Point indices of the observed labels, each once, allowed or not.
+        Point indices of the observed labels, each listed once, allowed or not.
     seed : int, default=0
         As for `general_locus`.
 
     Returns
     -------
     found : GeneralLocus
-        Indices are those of allowed labels.
+        The result; its indices are among the allowed labels.
 
     Notes
     -----
-    O(n_points), and `general_locus` on what the filter leaves.
+    O(n_points), and `general_locus` on the labels that the filter keeps.
 
     Examples
     --------
@@ -64,18 +64,18 @@ def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: 
 
 
 def nearest_at_hull(space: TreeSpace, points: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the allowed labels that no other is nearer than to the hull vertex they hang at.
+    """Return the allowed labels such that no other label is nearer to the hull vertex at which they hang.
 
     Returns
     -------
     kept : ndarray of int64
-        Ascending indices among the allowed labels. Every label left out is strictly farther from every
-        observed label than one that is kept.
+        Ascending indices among the allowed labels. Every omitted label is strictly farther from every
+        observed label than some kept label.
 
     Notes
     -----
-    O(n_points). Where lengths are not whole numbers a label is left out only for a difference that exceeds
-    any rounding and the tie rule.
+    O(n_points). Where lengths are not whole numbers, a label is omitted only if the difference exceeds any
+    rounding and the tie rule.
     """
     try:
         from labelgrove.ontology.geometry.kernels.trees.hangingheights import hanging_heights, nearest_marked

@@ -1,19 +1,20 @@
-"""What the tie rule changes about the locus on a tree where edges are very short.
+"""How the tie rule changes the locus on a tree where edges are very short.
 
-On a tree whose labels are all allowed the locus is the hull of the observed labels, each of it uniquely
-reachable (`ontology.geometry.loci.hull`). Where distances are not short numbers, sums tie within the relative
-t = `TIE_RELATIVE` (`ontology.geometry.paths.wholenumbers.is_short`), and very short edges blur both. With R
-the largest distance between observed labels, W the sum of the weights and S that of the weighted distances
-from a vertex x of the hull:
+On a tree whose labels are all allowed the locus is the hull of the observed labels, and each member is
+uniquely reachable (`ontology.geometry.loci.hull`). Where distances are not short numbers, sums tie within the
+relative t = `TIE_RELATIVE` (`ontology.geometry.paths.wholenumbers.is_short`), and very short edges blur both
+statements. Let R be the largest distance between observed labels, W the sum of the weights and S the sum of
+the weighted distances from a vertex x of the hull:
 
-* A label outside the hull that hangs at x at height h has ``F(x) + 2 h S + h^2 W``, where ``F(x) <= R S``: it
-  ties with x for no weights unless ``2 h <= t R``.
-* For a vertex x of the hull there are weights that make it best, with ``F(x) / W`` no more than ``R^2 / 4``,
-  under which a neighbor q away has ``F(x) + q^2 W``: it is the only best one unless ``4 q^2 <= t R^2`` for
-  some neighbor.
+* A label outside the hull that hangs at x at height h has the value ``F(x) + 2 h S + h^2 W``, where
+  ``F(x) <= R S``. It ties with x for no weights unless ``2 h <= t R``.
+* For a vertex x of the hull there are weights that make it best, with ``F(x) / W`` at most ``R^2 / 4``. Under
+  them a neighbor at distance q has the value ``F(x) + q^2 W``. So x is the only best label unless
+  ``4 q^2 <= t R^2`` for some neighbor.
 
-What these leave in doubt is decided by the general algorithm, a vertex of the hull among its neighbors: F is
-convex along every path, so that beyond a neighbor that is above x it only rises.
+The general algorithm decides about the labels that these rules leave in doubt, and compares a vertex of the
+hull only with its neighbors: F is convex along every path, so it only rises beyond a neighbor that is above
+x.
 """
 
 from __future__ import annotations
@@ -31,22 +32,22 @@ from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["Blurred", "blurred", "hull_decides", "least_difference"]
 
-_ROOM = 4.0  # for the rounding of distances
+_ROOM = 4.0  # factor that covers the rounding of distances
 
 
 @dataclass(frozen=True)
 class Blurred:
-    """Labels about which the tie rule decides otherwise than the hull.
+    """Labels for which the tie rule decides differently than the hull.
 
     Attributes
     ----------
     outside : ndarray of int64
         Point indices of labels outside the hull that tie for best under some weights, ascending.
     not_alone : ndarray of int64
-        Point indices of labels of the hull that are never the only best one, ascending.
+        Point indices of labels of the hull that are never the only best label, ascending.
     witness : dict of int to tuple of int
-        Weights for those `outside`, and for those of the hull that were in doubt and can be the only best
-        one; by point index.
+        By point index, weights for the labels `outside` and for the labels of the hull that were in doubt and
+        can be the only best label.
     """
 
     outside: NDArray[np.int64]
@@ -55,7 +56,7 @@ class Blurred:
 
 
 def hull_decides(space: TreeSpace) -> bool:
-    """Return whether the locus is the hull of the observed labels, whichever they are; all are allowed.
+    """Return whether the locus is the hull for any observed labels; all labels are allowed.
 
     Examples
     --------
@@ -70,17 +71,17 @@ def hull_decides(space: TreeSpace) -> bool:
 
 
 def least_difference(space: TreeSpace) -> float:
-    """Return by how much a label must be farther for the tie rule to tell it apart; 0: by any amount.
+    """Return the difference in height beyond which the tie rule tells two labels apart.
 
-    Of two labels that hang at one vertex x the higher one is a best label for no weights where its height
-    exceeds the other's by more than this: the sums differ by ``2 S`` times that at least, and F(x) is at most
-    S times the diameter.
+    If two labels hang at the same vertex x and their heights differ by more than this, the higher label is
+    best for no weights: the sums differ by at least ``2 S`` times the difference, and F(x) is at most S times
+    the diameter. It is 0 where any difference counts.
     """
     return 0.0 if space.tree.is_short else _ROOM * TIE_RELATIVE * space.tree.diameter()
 
 
 def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int64]) -> Blurred | None:
-    """Return what the tie rule changes about the hull of observed labels; None where it changes nothing.
+    """Return the changes that the tie rule makes to the hull of observed labels; None if there are none.
 
     Parameters
     ----------
@@ -93,8 +94,8 @@ def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int
 
     Notes
     -----
-    O(n_points) where no edge is short; elsewhere one `general_locus` over what is in doubt and what competes
-    with it: neighbors and, for labels outside the hull, all of the hull.
+    O(n_points) where no edge is short. Elsewhere one `general_locus` over the labels in doubt and their
+    competitors: neighbors and, for labels outside the hull, the whole hull.
     """
     tree = space.tree
     if tree.is_short:
@@ -110,7 +111,7 @@ def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int
     is_inside[inside] = True
     beside = np.zeros(len(tree), dtype=bool)  # has a short edge
     beside[short] = beside[parent[short]] = True
-    beside[tree.positions(points)] = False  # an observed label has F = 0 alone
+    beside[tree.positions(points)] = False  # only an observed label has F = 0
     doubtful = np.flatnonzero(beside & is_inside)
     near = _hanging_near(tree, inside, TIE_RELATIVE * _ROOM / 2 * reach)
     if not len(doubtful) + len(near):
@@ -136,7 +137,7 @@ def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int
 
 
 def _hanging_near(tree: RootedTree, inside: NDArray[np.int64], limit: float) -> NDArray[np.int64]:
-    """Return the positions outside the hull that hang no higher than `limit`."""
+    """Return the positions outside the hull that hang at a height of at most `limit`."""
     try:
         from labelgrove.ontology.geometry.kernels.trees.hangingheights import hanging_heights
     except ImportError:

@@ -1,9 +1,9 @@
-"""The published algorithms for the locus, by name: a grid of weights, and the Fréchet mean of each.
+"""The published algorithms for the locus: a grid of weights, and the Fréchet mean of each point of it.
 
 Roberts et al. (2023), *Geometry-Aware Adaptation for Pretrained Models*, Algorithms 2 and 3. Both try the
 weights 0/D, 1/D, ..., D/D with D the diameter of the graph. A grid never adds a label that is not in the
-locus, but it can step over the weights that reach one; the exact method does not. They are here to be
-compared with.
+locus, but it can step over the weights that reach a member; the exact method does not. They are here for
+comparison.
 """
 
 from __future__ import annotations
@@ -32,22 +32,23 @@ _BLOCK_ENTRIES = 1 << 22
 def pair_grid_locus(
     space: MetricSpace, points: NDArray[np.int64], divisions: float | None, largest_cost: float
 ) -> Locus:
-    """Return what a grid of weights on every two observed labels reaches: the paper's Algorithm 2.
+    """Return the labels that a grid of weights on every two observed labels reaches: the paper's Algorithm 2.
 
     It is ``"exact"`` on trees with whole lengths and every label allowed, where steps of 1/D cannot pass over
-    a label; ``"lower_bound"`` elsewhere. A witness is a point of the grid.
+    a label. Elsewhere it is ``"lower_bound"``. A witness is a point of the grid.
 
     Parameters
     ----------
     space : MetricSpace
         Where the labels are.
     points : ndarray of shape (n_observed,), dtype=int64
-        Point indices of the observed labels, each once.
+        Point indices of the observed labels, each listed once.
     divisions : float or None
-        The D of the weights 0/D, 1/D, ..., D/D, positive; the diameter of the allowed labels by default.
-        Where it is not a whole number, the last step is shorter.
+        The D of the weights 0/D, 1/D, ..., D/D; positive. By default the diameter of the allowed labels. If
+        it is not a whole number, the last step is shorter.
     largest_cost : float
-        Multiply-adds to take on: ``n_observed * (n_observed - 1) * (divisions + 1) * n_labels`` are needed.
+        Largest number of multiply-adds; ``n_observed * (n_observed - 1) * (divisions + 1) * n_labels`` are
+        needed.
 
     Raises
     ------
@@ -71,18 +72,18 @@ def pair_grid_locus(
 def grid_locus(
     space: MetricSpace, points: NDArray[np.int64], divisions: float | None, largest_cost: float
 ) -> Locus:
-    """Return what a grid of weights on all observed labels at once reaches: the paper's Algorithm 3.
+    """Return the labels that a grid of weights on all observed labels reaches: the paper's Algorithm 3.
 
-    As printed the grid holds weights that are all zero, at which every label ties: the answer would always be
-    every label. Those weights are left out here. It is always a ``"lower_bound"``; a witness is a point of
-    the grid.
+    In the paper the grid includes weights that are all zero, under which every label ties, so the answer
+    would always be every label. This function omits those weights. The result is always a ``"lower_bound"``;
+    a witness is a point of the grid.
 
     Parameters
     ----------
     space, points, divisions
         As for `pair_grid_locus`.
     largest_cost : float
-        Multiply-adds to take on: ``(divisions + 1)**n_observed * n_observed * n_labels`` are needed.
+        Largest number of multiply-adds; ``(divisions + 1)**n_observed * n_observed * n_labels`` are needed.
 
     Raises
     ------
@@ -101,7 +102,7 @@ def grid_locus(
 
 
 class _Reached:
-    """Gathers the Fréchet means of one row of weights after another."""
+    """Collects the Fréchet means of rows of weights, one row after another."""
 
     def __init__(self, space: MetricSpace, points: NDArray[np.int64]) -> None:
         self._space, self._points = space, points
@@ -109,7 +110,10 @@ class _Reached:
         self._unique: set[int] = set()
 
     def add(self, variance: NDArray[np.float64], weights: dict[int, float]) -> None:
-        """Take in what `weights` (column -> weight) reach; the first witness stays, a unique one wins."""
+        """Add the labels that `weights` (column -> weight) reach.
+
+        The first witness is kept, unless a later one reaches the label uniquely.
+        """
         best = np.flatnonzero(variance <= variance.min() * (1 + TIE_RELATIVE)).tolist()
         new = [y for y in best if y not in self._witness or (len(best) == 1 and y not in self._unique)]
         if new:
@@ -119,7 +123,7 @@ class _Reached:
             self._unique.add(best[0])
 
     def locus(self, status: Status) -> Locus:
-        """Return what was reached."""
+        """Return the labels reached, as a locus."""
         index = np.array(sorted(self._witness), dtype=np.int64)
         unique = np.array(sorted(self._unique), dtype=np.int64)
         witnesses = [self._witness[y] for y in index.tolist()]
@@ -127,7 +131,7 @@ class _Reached:
 
 
 def _whole(weights: list[float]) -> tuple[int, ...]:
-    """Return whole weights in the very same ratios, the smallest there are."""
+    """Return the smallest whole weights in exactly the same ratios."""
     ratios = [weight.as_integer_ratio() for weight in weights]
     common = math.lcm(*(denominator for _, denominator in ratios))
     whole = [numerator * (common // denominator) for numerator, denominator in ratios]
@@ -157,13 +161,13 @@ def _refuse_cost(n_weights: int, n_terms: int, space: MetricSpace, largest_cost:
 
 def _steps(largest: float) -> NDArray[np.float64]:
     """Return D times the weights of the grid: 0, 1, 2, ... and D itself."""
-    if largest == 0:  # a single allowed label, whose weight is all there is
+    if largest == 0:  # a single allowed label, which gets all the weight
         return np.array([1.0])
     return np.append(np.arange(math.ceil(largest), dtype=np.float64), largest)
 
 
 def _grid(steps: NDArray[np.float64], n_observed: int, n_rows: int) -> Iterator[NDArray[Any]]:
-    """Yield blocks of all combinations of steps but the first, which is zero throughout."""
+    """Yield blocks of all combinations of steps except the first, which is all zeros."""
     shape = (len(steps),) * n_observed
     for start in range(int(len(steps) > 1), len(steps) ** n_observed, n_rows):
         flat = np.arange(start, min(start + n_rows, len(steps) ** n_observed))

@@ -1,4 +1,4 @@
-"""Witnesses: weights over observed labels that reach the members of a locus, made as they are read."""
+"""Witnesses: weights over observed labels that reach the members of a locus, computed on demand."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Witnesses(Sequence[Weights]):
         """Return the witness of member `i`."""
 
     def entries(self, i: int) -> Iterable[tuple[int, int]]:
-        """Return the columns that carry weight in witness `i`, ascending, each with its weight."""
+        """Return the columns that have weight in witness `i`, ascending, each with its weight."""
         return ((column, weight) for column, weight in enumerate(self.witness(i)) if weight)
 
 
 def spread(n_observed: int, entries: Iterable[tuple[int, int]]) -> Weights:
-    """Return the witness over `n_observed` labels that carries weight in these columns alone.
+    """Return the witness over `n_observed` labels that has weight only in these columns.
 
     >>> spread(4, [(0, 2), (2, 1)])
     (2, 0, 1, 0)
@@ -57,10 +57,10 @@ class PairWitnesses(Witnesses):
     n_observed : int
         Length of each witness.
     columns : ndarray of shape (n_members, 2), dtype=int64
-        Which observed labels carry weight.
+        The observed labels that have weight.
     weights : ndarray of shape (n_members, 2), dtype=int64 or float64
-        How much, none where 0; given out as coprime whole numbers in the very same ratio (a float is a
-        fraction).
+        The weights; 0 for an unused column. They are returned as coprime whole numbers in exactly the same
+        ratio (a float is a fraction).
     """
 
     def __init__(self, n_observed: int, columns: NDArray[np.int64], weights: NDArray[Any]) -> None:
@@ -68,7 +68,7 @@ class PairWitnesses(Witnesses):
 
     @classmethod
     def single(cls, n_observed: int, columns: NDArray[np.int64]) -> PairWitnesses:
-        """Return witnesses with all weight on one observed label each."""
+        """Return witnesses that each have all weight on one observed label."""
         weights = np.tile(np.array([1, 0]), (len(columns), 1))
         return cls(n_observed, np.column_stack([columns, columns]), weights)
 
@@ -80,7 +80,7 @@ class PairWitnesses(Witnesses):
         return spread(self._n_observed, self.entries(i))
 
     def entries(self, i: int) -> tuple[tuple[int, int], ...]:
-        """Return the columns that carry weight in witness `i`, ascending, each with its weight."""
+        """Return the columns that have weight in witness `i`, ascending, each with its weight."""
         (first, second), (of_first, of_second) = self._columns[i].tolist(), self._weights[i].tolist()
         if of_second == 0:
             return ((first, 1),)
@@ -91,14 +91,14 @@ class PairWitnesses(Witnesses):
 
 
 class SharedWitnesses(Witnesses):
-    """Witnesses of labels of which many share one row of distances, and so one witness.
+    """Witnesses of labels, many of which have the same row of distances and so the same witness.
 
     Parameters
     ----------
     distinct : sequence of tuple of int
-        The different witnesses.
+        The distinct witnesses.
     which : ndarray of shape (n_members,), dtype=int64
-        The place of each member's witness among them.
+        The place of each member's witness in `distinct`.
     """
 
     def __init__(self, distinct: Sequence[Weights], which: NDArray[np.int64]) -> None:

@@ -1,1 +1,1 @@
-"""Lengths of paths on trees and graphs, exact where floats would round."""
+"""Path lengths on trees and graphs, exact where floats would round."""

@@ -1,8 +1,8 @@
-"""ExactPaths: shortest paths whose lengths floats would round, added up as whole numbers of any size.
+"""ExactPaths: shortest paths whose lengths floats would round, added as whole numbers of any size.
 
-Floats are whole multiples of a power of two, and lengths in this unit are whole numbers of as many binary
-digits as it takes: their sums are exact, in whatever order, and rounded once when they are given out. numba
-makes it faster; the numbers are the same.
+Floats are whole multiples of a power of two. In this unit, lengths are whole numbers with as many binary
+digits as needed. Their sums are exact in any order, and are rounded once when they are returned. numba makes
+this faster; the results are the same.
 """
 
 from __future__ import annotations
@@ -51,9 +51,10 @@ class ExactPaths:
         self._whole: list[int] = whole_numbers(length).tolist()
 
     def distances(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distances of targets from sources, infinite where no path leads; (n_sources, n_targets).
+        """Return the distances from sources to targets, infinite without a path.
 
-        Each is the exact sum of the lengths on its way, rounded to the nearest float.
+        The shape is (n_sources, n_targets). Each distance is the exact sum of the lengths on its path,
+        rounded to the nearest float.
         """
         try:
             from labelgrove.ontology.geometry.kernels.graphs.pathsums import sums_from
@@ -82,7 +83,7 @@ class ExactPaths:
         return exponent + self._unit, np.array(digits)
 
     def _from(self, source: int) -> NDArray[np.float64]:
-        """Return the distances of all points from one."""
+        """Return the distances of all points from `source`."""
         begin, neighbor, edge = self._begin.tolist(), self._neighbor.tolist(), self._edge.tolist()
         length: dict[int, int] = {}
         heap: list[tuple[int, int]] = [(0, source)]

@@ -1,9 +1,9 @@
 """Sums of edge lengths that are rounded once, at the end.
 
-Lengths are split into *parts*: multiples of ever smaller powers of two, so narrow that floats hold every sum
-of them that can occur. Such sums do not depend on any order, their differences cancel nothing, and a
-distance made of them is the exact sum of the lengths on its way, rounded once. Whole numbers and the like are
-one part.
+Lengths are split into *parts*: multiples of smaller and smaller powers of two, with so few digits that floats
+hold every possible sum of them exactly. Such sums do not depend on the order, their differences lose no
+digits, and a distance made of them is the exact sum of the lengths on its path, rounded once. Whole numbers
+and similar lengths need one part.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA
     lengths : ndarray of shape (n,)
         Not negative, at least one of them positive.
     n_terms : int
-        Most terms of a sum.
+        Largest number of terms of a sum.
     digits : int, default=53
-        Binary digits of the numbers that the sums are held in.
+        Binary digits of the numbers that hold the sums.
 
     Returns
     -------
     parts : ndarray of shape (n_parts, n)
-        None negative, the largest first; their sum is `lengths`, exactly.
+        Parts, none negative, the largest first; their sum is exactly `lengths`.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA
 
 
 def expansion(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sums of parts as numbers of which each holds what the ones before it leave.
+    """Return the sums of parts as terms, each of which holds the rest that the terms before it leave out.
 
     Parameters
     ----------
@@ -72,11 +72,12 @@ def expansion(parts: NDArray[np.float64]) -> NDArray[np.float64]:
     Returns
     -------
     terms : ndarray, same shape
-        With the same sum, exactly. Equal terms are equal sums.
+        Terms with exactly the same sum. Equal terms mean equal sums.
 
     Notes
     -----
-    After D. E. Knuth and T. J. Dekker: the rounding error of an addition is a float, found by a few more.
+    After D. E. Knuth and T. J. Dekker: the rounding error of an addition is a float, and a few more additions
+    find it.
     """
     terms = parts.copy()
     unsettled = len(terms) > 1
@@ -86,14 +87,14 @@ def expansion(parts: NDArray[np.float64]) -> NDArray[np.float64]:
             total = terms[i - 1] + terms[i]
             taken = total - terms[i - 1]
             left = (terms[i - 1] - (total - taken)) + (terms[i] - taken)
-            # two terms are settled by one addition
+            # one addition settles two terms
             unsettled |= len(terms) > 2 and bool((total != terms[i - 1]).any())
             terms[i - 1], terms[i] = total, left
     return terms
 
 
 def rounded(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sums of parts, each the float that is nearest to it, of two the even one.
+    """Return the sums of parts, each rounded to the nearest float; ties go to the even float.
 
     >>> rounded(np.array([[1.0], [2.0**-53], [2.0**-200]])).item() - 1
     2.220446049250313e-16
@@ -104,25 +105,26 @@ def rounded(parts: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(parts[0] + parts[1])
     terms = expansion(parts)
     total, twice = terms[0], 2 * terms[1]
-    # half way between two floats what is left decides, and the first addition has not seen it
+    # half way between two floats the remainder decides, and the first addition did not include it
     beyond = total + twice
     return np.asarray(np.where((beyond - total == twice) & (terms[1] * terms[2] > 0), beyond, total))
 
 
 def narrowed(parts: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
-    """Return sums of parts as more parts, of fewer binary digits, whose differences are as exact.
+    """Return sums of parts as more parts with fewer binary digits, whose differences are also exact.
 
     Parameters
     ----------
     parts : ndarray of shape (n_parts, n)
         Exact sums of parts.
     digits : int
-        Binary digits of the numbers that differences are to be held in.
+        Binary digits of the numbers that will hold the differences.
 
     Returns
     -------
     narrow : ndarray of shape (n_narrow, n)
-        None negative, the largest first. The sum of two differences of one row has at most `digits` digits.
+        Parts, none negative, the largest first. The sum of two differences of one row has at most `digits`
+        digits.
     """
     if not parts.any():
         return parts

@@ -1,11 +1,12 @@
-"""RootedTree: a tree in preorder, where a subtree is an interval and a meeting point a range minimum.
+"""RootedTree: a tree in preorder, where a subtree is an interval and a common ancestor a range minimum.
 
 With labels numbered in preorder, the lowest common ancestor of u < v is the smallest parent among
-u+1, ..., v: all of them lie below it, and the one on the way to v hangs on it directly. Distances, the
-diameter and the tree scorer rest on this one fact, and none of them depends on the depth of the tree.
+u+1, ..., v: all of these vertices are below it, and the first vertex on the path from it to v is its child.
+Distances, the diameter and the tree scorer use only this fact, and the cost of none of them depends on the
+depth of the tree.
 
-A tree is held for as long as a model server runs, so it is held in few bytes; whoever walks it asks for the
-arrays in full width, and keeps them while the walk lasts.
+A tree stays in memory as long as a model server runs, so it takes few bytes. A walk over the tree requests
+the arrays in full width, and keeps them only during the walk.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Index = TypeVar("Index", int, NDArray[np.int64])
 def exact_dtype(lengths: NDArray[Any], largest: float) -> np.dtype[Any]:
     """Return the smallest dtype that holds every distance up to `largest` made of `lengths`.
 
-    Whole numbers take uint8, uint16, float32 (to 2^24) or float64; anything else takes float64.
+    Whole numbers take uint8, uint16, float32 (up to 2^24) or float64; other lengths take float64.
     """
     if (lengths == np.floor(lengths)).all():
         if largest <= np.iinfo(np.uint8).max:
@@ -55,7 +56,7 @@ def check_lengths(lengths: NDArray[Any]) -> None:
 
 
 def kept(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Return what is held of an array that may be its caller's: itself if read-only, else a copy that is."""
+    """Return a read-only array to keep: the array itself if it is read-only, otherwise a read-only copy."""
     if array.dtype == dtype and not array.flags.writeable:
         return array
     copy = array.astype(dtype)
@@ -64,7 +65,7 @@ def kept(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
 
 
 class RootedTree:
-    """A tree with positive edge lengths; its vertices are held in preorder, children by canonical index.
+    """A tree with positive edge lengths, stored in preorder, with children by canonical index.
 
     Parameters
     ----------
@@ -76,27 +77,27 @@ class RootedTree:
     Attributes
     ----------
     in_preorder : bool
-        Whether canonical indices are preorder positions, as those of a `LabelGraph` that is a tree are.
+        Whether canonical indices are preorder positions, as in a `LabelGraph` that is a tree.
     dtype : dtype
         Smallest dtype that holds every distance exactly; float64 where lengths are not whole numbers.
 
     Raises
     ------
     SpaceError
-        Unless there is exactly one root, every vertex hangs on it, and every length is within 1e-75..1e75.
+        Unless there is exactly one root, every vertex is below it, and every length is within 1e-75..1e75.
 
     Notes
     -----
-    O(n) time; 2 ms for 100,000 vertices in preorder, 0.1 s in any other numbering. What is held, in bytes for
-    each vertex: 4 for the end of its subtree; two depths in `dtype`; 4 for the parent and 8 for the length,
-    where lengths are given, or none where these arrays are given read-only, as int32 and float64 and in
-    preorder; 8 for any other numbering. `parent`, `end`, `depth` and `length` are made from these when they
-    are asked for, O(n) each.
+    O(n) time; 2 ms for 100,000 vertices in preorder, 0.1 s in any other numbering. Memory in bytes for each
+    vertex: 4 for the end of its subtree; two depths in `dtype`; 4 for the parent and, if lengths are given, 8
+    for the length, but 0 if these arrays are given read-only, in preorder and as int32 and float64; 8 for a
+    numbering other than preorder. `parent`, `end`, `depth` and `length` are computed from these on demand,
+    O(n) each.
 
-    A distance is the exact sum of the lengths on the way, rounded once. Where floats do not hold the sums of
-    lengths (0.1 for one), depths are held in parts that they do hold (`ontology.geometry.paths.exactsums`),
-    as many as it takes: two of 8 bytes for decimals of like size, one more for every eleven or so decimal
-    places between the longest way and the shortest edge.
+    A distance is the exact sum of the lengths on the path, rounded once. Where floats do not hold the sums of
+    lengths exactly (for instance of 0.1), depths are stored in exact parts
+    (`ontology.geometry.paths.exactsums`), as many as needed: two parts of 8 bytes for decimals of similar
+    size, and one more for about every eleven decimal places between the longest path and the shortest edge.
     """
 
     def __init__(self, parent: NDArray[Any], length: NDArray[Any] | None = None) -> None:
@@ -153,45 +154,45 @@ class RootedTree:
             self._depths = _depths_in_parts(given, self._length, found)
             return
         self.dtype = exact_dtype(lengths, deepest)
-        if self.dtype != exact_dtype(lengths, 2 * deepest):  # else the diameter, in between, adds nothing
+        if self.dtype != exact_dtype(lengths, 2 * deepest):  # else the diameter, in between, has this dtype
             self.dtype = np.dtype(np.float64)
             self._depth_above = depth[given]
-            self.dtype = exact_dtype(lengths, self.diameter())  # measured in float64
+            self.dtype = exact_dtype(lengths, self.diameter())  # the diameter is measured in float64
         self._depths = depth.astype(self.dtype)[None]
         self._depth_above = self._depths[0, given]
 
     def _ordered(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values by canonical index as values by position."""
+        """Return values in the order of positions, given values in the order of canonical indices."""
         return values if self.in_preorder else values[self._order]
 
     def positions(self, points: Index) -> Index:
-        """Return the preorder positions of canonical indices, an array of them or a single one."""
+        """Return the preorder positions of canonical indices, an array or a single number."""
         return points if self.in_preorder else _taken(self._position, points)
 
     def points(self, positions: Index) -> Index:
-        """Return the canonical indices of preorder positions, an array of them or a single one."""
+        """Return the canonical indices of preorder positions, an array or a single number."""
         return positions if self.in_preorder else _taken(self._order, positions)
 
     @property
     def parent(self) -> NDArray[np.int64]:
-        """Position of each position's parent, shape (n,); the root, at position 0, has itself."""
+        """Position of each position's parent, shape (n,); the root, at position 0, is its own parent."""
         parent = self._parent.astype(np.int64)
         parent[0] = 0
         return parent
 
     @property
     def end(self) -> NDArray[np.int64]:
-        """The position behind each subtree, shape (n,): that of v is ``v, ..., end[v] - 1``."""
+        """The position after each subtree, shape (n,): the subtree of v is ``v, ..., end[v] - 1``."""
         return self._end.astype(np.int64)
 
     @property
     def depth(self) -> NDArray[np.float64]:
-        """The sum of lengths up to the root, shape (n,); `below` has differences that nothing is lost of."""
+        """The sum of lengths up to the root, shape (n,); `below` returns exact differences of depths."""
         return rounded(self.depth_parts)
 
     @property
     def depth_parts(self) -> NDArray[np.float64]:
-        """The depths in parts, shape (n_parts, n), of which all sums and differences of two are exact."""
+        """The depths in parts, shape (n_parts, n); sums and differences of any two are exact."""
         return self._depths.astype(np.float64)
 
     @property
@@ -202,9 +203,9 @@ class RootedTree:
         return length
 
     def by_point(self) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
-        """Return parent and length by canonical index, as the constructor takes them; read-only.
+        """Return parent and length by canonical index, as for the constructor; read-only.
 
-        The root has parent -1 and length 0. Length is None where every edge is 1 long.
+        The root has parent -1 and length 0. Length is None if every edge has length 1.
         """
         if self.in_preorder:
             return self._parent, self._length
@@ -213,12 +214,12 @@ class RootedTree:
         return kept(parent, np.int32), None if length is None else kept(length, np.float64)
 
     def depth_at(self, positions: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Return ``depth[positions]`` without making the depths of all."""
+        """Return ``depth[positions]`` without computing the depths of all vertices."""
         return rounded(self._depths.take(positions, axis=1).astype(np.float64))
 
     @property
     def n_parts(self) -> int:
-        """Number of parts in which depths are held; 1 where `depth` is exact."""
+        """Number of parts in which depths are stored; 1 if `depth` is exact."""
         return len(self._depths)
 
     @cached_property
@@ -227,7 +228,7 @@ class RootedTree:
         return self.dtype != np.float64 or is_short(np.append(self.length[1:], 2 * self.depth.max()))
 
     def below(self, top: Any, positions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distance of `positions` from the vertices `top` that they are below (or are)."""
+        """Return the distance of `positions` from the vertices `top`, which must be at or above them."""
         above = self._depths.take(top, axis=1).astype(np.float64).reshape(self.n_parts, -1)
         return rounded(self._depths.take(positions, axis=1) - above)
 
@@ -251,16 +252,17 @@ class RootedTree:
         Notes
         -----
         O(n + n_rows * n_cols) time, in blocks whose working memory is a few megabytes. A distance is
-        ``(depth(row) - meet) + (depth(col) - meet)`` with `meet` the depth of the meeting point, all of it
-        exact but for one rounding at the end: so it is symmetric to the last bit. Large matrices of whole
-        numbers are made row by row from the parent's row where numba is installed; the numbers are the same.
+        ``(depth(row) - meet) + (depth(col) - meet)`` with `meet` the depth of the meeting point, and exact
+        except for one rounding at the end. So it is symmetric to the last bit. If numba is installed, large
+        matrices of whole numbers are computed row by row, each from the row of the parent; the results are
+        the same.
         """
         out = np.empty((len(rows), len(cols)), dtype=self.dtype)
         self.fill(rows, cols, out)
         return out
 
     def fill(self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any]) -> None:
-        """Write what `distances` returns into `out`, of that shape and dtype."""
+        """Write the result of `distances` into `out`, which has its shape and dtype."""
         sources, targets, view = (rows, cols, out) if len(rows) <= len(cols) else (cols, rows, out.T)
         if out.size and not self._fill_by_parents(sources, targets, view):
             self._fill_by_meetings(sources, targets, view)
@@ -268,7 +270,10 @@ class RootedTree:
     def _fill_by_parents(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64], view: NDArray[Any]
     ) -> bool:
-        """Write ``view`` (n_sources, n_targets) from rows of all vertices, where that pays; say whether."""
+        """Write ``view`` (n_sources, n_targets) from rows of all vertices if that is faster.
+
+        Returns whether it was written.
+        """
         if self.dtype == np.float64 or view.size < _BLOCK_ENTRIES or len(targets) * 4 < len(self):
             return False
         try:
@@ -305,9 +310,9 @@ class RootedTree:
     def _turns(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64]
     ) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield where sources and targets meet, block by block of sources, each (n_block, n_targets).
+        """Yield where sources and targets meet, in blocks of sources of shape (n_block, n_targets).
 
-        That is a depth or, where a depth is several numbers, a position.
+        Each entry is a depth or, if depths have several parts, a position.
         """
         wanted = np.zeros(len(self), dtype=bool)
         wanted[sources] = wanted[targets] = True
@@ -318,7 +323,7 @@ class RootedTree:
             own, above = self._depths[0, points], self._depth_above[points[0] : points[-1] + 1]
         else:
             own, above = points.astype(np.int32), np.maximum(self._parent[points[0] : points[-1] + 1], 0)
-        # where neighbors in `points` meet; between any two of them, the least on the way
+        # where neighbors in `points` meet; any two points meet at the minimum between them
         gap = np.minimum.reduceat(above, points[:-1] + 1 - points[0]) if len(points) > 1 else above[:0]
         step = max(1, _BLOCK_ENTRIES // (len(points) * self.n_parts))
         for start in range(0, len(sources), step):
@@ -335,12 +340,13 @@ class RootedTree:
 
         Notes
         -----
-        Two sweeps: the farthest from any vertex is an end of a longest path, also within a subset.
+        Takes two sweeps: the vertex farthest from any vertex is an end of a longest path, also within a
+        subset.
         """
         positions = np.arange(len(self)) if among is None else among
         away = self.distances(positions, positions[:1])[:, 0]
         ends = positions[away == away.max()]
-        if self.n_parts > 1 and len(ends) > 1:  # equal perhaps by rounding alone
+        if self.n_parts > 1 and len(ends) > 1:  # perhaps equal only by rounding
             ((_, turn),) = self._turns(positions[:1], ends)
             terms = expansion(self.way(ends, np.broadcast_to(positions[:1], len(ends)), turn[0]))
             ends = ends[np.lexsort(terms[::-1])[-1:]]
@@ -349,16 +355,17 @@ class RootedTree:
 
 @dataclass(frozen=True)
 class _Preorder:
-    """What a few passes tell of a tree that is numbered in preorder.
+    """The data of a tree in preorder numbering, from a few passes.
 
-    Bundles hold trees in canonical order, which is one; a loop over vertices would take ten times as long.
+    Bundles hold trees in canonical order, which is a preorder; a loop over vertices would take ten times as
+    long.
 
     Attributes
     ----------
     parent, level, end : ndarray of shape (n,)
-        Parent of each vertex, number of edges to the root, and the vertex behind its subtree.
+        Parent of each vertex, number of edges to the root, and the vertex after its subtree.
     members : list of ndarray
-        The vertices of each level but the root's, ascending.
+        The vertices of each level except the root level, ascending.
     """
 
     parent: NDArray[np.int64]
@@ -368,7 +375,7 @@ class _Preorder:
 
     @classmethod
     def of(cls, parent: NDArray[np.int64], ascending: NDArray[np.int64]) -> _Preorder | None:
-        """Return them; None for another numbering, and for trees so deep that the loop is the faster.
+        """Return the data; None for another numbering, and for trees so deep that a loop is faster.
 
         `ascending` is ``arange(n)``.
         """
@@ -389,11 +396,12 @@ class _Preorder:
         for some in reversed(members):  # the number of vertices in each subtree
             np.add.at(end, parent[some], end[some])
         end += ascending
-        # each subtree within that of its parent: by their numbers of vertices, each is the interval it claims
+        # if each subtree is within the subtree of its parent, the counts prove that it is the claimed
+        # interval
         return cls(parent, level, end, members) if (end[1:] <= end.take(parent[1:])).all() else None
 
     def depths(self, length: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Return the sum of lengths up to the root, the same sums as one vertex at a time."""
+        """Return the sum of lengths up to the root, equal to sums made vertex by vertex."""
         depth = self.level.astype(np.float64)
         if length is not None:
             for some in self.members:
@@ -404,7 +412,10 @@ class _Preorder:
 def _depths_and_ends(
     parent: NDArray[np.int64], length: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the depth of each vertex and the one behind its subtree; parents stand before their children."""
+    """Return the depth of each vertex and the vertex after its subtree.
+
+    Parents come before their children.
+    """
     n = len(parent)
     depths, ends = [0.0] * n, list(range(1, n + 1))
     parents, lengths = parent.tolist(), length.tolist()
@@ -418,7 +429,10 @@ def _depths_and_ends(
 def _depths_in_parts(
     parent: NDArray[np.int64], length: NDArray[np.float64], found: _Preorder | None
 ) -> NDArray[np.float64]:
-    """Return depths in parts; a distance sums up twice as many lengths as the tree has levels at most."""
+    """Return depths in parts.
+
+    A distance is the sum of at most twice as many lengths as the tree has levels.
+    """
     if found is None:
         height = int(_depths_and_ends(parent, np.ones(len(parent)))[0].max())
         return np.array([_depths_and_ends(parent, part)[0] for part in parts_of(length, 2 * height)])

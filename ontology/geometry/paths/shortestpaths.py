@@ -1,9 +1,9 @@
 """Shortest paths and exact eccentricities on graphs that are not trees.
 
-Where every edge is 1 long and numba is installed, compiled breadth-first searches measure; otherwise, where
-floats hold all sums of lengths, scipy's Dijkstra does, and the numbers are the same. Lengths whose sums
-floats would round (0.1 for one) are added up as whole numbers of any size
-(`ontology.geometry.paths.exactpaths`). All of it is loaded when the first path is measured, not before.
+If every edge has length 1 and numba is installed, compiled breadth-first searches measure the paths.
+Otherwise, if floats hold all sums of lengths exactly, scipy's Dijkstra measures them, with the same results.
+Lengths whose sums floats would round (such as 0.1) are added as whole numbers of any size
+(`ontology.geometry.paths.exactpaths`). These libraries are loaded when the first path is measured.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ class ShortestPaths:
     n_points : int
         Number of vertices.
     ends, others : ndarray of shape (n_edges,), dtype=int
-        The two ends of each edge; each edge stands once.
+        The two ends of each edge; each edge is listed once.
     length : ndarray of shape (n_edges,), dtype=float64
-        Edge lengths, as `check_lengths` asks for.
+        Edge lengths that pass `check_lengths`.
     part : ndarray of shape (n_points,), dtype=int, optional
-        Number of each vertex's connected component, where there may be several: pairs that no path joins
-        then hold the marker. A connected graph by default.
+        Number of each vertex's connected component, if there may be several; the distance of pairs that no
+        path joins is then the marker. By default the graph is connected.
 
     Attributes
     ----------
     marker : float or None
-        What stands for "no path": the largest number of `dtype`, infinity where that is a float. `dtype` is
-        then wide enough for every distance to stay below it. None for a connected graph.
+        The number that means "no path": the largest number of `dtype`, or infinity if that is a float.
+        `dtype` is then wide enough for every distance to be smaller. None for a connected graph.
     """
 
     def __init__(
@@ -68,8 +68,8 @@ class ShortestPaths:
     def dtype(self) -> np.dtype[Any]:
         """Smallest dtype that holds every distance exactly; float64 where lengths are not whole numbers.
 
-        The eccentricity e of any point bounds the diameter of its part by e from below and 2e from above; the
-        diameter itself is computed only where the two call for different types.
+        The diameter of a part is between e and 2e, where e is the eccentricity of any of its points. The
+        diameter itself is computed only if the two bounds need different types.
         """
         if (self._length != np.floor(self._length)).any():
             return np.dtype(np.float64)
@@ -89,7 +89,7 @@ class ShortestPaths:
 
     @cached_property
     def marker(self) -> float | None:
-        """What stands for "no path"; None for a connected graph."""
+        """The number that means "no path"; None for a connected graph."""
         if self._part is None:
             return None
         return float(np.iinfo(self.dtype).max) if self.dtype.kind == "u" else np.inf
@@ -97,7 +97,7 @@ class ShortestPaths:
     def from_point(self, source: int) -> NDArray[Any]:
         """Return the distances from one point to all, int32 or float64; shape (n_points,).
 
-        Points that no path joins to it get -1 or infinity.
+        Points that no path joins to it get -1 (int32) or infinity (float64).
         """
         kernels = self._kernels
         if kernels is not None:
@@ -112,10 +112,10 @@ class ShortestPaths:
 
         Notes
         -----
-        Every sum of lengths is exact and rounded once, so that a distance is the same both ways. Searches
-        start from the shorter list. Breadth-first search takes 512 sources at a time, in at most (number of
-        levels) * (n_points + n_edges) steps of 512 bits, and 64 bytes for each point and binary digit of the
-        largest distance as working memory.
+        Every sum of lengths is exact and rounded once, so a distance is the same in both directions. Searches
+        start from the shorter list. Breadth-first search handles 512 sources at a time, in at most (number of
+        levels) * (n_points + n_edges) steps of 512 bits. Its working memory is 64 bytes for each point and
+        binary digit of the largest distance.
         """
         out = np.empty((len(rows), len(cols)), dtype=self.dtype)
         self.fill(rows, cols, out, new=True)
@@ -124,7 +124,10 @@ class ShortestPaths:
     def fill(
         self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any], *, new: bool = False
     ) -> None:
-        """Write what `distances` returns into `out`, of that shape and dtype; `new` where never written."""
+        """Write the result of `distances` into `out`, of its shape and dtype.
+
+        `new` means that `out` was never written.
+        """
         if len(rows) < len(cols):
             sources, targets, view = rows, cols, out.T
         else:
@@ -164,14 +167,14 @@ class ShortestPaths:
 
     @cached_property
     def _exact(self) -> ExactPaths | None:
-        """What adds up lengths whose sums floats may round; None where floats hold them all."""
+        """Paths for lengths whose sums floats may round; None if floats hold all sums exactly."""
         if are_exact(self._length, self.n_points * float(self._length.max(initial=0))):
             return None
         return ExactPaths(self.n_points, self._ends, self._others, self._length)
 
     @cached_property
     def _kernels(self) -> ModuleType | None:
-        """Compiled searches for edges of length 1; None where lengths differ or numba is not installed."""
+        """Compiled searches for edges of length 1; None if other lengths occur or numba is not installed."""
         if not (self._length == 1.0).all():
             return None
         try:
@@ -181,7 +184,7 @@ class ShortestPaths:
         return breadthfirst
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the compiled searches out: a module is not copied, and is found again where it is."""
+        """Leave out the compiled searches: a module cannot be pickled, and is imported again when needed."""
         return {name: value for name, value in self.__dict__.items() if name != "_kernels"}
 
     @cached_property
@@ -228,12 +231,12 @@ class ShortestPaths:
 
 
 class _Bounds:
-    """What measured points tell about the eccentricities of all, within the points `among`.
+    """Bounds on the eccentricities of all points `among`, from the points measured so far.
 
-    After F. W. Takes and W. A. Kosters (2011), *Determining the diameter of small world networks*: a measured
-    point with eccentricity e bounds that of a point at distance d by ``d + e`` from above and by
-    ``max(d, e - d)`` from below. Sources alternate between large upper bounds (ends of long paths) and small
-    lower bounds (central points).
+    After F. W. Takes and W. A. Kosters (2011), *Determining the diameter of small world networks*: if a
+    measured point has eccentricity e, the eccentricity of a point at distance d is at most ``d + e`` and at
+    least ``max(d, e - d)``. Sources alternate between large upper bounds (ends of long paths) and small lower
+    bounds (central points).
     """
 
     def __init__(self, from_point: Callable[[int], NDArray[Any]], among: NDArray[np.int64]) -> None:
@@ -244,7 +247,7 @@ class _Bounds:
         self._seek_end = True
 
     def measure_one_of(self, open_: NDArray[np.int64]) -> None:
-        """Measure from the most telling of the places `open_`."""
+        """Measure from the most informative of the places `open_`."""
         chosen = open_[np.argmax(self.upper[open_]) if self._seek_end else np.argmin(self.lower[open_])]
         self._seek_end = not self._seek_end
         distance = self._from_point(int(self._among[chosen]))[self._among]
@@ -261,14 +264,14 @@ def exact_diameter(from_point: Callable[[int], NDArray[Any]], among: NDArray[np.
     Parameters
     ----------
     from_point : callable
-        Point index -> distances to all points.
+        Function from a point index to the distances to all points.
     among : ndarray of shape (n,), dtype=int64
-        The points that count, all in one part; paths may run over others.
+        The points to measure between, all in one part; paths may use other points.
 
     Notes
     -----
-    Points are measured until no upper bound on an eccentricity is above the largest measured: typically a few
-    dozen measurements, at worst one for each point.
+    Points are measured until no upper bound on an eccentricity is above the largest measured eccentricity.
+    This takes typically a few dozen measurements, at worst one for each point.
     """
     bounds = _Bounds(from_point, among)
     open_ = np.arange(len(among))
@@ -279,21 +282,21 @@ def exact_diameter(from_point: Callable[[int], NDArray[Any]], among: NDArray[np.
 
 
 def exact_eccentricities(paths: ShortestPaths, among: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the distance of each of the points `among` from the farthest of them; shape (n,).
+    """Return the distance of each point in `among` from the farthest of these points; shape (n,).
 
     Parameters
     ----------
     paths : ShortestPaths
-        Of a connected graph.
+        Paths of a connected graph.
     among : ndarray of shape (n,), dtype=int64
-        The points that count; paths may run over others.
+        The points to measure between; paths may use other points.
 
     Notes
     -----
-    A few measurements settle most points by their bounds; the others are measured, 512 at a time.
+    The bounds from a few measurements settle most points; the others are measured, 512 at a time.
     """
     if paths.dtype == np.float64:
-        # Bounds of sums of rounded lengths need not meet: every point is measured.
+        # Bounds from sums of rounded lengths may never meet, so every point is measured.
         found, open_ = np.zeros(len(among)), np.arange(len(among))
     else:
         bounds = _Bounds(paths.from_point, among)

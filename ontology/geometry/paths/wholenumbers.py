@@ -1,7 +1,7 @@
-"""Distances as whole numbers, exactly: floats are multiples of a power of two, and that is taken as the unit.
+"""Distances as exact whole numbers: floats are multiples of a power of two, which becomes the unit.
 
-What is decided by comparing sums of squared distances is the same in any unit, so exact arithmetic can go on
-in integers.
+Comparisons of sums of squared distances have the same result in any unit, so exact arithmetic can use
+integers.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _MANTISSA_BITS = 53
 
 
 def is_short(distances: NDArray[Any]) -> bool:
-    """Return whether every distance is a multiple, below 2^31, of one power of two.
+    """Return whether all distances are multiples, below 2^31, of a common power of two.
 
-    Such numbers are what whole or dyadic edge lengths add up to, free of rounding; their ties are real ones.
+    Sums of whole or dyadic edge lengths are such numbers, free of rounding. Their ties are exact.
 
     Examples
     --------
@@ -33,17 +33,17 @@ def is_short(distances: NDArray[Any]) -> bool:
 
 
 def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
-    """Return distances, exactly, as whole multiples of the largest power of two that divides them all.
+    """Return the distances as exact whole multiples of the largest power of two that divides them all.
 
     Parameters
     ----------
     distances : ndarray
-        Finite, non-negative; integers are returned as they are.
+        Finite, non-negative; integers are returned unchanged.
 
     Returns
     -------
     whole : ndarray, same shape
-        int64 where `is_short`, object (Python integers) otherwise.
+        int64 if `is_short`, object (Python integers) otherwise.
 
     Examples
     --------
@@ -59,13 +59,13 @@ def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
     mantissa, exponent = np.frexp(distances.astype(np.float64))
     digits = np.ldexp(mantissa, _MANTISSA_BITS).astype(np.int64).astype(object)
     shift = exponent.astype(np.int64) - _MANTISSA_BITS - unit
-    # a negative shift only drops zeros: the unit divides every number
+    # a negative shift only drops zeros, because the unit divides every number
     left, right = np.maximum(shift, 0).astype(object), np.maximum(-shift, 0).astype(object)
     return np.asarray((digits << left) >> right)
 
 
 def unit_exponent(distances: NDArray[Any]) -> int:
-    """Return the exponent of the largest power of two of which all distances are whole multiples.
+    """Return the exponent of the largest power of two that divides all distances.
 
     >>> unit_exponent(np.array([1.5, 2.0, 0.0])), unit_exponent(np.array([0.0]))
     (-1, 0)

@@ -1,7 +1,7 @@
-"""The scorers that find Fréchet means; `ontology.geometry.frechet.make_scorer` picks the one that fits.
+"""The scorers that find Fréchet means; `ontology.geometry.frechet.make_scorer` picks the right one.
 
-All are a `Scorer` (`frechetscorer`), decide by `ontology.geometry.ties` and put their finalists in order by
-`ranking`. `tree` and `restricted` search what `observedtree` has prepared: trees whose labels may all be an
-answer, and trees of which only some may. `dense` looks at every row of distances, `rows` merges equal ones
-and rules out groups of them.
+Each of them is a `Scorer` (`frechetscorer`), decides by the rule of `ontology.geometry.ties` and orders its
+finalists with `ranking`. `tree` searches trees on which every label may be an answer, `restricted` trees on
+which only some labels may be; `observedtree` prepares both. `dense` reads every row of distances; `rows`
+merges equal rows and rules out groups of rows.
 """

@@ -1,4 +1,4 @@
-"""Compilation: when a scorer turns to compiled loops, which need numba and take a while to load."""
+"""Compilation decides when a scorer uses compiled loops, which need numba and take a while to load."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ from labelgrove.ontology.errors import MissingExtraError
 __all__ = ["Compilation", "Decision"]
 
 Decision = Callable[[NDArray[Any]], NDArray[np.int64] | None]
-"""Takes rows as a model emits them and returns the label of each, or None for rows that are to be scored.
+"""Takes the output rows of a model and returns the label of each, or None where the rows must be scored.
 
-Rows are float32 or float64 of shape (n_samples, n_observed), C-contiguous, aligned and writable: every other
-kind of array would be compiled for once more. None is said of rows that may break a rule."""
+Rows are float32 or float64 of shape (n_samples, n_observed), C-contiguous, aligned and writable, because
+numba would compile the loops again for every other kind of array. Rows that may break a rule give None.
+"""
 
 # in rows of up to 1,024 columns
 _WORTH_COMPILING = 1 << 14
 _COLUMNS_OF_A_ROW = 1 << 10
-_ROWS_OF_A_CALL = 50  # rows that take as long as a call without any
+_ROWS_OF_A_CALL = 50  # as many rows as take as long as an empty call
 
 
 class Compilation:
-    """Counts the work that one scorer was asked for, and hands out a compiled module when it is worth it.
+    """Counts the rows that one scorer has scored, and returns a compiled module once loading it is worth it.
 
     Parameters
     ----------
     module : str
         Full name of a module that imports numba.
     wanted : bool or None
-        None: where numba is installed, once the process has loaded it or some 16,000 rows of a thousand
-        columns were asked for, fewer the wider they are; loading it takes longer than a few batches.
+        Whether to use the module. None: use it if numba is installed, as soon as the process has loaded numba
+        or about 16,000 rows of a thousand columns were scored (fewer if they are wider), because loading
+        numba takes longer than a few batches.
     n_columns : int
-        Of a row.
+        Number of columns of a row.
     """
 
     def __init__(self, module: str, wanted: bool | None, n_columns: int) -> None:
@@ -46,12 +48,12 @@ class Compilation:
         self._work = 0.0
 
     def module(self, n_rows: int) -> Any:
-        """Return the module, or None where the next `n_rows` rows are to be scored without it.
+        """Return the module, or None if the next `n_rows` rows should be scored without it.
 
         Raises
         ------
         MissingExtraError
-            Where it is wanted and numba is not installed.
+            If it is wanted and numba is not installed.
         """
         if n_rows:
             self._work += n_rows * self._work_of_a_row + _ROWS_OF_A_CALL

@@ -1,4 +1,4 @@
-"""Scorer: what all scorers share, the arguments that they take and the checks of them."""
+"""Scorer: the base class of all scorers, with their arguments and the checks of these."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Scorer"]
 class Scorer(ABC):
     """Fréchet means for one space and one list of observed labels, prepared once.
 
-    `ontology.geometry.make_scorer` picks the one that fits a space.
+    `ontology.geometry.make_scorer` picks the scorer that fits a space.
 
     Attributes
     ----------
@@ -41,10 +41,10 @@ class Scorer(ABC):
         weights : array_like of shape (n_samples, n_observed) or (n_observed,)
             Non-negative; rows need not sum to one.
         top : int, default=1
-            Number of labels to return, best first: each is the winner by the tie rule among those that the
-            ones before it leave.
+            Number of labels to return, best first. Each label wins by the tie rule among the labels that are
+            not before it in the list.
         candidates : ndarray of int64, optional
-            Indices of the labels that take part; all by default.
+            Indices of the labels that may be returned; all by default.
 
         Raises
         ------
@@ -58,7 +58,7 @@ class Scorer(ABC):
         return self.score_rows(given, top, self._checked(top, candidates))
 
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
-        """Return all labels tied with the best one, ascending; `weights` is one row."""
+        """Return all labels tied with the best label, ascending; `weights` is one row."""
         given = shaped_weights(weights, self.n_observed)
         if len(given) != 1:
             raise WeightError(f"weights: {len(given)} rows given; a mean set is of one row")
@@ -72,17 +72,17 @@ class Scorer(ABC):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return what `score` does for rows of the right shape, a `top` within bounds and sorted candidates.
+        """Return the result of `score` for rows of the right shape, a valid `top` and sorted candidates.
 
         The values of the rows are not checked yet.
         """
 
     @abstractmethod
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return what `tied` does for one row of the right shape, its values not checked yet."""
+        """Return the result of `tied` for one row of the right shape, whose values are not checked yet."""
 
     def _checked(self, top: int, candidates: ArrayLike | None) -> NDArray[np.int64] | None:
-        """Return the candidates ascending, each once (None: all labels), or raise `InputError`."""
+        """Return the distinct candidates in ascending order (None: all labels), or raise `InputError`."""
         rows = None
         if candidates is not None:
             rows = np.unique(index_array("candidates", candidates, self.n_labels))

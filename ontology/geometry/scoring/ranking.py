@@ -1,4 +1,4 @@
-"""From finalists to answers: what every scorer does alike once the plain sums are known."""
+"""From finalists to answers: the last step of every scorer, once the plain sums are known."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ Ranked = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 
 
 def gathered(n_samples: int, top: int, batches: Iterable[tuple[slice, Ranked]]) -> FrechetResult:
-    """Return the answers of all batches as one result; `batches` cover the samples, each with its slice."""
+    """Return the answers of all batches as one result.
+
+    `batches` yields each batch with its slice of samples.
+    """
     index = np.empty((n_samples, top), dtype=np.int64)
     value = np.empty((n_samples, top))
     n_tied = np.empty(n_samples, dtype=np.int64)
@@ -44,7 +47,10 @@ def gathered(n_samples: int, top: int, batches: Iterable[tuple[slice, Ranked]]) 
 def in_halves(
     n_samples: int, step: int, find: Callable[[slice], Found | None]
 ) -> Iterator[tuple[slice, Found]]:
-    """Yield what `find` finds in batches of `step` samples; None: too much to hold, take half of it."""
+    """Yield the results of `find` for batches of `step` samples.
+
+    A batch for which it returns None is halved.
+    """
     waiting = [slice(i, min(i + step, n_samples)) for i in range(0, n_samples, step)][::-1]
     while waiting:
         of = waiting.pop()
@@ -66,7 +72,7 @@ def ranked(
     """Return the best rows of each sample, their values and the number tied with the first.
 
     Pairs come sorted by sample and row, and every sample has at least `top` of them. `count` is the number of
-    labels that a pair stands for where ties are counted; 1 by default.
+    labels that each pair contributes to the count of ties; 1 by default.
     """
     every = np.arange(sample[-1] + 1)
     begin = np.searchsorted(sample, every)
@@ -89,7 +95,7 @@ def ranked(
 def ranked_groups(
     first: NDArray[np.integer], label: NDArray[np.integer], finalists: Finalists, top: int
 ) -> Ranked:
-    """Return what `ranked` does for finalists that are groups of labels with one plain sum.
+    """Return the result of `ranked` for finalists that are groups of labels with equal plain sums.
 
     Parameters
     ----------
@@ -97,15 +103,15 @@ def ranked_groups(
         The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
     label : ndarray of int32 or int64
     finalists : Finalists
-        Groups, in any order, which hold at least `top` labels for every sample.
+        Groups in any order that hold at least `top` labels for every sample.
     top : int
-        Number of labels wanted for each sample.
+        Number of labels requested for each sample.
     """
     sample, group, total = finalists
     count = first[group + 1] - first[group]
     if top == 1 and (sample == np.arange(len(sample))).all():  # one finalist each: nothing to compare
         return label[first[group]].astype(np.int64)[:, None], total[:, None], count
-    shown = np.minimum(count, top)  # labels of one group have one value: they rank one after the other
+    shown = np.minimum(count, top)  # labels of a group have the same value, so they rank one after the other
     listed = label[spans(first[group], shown)].astype(np.int64)
     counted = np.zeros(len(listed), dtype=np.int64)
     counted[np.cumsum(shown) - shown] = count

@@ -1,7 +1,7 @@
-"""Which classes to observe next: `selection` holds the public functions.
+"""Selection of the labels to observe next: `selection` holds the public functions.
 
-A `request` is what was asked for, checked; `rounds` carries it out, in one go or some picks at a time.
-`trees` finds the whole order on trees at once, `growing` and its two forms (`growinghull`,
-`growingmeasured`) gain label by label, `purchases` spends a budget. `attachmentbounds` and `dominancebounds`
-say what a label can gain at most, so that few have to be measured.
+`request` checks the arguments; `rounds` carries out the request, in one go or a few picks at a time. `trees`
+finds the whole order on trees at once. `growing` and its two forms (`growinghull`, `growingmeasured`) add
+label by label, and `purchases` spends a budget. `attachmentbounds` and `dominancebounds` bound the gain of a
+label, so that few gains have to be measured.
 """

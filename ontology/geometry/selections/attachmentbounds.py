@@ -1,21 +1,21 @@
-"""What a label can gain at most on a tree with some labels allowed, its leaves for instance.
+"""Upper bounds on the gain of a label on a tree on which only some labels are allowed, such as its leaves.
 
-A label c that is newly observed joins the hull of the observed labels by a way that leaves the hull at some
-vertex and ends in c. What is not in the locus yet and may enter it hangs at the way or at the hull, and is
-as near to the vertex that it hangs at as any allowed label (`ontology.geometry.loci.restrictedtree`).
+A newly observed label c joins the hull of the observed labels by a path that leaves the hull at some vertex
+and ends at c. A label that is not in the locus yet and may enter it hangs at the path or at the hull, and no
+allowed label is nearer to the vertex at which it hangs (`ontology.geometry.loci.restrictedtree`).
 
-*At the way.* Let y hang at v, and let another allowed label z be as near to v. If z lies on the side of c,
-it is as far as y from all that was observed and nearer to c: where c carries weight z is better than y, and
-where it carries none nothing has changed. If z lies on the side of the hull, it is nearer to all that was
-observed, and y can be best only with all weight on c. Hence a vertex of the way counts what hangs at it if
-nothing is as near on either side, and c itself counts what is nearest to it: O(n_points) for all candidates.
+*At the path.* Let y hang at v, and let another allowed label z be as near to v. If z is on the side of c, it
+is as far as y from all observed labels and nearer to c. So z is better than y where c has weight, and nothing
+has changed where c has none. If z is on the side of the hull, it is nearer to all observed labels, and y can
+be best only with all weight on c. Hence a vertex of the path counts the labels that hang at it if no label on
+either side is as near, and c itself counts the labels nearest to it: O(n_points) for all candidates.
 
 *At the hull.* Labels that hang at the hull vertex f and are nearest to it form a class: their distances to
-what was observed are the same. As before, it gains nothing from labels in those branches of f that hold
-an allowed label as near as its own: these are closed to it. Since it is not in the locus, some mixture of
-allowed labels has smaller squared distances than its own to all observed labels in open branches; a linear
-program finds one. Where the mixture is smaller at c too, the class stays outside with c observed. That is
-one comparison for each candidate, and where the bound of a candidate matters, it gets a mixture of its own.
+the observed labels are equal. As before, a class gains nothing from labels in those branches of f that hold
+an allowed label as near as its own labels: these branches are closed to it. Since the class is not in the
+locus, some mixture of allowed labels has smaller squared distances to all observed labels in open branches; a
+linear program finds one. Where the mixture is also smaller at c, the class stays outside the locus when c is
+observed. That is one comparison for each candidate. A candidate whose bound matters gets a separate mixture.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 __all__ = ["AttachmentBounds", "HungTree"]
 
 _BLOCK_ENTRIES = 1 << 22
-_CLEARLY = 1 - 1e-9  # no rounding of a sum of squares makes such a difference
+_CLEARLY = 1 - 1e-9  # rounding of a sum of squares never makes such a difference
 
 
 class HungTree:
-    """A tree hung from a label that stays observed, for `AttachmentBounds` of one round after another.
+    """A tree rooted at a label that stays observed, shared by the `AttachmentBounds` of all rounds.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ class HungTree:
     Attributes
     ----------
     tree : RootedTree
-        The same tree with that label as the root; everything below is by its positions.
+        The same tree with that label as the root; the other attributes are indexed by its positions.
     allowed : ndarray of shape (n_points,), dtype=bool
-        Which are allowed labels.
+        Whether each position is an allowed label.
     twin : ndarray of shape (n_points,), dtype=int64
-        Equal for vertices without children that hang at one vertex, equally long, all allowed or none: to
-        exchange two of them changes no distance.
+        A number that is equal for vertices without children that hang at the same vertex, have edges of equal
+        length, and are all allowed or all not. Exchanging two of them changes no distance.
     """
 
     def __init__(self, space: TreeSpace, first: int) -> None:
@@ -82,10 +82,10 @@ class HungTree:
 
 @dataclass(frozen=True)
 class _Class:
-    """Allowed labels outside the locus with equal distances to all observed ones.
+    """Allowed labels outside the locus with equal distances to all observed labels.
 
-    They are `near` farther from these than position `foot` is, where they hang; `size` of them, and `face`
-    tells which of the observed labels are in open branches.
+    There are `size` of them. They hang at position `foot`, and are farther by `near` from the observed labels
+    than `foot` is. `face` marks the observed labels in open branches.
     """
 
     foot: int
@@ -102,18 +102,18 @@ class AttachmentBounds:
     hung : HungTree
         The tree.
     points, members, pool : ndarray of int64
-        Point indices of the observed labels, the root of `hung` among them, of their locus, and of the
+        Point indices of the observed labels (including the root of `hung`), of their locus, and of the
         candidates.
 
     Attributes
     ----------
     values : ndarray of shape (n_pool,), dtype=int64
-        No candidate gains more.
+        Upper bound of the gain of each candidate.
 
     Notes
     -----
-    O(n_points); then for each class at the hull a small linear program, and O(n_observed) for each
-    candidate at worst.
+    O(n_points). Then each class at the hull takes a small linear program, and each candidate at worst
+    O(n_observed).
     """
 
     def __init__(
@@ -137,7 +137,10 @@ class AttachmentBounds:
             self._strike_out(number, program, self._rows, self._observed, one.face)
 
     def _counted(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Gather the classes at the hull; return what hangs at the ways and in the classes open to each."""
+        """Collect the classes at the hull.
+
+        Returns, for each candidate, the number of labels at its path and in the classes open to it.
+        """
         kernels, tree = _kernels(), self._tree
         parent, length, end = tree.parent, tree.length, tree.end
         missing = self._hung.allowed.copy()
@@ -163,7 +166,7 @@ class AttachmentBounds:
             for branch in child[first:last].tolist():
                 is_open[branch : end[branch]] = False
             face = is_open[self._observed]
-            if face.any():  # else only with all weight on what is observed next, which `values` counts
+            if face.any():  # otherwise only with all weight on the next observed label, which `values` counts
                 self._classes.append(_Class(f, float(near[f]), int(size[f]), face))
                 counts.append(is_open[self._at])
                 values += size[f] * counts[-1]
@@ -175,7 +178,7 @@ class AttachmentBounds:
         return float(self._rows.max()) or 1.0
 
     def refine(self, i: int) -> bool:
-        """Lower the bound of candidate `i`, and of others with it; return whether it fell."""
+        """Lower the bound of candidate `i`, and possibly of others; return whether it fell."""
         if self._refined[i]:
             return False
         self._refined[i] = True
@@ -192,7 +195,7 @@ class AttachmentBounds:
         return bool(self.values[i] < before)
 
     def settle(self, i: int, gain: int) -> None:
-        """Take in the gain of candidate `i`, which is that of its twins."""
+        """Record the gain of candidate `i`, which is also the gain of its twins."""
         twins = self._hung.twin[self._at] == self._hung.twin[self._at[i]]
         self.values[twins] = np.minimum(self.values[twins], gain)
 
@@ -204,7 +207,10 @@ class AttachmentBounds:
         columns: NDArray[np.int64],
         face: NDArray[np.bool_],
     ) -> None:
-        """Find a mixture below a class on the columns of its face, and stop counting it where that holds."""
+        """Find a mixture below a class on the columns of its face.
+
+        The class is then no longer counted at the positions where the mixture is below it.
+        """
         one = self._classes[number]
         own = self._squares_of(one, columns)
         alike = (rows[:, face] == own[face]).all(axis=1)
@@ -221,7 +227,7 @@ class AttachmentBounds:
     def _is_below(
         self, rivals: NDArray[np.int64], multipliers: NDArray[np.float64], one: _Class, at: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Return at which positions the mixture of rivals has smaller squared distances than the class."""
+        """Return whether, at each position, the mixture of rivals has a smaller square than the class."""
         below = np.zeros(len(at), dtype=bool)
         step = max(1, _BLOCK_ENTRIES // max(1, len(rivals)))
         for start in range(0, len(at), step):

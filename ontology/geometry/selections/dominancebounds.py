@@ -1,8 +1,9 @@
-"""What a label can gain at most on any space, by dominance.
+"""Upper bounds on the gain of a label on any space, by dominance.
 
-Let y be outside the locus, and let an allowed label z be nowhere farther than y from what was observed. If z
-is closer than y to a label c that is observed next, y stays outside: with weight on c it is worse than z, and
-without it nothing has changed. So c gains of such labels only those to which it is no farther than to z.
+Let y be outside the locus, and let an allowed label z be no farther than y from every observed label. If z is
+closer than y to a label c that is observed next, y stays outside: with weight on c it is worse than z, and
+without weight on c nothing has changed. So of these labels y, c gains only those that are no farther from c
+than z is.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ class DominanceBounds:
     Attributes
     ----------
     values : ndarray of shape (n_pool,), dtype=int64
-        No candidate gains more.
+        Upper bound of the gain of each candidate.
 
     Notes
     -----
     O(n_labels) for each candidate, after O(n_labels * n_observed) for the rivals: up to 64 members of the
-    locus are tried, and each label keeps the nearest one that is nowhere farther.
+    locus are tried, and each label keeps the nearest member that is no farther from any observed label.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class DominanceBounds:
         outside = np.setdiff1d(np.arange(space.n_labels), index, assume_unique=True)
         self.values = np.full(len(pool), len(outside), dtype=np.int64)
         if isinstance(space, CompleteSpace):
-            self.values[np.isin(pool, allowed_points(space))] = 1  # all others stay at distance 1 of all
+            self.values[np.isin(pool, allowed_points(space))] = 1  # others stay at distance 1 from all
             return
         rival = _rivals(space, points, index)[outside]
         beaten, rival = outside[rival >= 0], rival[rival >= 0]
@@ -62,16 +63,16 @@ class DominanceBounds:
             self.values[start : start + step] -= _closer(distance[rival], distance[beaten]).sum(axis=0)
 
     def refine(self, i: int) -> bool:
-        """Return False: there is nothing sharper to say about candidate `i`."""
+        """Return False: there is no sharper bound for candidate `i`."""
         return False
 
     def settle(self, i: int, gain: int) -> None:
-        """Take in the gain of candidate `i`."""
+        """Record the gain of candidate `i`."""
         self.values[i] = gain
 
 
 def _rivals(space: MetricSpace, points: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each allowed label, a member that is nowhere farther from what was observed, or -1."""
+    """Return, for each allowed label, a member no farther from every observed label, or -1."""
     spread = np.linspace(0, len(index) - 1, min(len(index), _MOST_RIVALS)).astype(np.int64)
     members = index[spread]
     to_observed = space.distances(cols=points)
@@ -87,10 +88,10 @@ def _rivals(space: MetricSpace, points: NDArray[np.int64], index: NDArray[np.int
 
 
 def _closer(a: NDArray[np.number], b: NDArray[np.number]) -> NDArray[np.bool_]:
-    """Return where distances `a` are certainly smaller than `b`, floats with room for rounding."""
+    """Return where distances `a` are certainly smaller than `b`; floats get a margin for rounding."""
     return np.asarray(a < b if a.dtype.kind == "u" else a < b * _CLOSER)
 
 
 def _not_farther(a: NDArray[np.number], b: NDArray[np.number]) -> NDArray[np.bool_]:
-    """Return where `a` is at most `b`; of floats, which tie within the tie rule, where it is smaller."""
+    """Return where `a` is at most `b`; for floats, which tie by the tie rule, where it is smaller."""
     return np.asarray(a <= b if a.dtype.kind == "u" else _closer(a, b))

@@ -1,4 +1,4 @@
-"""GrowingLocus: the locus of observed labels to which others are added, and who is added next."""
+"""GrowingLocus: the locus of observed labels to which labels are added, and the choice of the next label."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["Found", "GainBounds", "GrowingLocus", "Limits", "drawn", "per_cost"]
 
 @dataclass(frozen=True)
 class Limits:
-    """How much may be picked.
+    """Limits on the picks of a selection.
 
     Attributes
     ----------
     n : int or None
-        Number of picks; None: until nothing gains any more.
+        Number of picks; None: until no label gains any more.
     cost : ndarray of shape (n_points,), dtype=float64, or None
-        What each point costs, finite and not negative; None: costs play no part.
+        Cost of each point, finite and not negative; None: costs are ignored.
     budget : float
-        The costs of all picks sum to no more than this; may be infinite.
+        Upper limit of the sum of the costs of all picks; may be infinite.
     draw : numpy.random.Generator or None
-        Draws from candidates, all of them allowed labels, where there are too many to tell which gains the
-        most; None: all of them count, whatever it takes.
+        Draws from the candidates, all of them allowed labels, if there are too many to find the one that
+        gains the most; None: all candidates count, whatever the cost.
     """
 
     n: int | None
@@ -42,9 +42,9 @@ class Found:
     Attributes
     ----------
     index, gains : ndarray of shape (n_picks,), dtype=int64
-        Point index of each pick, and the labels it adds to the locus.
+        Point index of each pick, and the number of labels that it adds to the locus.
     upper_bound : int
-        No selection within the limits gains more in all.
+        Upper bound of the total gain of any selection within the limits.
     """
 
     index: NDArray[np.int64]
@@ -53,7 +53,7 @@ class Found:
 
     @classmethod
     def of(cls, index: ArrayLike, gains: ArrayLike, upper_bound: int | None = None) -> Found:
-        """Build from any lists; without a bound the picks are the best."""
+        """Build from any lists; without a bound, the picks are taken to be the best."""
         gained = np.asarray(gains, dtype=np.int64)
         bound = int(gained.sum()) if upper_bound is None else upper_bound
         return cls(np.asarray(index, dtype=np.int64), gained, bound)
@@ -76,17 +76,17 @@ class GrowingLocus(Protocol):
         ...
 
     def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
-        """Observe labels of `pool` (ascending) one after the other, for the largest gains; return them."""
+        """Observe labels of `pool` (ascending) one by one, the largest gain first; return them."""
         ...
 
 
 class GainBounds(Protocol):
-    """What candidates could gain at most in one round.
+    """Upper bounds of the gains of candidates in one round.
 
     Attributes
     ----------
     values : ndarray of shape (n_pool,), dtype=int64
-        A number for each candidate that its gain does not exceed.
+        Upper bound of the gain of each candidate.
     """
 
     values: NDArray[np.int64]
@@ -96,7 +96,7 @@ class GainBounds(Protocol):
         ...
 
     def settle(self, i: int, gain: int) -> None:
-        """Take in the gain of candidate `i`, once it is measured."""
+        """Record the gain of candidate `i`, once it is measured."""
         ...
 
 
@@ -108,19 +108,20 @@ def drawn(
     *,
     outside: bool,
 ) -> tuple[list[int], list[int]]:
-    """Observe labels drawn uniformly from `pool`, or from what of it is outside the locus.
+    """Observe labels drawn uniformly from `pool`, or from its part outside the locus.
 
     Returns
     -------
     index, gains : list of int
-        In the order drawn. What costs more than is left of the budget is passed over. With `outside`, once
-        nothing is left there, draws go on over the rest where `limits` names a number, and end otherwise.
+        The labels in the order drawn, and their gains. Labels that cost more than the rest of the budget are
+        skipped. With `outside`, once no label is left outside the locus, draws continue with the other labels
+        if `limits` has a number of picks, and end otherwise.
 
     Notes
     -----
-    One shuffle serves all draws: given what came before, the first label of a shuffled list that is still
-    outside is any of those outside with equal probability. A locus never shrinks and a budget never grows, so
-    who was passed over once need not be looked at again.
+    One shuffle serves all draws: given the earlier draws, the first label of a shuffled list that is still
+    outside is any of the labels outside with equal probability. A locus never shrinks and a budget never
+    grows, so a label that was skipped once is never tried again.
     """
     index: list[int] = []
     gains: list[int] = []
@@ -150,7 +151,7 @@ def drawn(
 
 
 def per_cost(gain: NDArray[np.int64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return gain / cost; a gain that costs nothing is infinitely good, no gain is worth nothing.
+    """Return gain / cost; a gain at cost 0 is infinite, and a gain of 0 is 0 at any cost.
 
     >>> per_cost(np.array([3, 1, 0]), np.array([2.0, 0.0, 0.0])).tolist()
     [1.5, inf, 0.0]

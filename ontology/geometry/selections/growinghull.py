@@ -78,12 +78,12 @@ class GrowingHull:
         return way
 
     def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
-        """Observe the label of the largest gain again and again; of equals the lowest index.
+        """Observe the label with the largest gain, repeatedly; ties go to the lowest index.
 
         Notes
         -----
-        O(n_points) without costs, the best for every number of picks; labels without gain follow by index
-        where `limits.n` asks for more. With costs: see `ontology.geometry.select_classes`.
+        O(n_points) without costs, and the best for every number of picks. Labels without gain follow by index
+        if `limits.n` is larger. With costs: see `ontology.geometry.select_classes`.
         """
         if limits.n == 0:
             return Found.of([], [])
@@ -110,9 +110,9 @@ class GrowingHull:
         limits: Limits,
         cost: NDArray[np.float64],
     ) -> Found:
-        """Return the best purchase, or the better of two greedy ones and a bound.
+        """Return the best purchase, or the better of two greedy purchases and a bound.
 
-        `longest` are the gains of the order without costs: no m labels gain more than its first m.
+        `longest` are the gains of the order without costs: no m labels gain more than the first m of them.
         """
         pool = pool[cost[pool] <= limits.budget]
         table = affordable_table(pool, cost, limits)

@@ -1,9 +1,10 @@
-"""Growing loci away from trees with every label allowed: measured for candidates that could be the best.
+"""Growing loci on spaces other than trees with every label allowed, measured for promising candidates.
 
-In general gains are not submodular: a label may gain more after another was picked than before, so a gain
-once measured says nothing about a later round, and lazy evaluation that trusts it picks wrong labels. What
-holds is a bound made for the round: `attachment` has it for trees, sharp enough to leave a handful of
-candidates to measure, and `dominance` for any space, which leaves many: there a draw stands for the rest.
+In general gains are not submodular: a label may gain more after another label was picked than before. So a
+measured gain is not a bound in a later round, and lazy evaluation that relies on it picks wrong labels. A
+bound computed for the round holds. `attachmentbounds` has one for trees, sharp enough to leave only a few
+candidates to measure. `dominancebounds` has one for any space, which leaves many candidates; there a random
+draw of candidates is measured.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 __all__ = ["MOST_DRAWN", "MOST_MEASURED", "DistinctLocus", "MeasuredLocus"]
 
 MOST_DRAWN = 512
-"""Candidates that a round draws where it may draw and there are more."""
+"""Number of candidates that a round draws if it may draw and there are more."""
 
 MOST_MEASURED = 16
-"""Those of them, the farthest from what is observed, that a pick is the best of."""
+"""Number of drawn candidates that are measured: the farthest from the observed labels."""
 
 
 class DistinctLocus:
@@ -55,13 +56,13 @@ class DistinctLocus:
         return point in self._points
 
     def add(self, point: int) -> int:
-        """Observe `point`; return 1, or 0 where it was already."""
+        """Observe `point`; return 1, or 0 if it was observed already."""
         gained = 0 if point in self._points else 1
         self._points.add(point)
         return gained
 
     def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
-        """Observe the cheapest labels first, of equals the lowest index: no other choice gains more."""
+        """Observe the cheapest labels first; ties go to the lowest index. No other choice gains more."""
         picks = pool
         if limits.cost is not None:
             picks = pool[np.argsort(limits.cost[pool], kind="stable")]
@@ -77,11 +78,11 @@ class MeasuredLocus:
     Parameters
     ----------
     space : MetricSpace
-        The space; its allowed labels are points.
+        The space, whose allowed labels must be points.
     points : ndarray of int64
         Point indices of the observed labels to begin with.
     members : ndarray of int64, optional
-        Their locus where it is known, as `members` of another of these gave it out.
+        Their locus if it is known, from `members` of another `MeasuredLocus`.
 
     Attributes
     ----------
@@ -97,7 +98,7 @@ class MeasuredLocus:
         self._allowed = allowed_points(space)
         self.n_measured = 0
         self._hung: HungTree | None = None
-        self._ahead: dict[int, NDArray[np.int64]] = {}  # what one more label would add
+        self._ahead: dict[int, NDArray[np.int64]] = {}  # the labels that one more label would add
         if members is None:
             members = locus_index(space, points).index if len(points) else points
         self._become(points, members)
@@ -131,7 +132,10 @@ class MeasuredLocus:
         return len(self._ahead[point])
 
     def _entering(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the labels in the locus of `points` that are not in it yet; what is in it stays."""
+        """Return the labels in the locus of `points` that are not in the current locus.
+
+        Current members stay.
+        """
         if isinstance(self._space, CompleteSpace):
             found = locus_index(self._space, points).index
             return found[~self._held[found]]
@@ -150,16 +154,17 @@ class MeasuredLocus:
         return gained
 
     def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
-        """Observe the label of the largest gain (per cost), again and again; of equals the lowest index.
+        """Observe the label with the largest gain (per cost), repeatedly; ties go to the lowest index.
 
         Notes
         -----
-        Candidates are measured in the order of what they could gain at most, until none that is left could
-        win: so each pick is the best of all, for one locus for each candidate and round at worst. Where
-        bounds are weak (not on complete graphs, nor on trees with whole lengths), `limits` has a draw and
-        there are more than `MOST_DRAWN` candidates, a round draws so many outside the locus, and the
-        `MOST_MEASURED` of these that are farthest from the nearest observed label remain. Without costs the
-        picks go on to `limits.n` also when no single label gains: two may.
+        Candidates are measured in the order of the bounds on their gains, until none of the others could win.
+        So each pick is the best of all, at the cost of at worst one locus for each candidate and round. If
+        bounds are weak (on spaces other than complete graphs and trees with whole lengths), `limits` has a
+        generator and there are more than `MOST_DRAWN` candidates, a round draws that many outside the locus
+        and measures the `MOST_MEASURED` of these that are farthest from the nearest observed label. Without
+        costs the picks continue up to `limits.n` even when no single label gains, because two labels together
+        may.
         """
         from_nothing = not len(self._points)
         index, gains, _ = self.pick_some(pool, limits)
@@ -168,14 +173,15 @@ class MeasuredLocus:
     def pick_some(
         self, pool: NDArray[np.int64], limits: Limits, most: int | None = None
     ) -> tuple[list[int], list[int], bool]:
-        """Observe the first `most` labels that `pick` would, or all of them.
+        """Observe the first `most` labels that `pick` would pick, or all of them.
 
         Returns
         -------
         index, gains : list of int
-            The picks. Another call with what is left of pool and limits goes on with the next ones.
+            The picks and their gains. Another call with the rest of pool and limits continues with the next
+            picks.
         ended : bool
-            Whether there are no next ones; may be False where only another call would find that out.
+            Whether there are no more picks; may be False if only another call would find that out.
         """
         cost = np.ones(self._space.n_points) if limits.cost is None else limits.cost
         budget, draw = limits.budget, self._drawing(limits)
@@ -199,9 +205,9 @@ class MeasuredLocus:
     def upper_bound(
         self, pool: NDArray[np.int64], limits: Limits, gains: Sequence[int], *, from_nothing: bool
     ) -> int:
-        """Return what no picks from `pool` gain more than in all, after those that gained `gains`.
+        """Return an upper bound of the total gain of picks from `pool`, after the picks that gained `gains`.
 
-        `from_nothing` tells that no label was observed before them.
+        `from_nothing` means that no label was observed before the picks.
         """
         total = sum(gains)
         all_count = self._drawing(limits) is None or len(pool) <= MOST_DRAWN
@@ -214,7 +220,7 @@ class MeasuredLocus:
         return None if self._hangs or isinstance(self._space, CompleteSpace) else limits.draw
 
     def _start(self, pool: NDArray[np.int64]) -> int:
-        """Return the candidate farthest from the first one (the lowest of equals), where that is measured."""
+        """Return the allowed candidate farthest from the first candidate (ties: the lowest index)."""
         rows = np.flatnonzero(np.isin(self._allowed, pool))
         if not len(rows):
             return int(pool[0])
@@ -234,7 +240,7 @@ class MeasuredLocus:
         return self._best(pool, cost[pool])
 
     def _best(self, pool: NDArray[np.int64], cost: NDArray[np.float64]) -> tuple[int, float]:
-        """Return the candidate of the largest gain per cost, of equals the lowest, and that."""
+        """Return the candidate with the largest gain per cost (ties: the lowest index), and this ratio."""
         bounds = self.bounds(pool)
         measured = np.zeros(len(pool), dtype=bool)
         best, best_score = -1, -1.0

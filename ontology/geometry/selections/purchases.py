@@ -1,4 +1,4 @@
-"""Buying labels within a budget where gains never grow: greedily, and how much no purchase could exceed."""
+"""Buying labels within a budget where gains never grow: greedy purchases, and upper bounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_ENTRIES = 1 << 25
 
 
 class Coverage(Protocol):
-    """A growing set of labels whose gains never grow."""
+    """A growing set of labels; the gain of a label never grows."""
 
     def gain(self, point: int) -> int:
         """Return how much `point` would add."""
@@ -30,18 +30,18 @@ class Coverage(Protocol):
 def bought_greedily(
     coverage: Coverage, pool: NDArray[np.int64], limits: Limits, price: NDArray[np.float64]
 ) -> tuple[list[int], list[int]]:
-    """Buy the largest gain per price again and again, of equals the lowest index, while something gains.
+    """Buy the label with the largest gain per price, repeatedly, while some label gains.
 
     Parameters
     ----------
     coverage : Coverage
-        Grown by what is bought.
+        The coverage, which grows by the bought labels.
     pool : ndarray of int64
-        Points for sale.
+        Points that may be bought.
     limits : Limits
-        With costs, which are what the budget pays.
+        Limits with costs, which the budget pays.
     price : ndarray of shape (n_points,)
-        What gains are divided by: the costs, or ones.
+        Divisors of the gains: the costs, or ones.
 
     Returns
     -------
@@ -49,7 +49,8 @@ def bought_greedily(
 
     Notes
     -----
-    Lazy: the gain of an earlier round is a bound for this one, since gains never grow.
+    Evaluation is lazy: the gain of an earlier round is a bound for this round, because gains never grow. Ties
+    go to the lowest index.
     """
     index: list[int] = []
     gains: list[int] = []
@@ -78,10 +79,10 @@ def bought_greedily(
 
 
 def purchase_bound(gain: NDArray[np.int64], cost: NDArray[np.float64], limits: Limits) -> int:
-    """Return what no purchase within `limits` adds more than, from the gains of single labels.
+    """Return an upper bound of the gain of any purchase within `limits`, from the gains of single labels.
 
-    Together labels gain at most what they gain singly, so the fractional knapsack of the single gains is a
-    bound, and so are the `limits.n` largest of them.
+    Labels together gain at most the sum of their single gains. So the fractional knapsack of the single gains
+    is a bound, and so is the sum of the `limits.n` largest single gains.
 
     Examples
     --------
@@ -102,7 +103,7 @@ def purchase_bound(gain: NDArray[np.int64], cost: NDArray[np.float64], limits: L
 
 
 def most_purchases(cost: NDArray[np.float64], limits: Limits) -> int:
-    """Return how many labels `limits` allow at most, the cheapest ones."""
+    """Return the largest number of labels that `limits` allow; the cheapest labels reach it."""
     affordable = int(np.searchsorted(np.cumsum(np.sort(cost)), limits.budget, side="right"))
     return affordable if limits.n is None else min(affordable, limits.n)
 
@@ -110,9 +111,10 @@ def most_purchases(cost: NDArray[np.float64], limits: Limits) -> int:
 def affordable_table(
     pool: NDArray[np.int64], cost: NDArray[np.float64], limits: Limits
 ) -> tuple[NDArray[np.int64], int] | None:
-    """Return whole costs (-1 where nothing is for sale) and budget, or None where a table is no way.
+    """Return whole costs (-1 for points that may not be bought) and budget, or None if no table is possible.
 
-    That is where a number of picks is set, a cost is not whole, or the table has more than 2^25 entries.
+    No table is possible if a number of picks is set, a cost is not whole, or the table would have more than
+    2^25 entries.
     """
     budget = np.floor(min(limits.budget, float(cost[pool].sum())))
     if limits.n is not None or (budget + 1) * len(cost) > _MOST_ENTRIES:

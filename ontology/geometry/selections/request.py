@@ -1,4 +1,4 @@
-"""What a selection is asked for: labels to pick among, how many, at which costs; checked."""
+"""SelectionRequest: the checked arguments of a selection, such as candidates, number of picks and costs."""
 
 from __future__ import annotations
 
@@ -24,26 +24,27 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class SelectionRequest:
-    """A request of `ontology.geometry.select_classes` that can be met.
+    """A valid request of `ontology.geometry.select_classes`.
 
     Attributes
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     points, must, pool : ndarray of int64
-        Point indices: observed already, in the order given; required; and what else may be picked, ascending.
+        Point indices of the labels already observed, in the order given; of the required labels; and of the
+        other labels that may be picked, ascending.
     n : int or None
-        Number of picks, the required ones among them.
+        Number of picks, including the required labels.
     cost : ndarray of shape (n_points,), dtype=float64, or None
-        What each point costs; None: costs play no part.
+        Cost of each point; None: costs are ignored.
     left : float
-        What the required labels leave of the budget; may be infinite.
+        The rest of the budget after the required labels; may be infinite.
     method : {"active", "uniform", "outside"}
-        How labels are picked.
+        The method of picking labels.
     rng : numpy.random.Generator
-        For what is drawn.
+        Generator of the random draws.
     drawn : bool
-        Whether a round may draw some of the pool, since no candidates were named.
+        Whether a round may draw a part of the pool, because no candidates were named.
     """
 
     space: MetricSpace
@@ -59,7 +60,7 @@ class SelectionRequest:
 
     @property
     def most(self) -> int:
-        """The most labels that can be picked."""
+        """The largest number of labels that can be picked."""
         return len(self.must) + len(self.pool) if self.n is None else self.n
 
 
@@ -76,7 +77,7 @@ def checked_request(
     method: Method = "active",
     seed: int | np.random.Generator = 0,
 ) -> SelectionRequest:
-    """Return the request that the arguments of `ontology.geometry.select_classes` make; raises as it does."""
+    """Check the arguments of `ontology.geometry.select_classes`, with its errors, and return the request."""
     if method not in ("active", "uniform", "outside"):
         raise InputError(f"method: {method!r} given; choose 'active', 'uniform' or 'outside'")
     rng = generator(seed)
@@ -130,7 +131,7 @@ def _checked_costs(
     budget: float | None,
     required: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64] | None, float]:
-    """Return the cost of each point (None: costs play no part), and what the required labels leave."""
+    """Return the cost of each point (None: costs are ignored), and the budget after the required labels."""
     if costs is None and budget is None:
         return None, np.inf
     cost = np.ones(space.n_points)

@@ -1,9 +1,9 @@
-"""SelectionRun: a selection that can stop after any pick, and go on in another process as if it had not.
+"""SelectionRun: a selection that can stop after any pick and continue in another process.
 
-Where every pick measures loci, a selection takes long, and what came before a pick is kept as a `Standing`:
-picks, locus, what is left of the budget, and the state of what is drawn. The picks after it are the same as
-without the stop. Elsewhere (on trees with every label allowed, on complete graphs, and for the baselines,
-which draw) the whole order is found at once.
+Where every pick measures loci, a selection takes long. So its state before a pick is kept as a `Standing`:
+picks, locus, rest of the budget, and state of the random generator. The picks after it are the same as
+without the stop. In other cases (trees with every label allowed, complete graphs, and the baselines, which
+draw) the whole order is found at once.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ __all__ = ["SelectionRun", "Standing"]
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """Where a selection stands between two picks.
+    """The state of a selection between two picks.
 
     Attributes
     ----------
     index, gains : ndarray of shape (n_picks,), dtype=int64
         Picks so far, the required labels first.
     members : ndarray of int64
-        The locus where it is measured, as indices among the allowed labels; empty elsewhere.
+        The locus if it is measured, as indices among the allowed labels; otherwise empty.
     size_before : int
-        Number of labels in the locus of the observed labels alone.
+        Number of labels in the locus of the observed labels, without the picks.
     left : float
-        What is left of the budget for picks that are not required.
+        The rest of the budget for picks that are not required.
     draw : mapping
-        The state of the generator that draws.
+        The state of the random generator.
     upper_bound : int or None
-        No selection gains more than this in all; None before the end.
+        Upper bound of the total gain of any selection; None before the end.
     """
 
     index: NDArray[np.int64]
@@ -57,14 +57,14 @@ class Standing:
 
 
 class SelectionRun:
-    """A selection under way.
+    """A selection in progress.
 
     Parameters
     ----------
     request : SelectionRequest
-        What is asked for. Its generator is used up as labels are drawn.
+        The request. Its generator advances as labels are drawn.
     standing : Standing, optional
-        Where another run of the same request stood; by default this one begins.
+        The state of another run of the same request; by default the run starts at the beginning.
 
     Examples
     --------
@@ -104,12 +104,15 @@ class SelectionRun:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more is picked; may be False where only going on would find that out."""
+        """Whether no more labels are picked.
+
+        It may be False if only another call of `go_on` would find that out.
+        """
         return self._upper_bound is not None
 
     @property
     def standing(self) -> Standing:
-        """Where the selection stands."""
+        """The state of the selection."""
         growing = self._growing
         return Standing(
             index=np.array(self._index, dtype=np.int64),
@@ -122,7 +125,7 @@ class SelectionRun:
         )
 
     def go_on(self, most: int | None = None) -> None:
-        """Pick up to `most` labels more, or all; where the whole order is found at once, always all."""
+        """Pick up to `most` more labels, or all; where the whole order is found at once, always all."""
         if self.ended:
             return
         if self.request.method == "active" and isinstance(self._growing, MeasuredLocus):
@@ -165,7 +168,7 @@ class SelectionRun:
         self._upper_bound = int(forced.gains.sum()) + free.upper_bound
 
     def _limits(self, n_picks: int) -> Limits:
-        """Return what is left of the limits after so many picks."""
+        """Return the rest of the limits after `n_picks` picks."""
         request = self.request
         n = None if request.n is None else request.n - n_picks
         return Limits(n, request.cost, self._left, request.rng if request.drawn else None)

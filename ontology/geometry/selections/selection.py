@@ -1,7 +1,8 @@
-"""select_classes: which labels to observe next, so that the most labels can be answered with.
+"""select_classes: pick the labels to observe next so that the most labels can be an answer.
 
-What counts is the number of labels in the locus, never a length: on a tree with edges 0-1 of length 5, 0-2
-and 2-3 of length 1, observing 3 next to 0 gains two labels and the farther 1 gains one.
+Gains count labels in the locus, never lengths. For example, on a tree with the edge 0-1 of length 5 and the
+edges 0-2 and 2-3 of length 1, where 0 is observed, observing 3 gains two labels and observing the more
+distant 1 gains one.
 """
 
 from __future__ import annotations
@@ -29,21 +30,21 @@ class Selection:
     Attributes
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     index : ndarray of shape (n_picks,), dtype=int64
         Point index of each pick.
     gains : ndarray of shape (n_picks,), dtype=int64
         Number of labels that each pick adds to the locus.
     size_before : int
-        Number of labels in the locus of the observed labels alone.
+        Number of labels in the locus of the observed labels, without the picks.
     upper_bound : int
-        No selection that keeps to the same limits gains more than this in all.
+        Upper bound of the total gain of any selection within the same limits.
     spent : float
-        Sum of the costs of the picks; their number where no costs were given.
+        Sum of the costs of the picks; the number of picks if no costs were given.
     status : {"exact", "lower_bound"}
-        ``"exact"``: no selection that keeps to the same limits gains more in all. Without costs and budget,
-        on a complete graph and on a tree where every label is allowed, the same holds for the first m picks
-        among all selections of m labels, whatever m (as long as m covers the required ones).
+        ``"exact"``: no selection within the same limits has a larger total gain. Without costs and budget, on
+        a complete graph and on a tree with every label allowed, this also holds for the first m picks among
+        all selections of m labels, for every m that includes the required labels.
     """
 
     space: MetricSpace = field(repr=False)
@@ -66,7 +67,7 @@ class Selection:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """Keys in the order picked; made on use."""
+        """Keys in the order picked; built on demand."""
         return self.space.points.take(self.index)
 
     @property
@@ -87,7 +88,7 @@ def select_next(
     Parameters
     ----------
     space, observed, forbidden, candidates
-        As for `select_classes`, which this is with ``n=1``.
+        As for `select_classes`, which this function calls with ``n=1``.
 
     Examples
     --------
@@ -113,75 +114,79 @@ def select_classes(
     method: Method = "active",
     seed: int | np.random.Generator = 0,
 ) -> Selection:
-    """Pick labels to observe next, one after the other, so that the locus grows the most.
+    """Pick labels to observe next, one by one, so that the locus grows the most.
 
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     observed : iterable of str
-        Keys of the labels observed already, any of the points, each once; may be empty.
+        Keys of the labels already observed, any of the points, each listed once; may be empty.
     n : int, optional
-        Number of picks. With a budget or costs there are fewer where nothing that gains is left within them.
-        None: go on until nothing gains any more (``"uniform"``: until nothing is left).
+        Number of picks. With a budget or costs there are fewer if no affordable label gains. None: go on
+        until no label gains any more (``"uniform"``: until no label is left).
     costs : mapping of str to float, optional
-        What observing a label costs, finite and not negative; labels not named cost 1.
+        Cost of observing each label, finite and not negative; labels that are not named cost 1.
     budget : float, optional
-        The costs of all picks sum to no more than this.
+        Upper limit of the sum of the costs of all picks.
     required : iterable of str, optional
-        Labels that are picked in any case, before all others; they count for `n` and `budget`.
+        Labels that are always picked, before all others; they count towards `n` and `budget`.
     forbidden : iterable of str, optional
         Labels that are never picked.
     candidates : iterable of str, optional
         Labels that may be picked, any of the points; the allowed labels by default.
     method : {"active", "uniform", "outside"}, default="active"
         ``"active"``: the largest gain next, or the largest gain per cost. The passive baselines draw
-        uniformly from what is left: ``"uniform"`` from all of it, ``"outside"`` from what is outside the
-        locus as it grows, and from the rest once that is used up (and `n` given).
+        uniformly: ``"uniform"`` from all labels that are left; ``"outside"`` from the labels outside the
+        growing locus and, once there are none (and `n` is given), from the rest.
     seed : int or numpy.random.Generator, default=0
-        For the baselines, and for the draw among more than 512 candidates on other spaces than trees.
+        Seed of the baselines, and of the draw among more than 512 candidates on spaces other than trees.
 
     Returns
     -------
     selection : Selection
-        Picks, gains, what no selection could exceed, and whether this one is the best.
+        Picks, gains, an upper bound for all selections, and whether this selection is the best.
 
     Raises
     ------
     InputError
-        If `n` is not between the number of required labels, 1 at least, and the number of labels left; for
-        costs or a budget that are negative or not numbers, or counted from nothing (no label observed or
-        required); for labels both required and observed or forbidden, and lists that name one twice.
+        If `n` is not between the number of required labels (at least 1) and the number of labels left; for
+        costs or a budget that are negative or not numbers, or that are given although no label is observed or
+        required; for labels that are required and also observed or forbidden; and for lists that name a label
+        twice.
     UnknownLabelError
         If a key is not a point of the space.
     MissingExtraError
-        On trees, where numba is not installed; on other spaces but complete graphs also without highspy.
+        On trees, if numba is not installed; on other spaces except complete graphs, if numba or highspy is
+        not installed.
 
     Notes
     -----
-    Of equal gains the lowest canonical index is picked, so the order of the arguments changes nothing.
+    Ties go to the lowest canonical index, so the order of the arguments changes nothing.
 
-    *Trees with every label allowed*: O(n_points) for the whole order, every prefix the best of its size. With
-    no label observed the first pick is an end of a longest path between two candidates, counted in labels,
-    the one of lowest index; that is the best start for every number of picks. Labels without gain follow, by
-    canonical index, where `n` asks for more.
+    *Trees with every label allowed*: the whole order takes O(n_points), and every prefix is the best
+    selection of its size. If no label is observed, the first pick is the end with the lowest index of a
+    longest path between two candidates, counted in labels; this is the best start for every number of picks.
+    If `n` is larger than the number of labels that gain, labels without gain follow by canonical index.
 
-    *Costs and budgets on such trees*: with whole costs, a budget, no `n`, and a table of no more than 2^25
-    entries (labels times budget), dynamic programming finds the best selection. Otherwise greedy, by gain per
-    cost and by gain, and the better of the two is returned: never less than ``(1 - 1/e) / 2`` of the best,
-    and mostly far more, which `upper_bound` shows. It is the least of three bounds: gains never grow as the
-    locus does, so what a best selection S* adds to any locus L is at most the sum of the single gains of its
-    labels over L, hence at most the fractional knapsack of these gains; taken at the start and at the end.
-    And k labels gain no more than the k longest paths, k being the most that `n` and `budget` allow.
+    *Costs and budgets on such trees*: with whole costs, a budget, no `n`, and a table of at most 2^25 entries
+    (labels times budget), dynamic programming finds the best selection. Otherwise two greedy selections are
+    made, by gain per cost and by gain, and the better one is returned. It gains at least ``(1 - 1/e) / 2`` of
+    the best, and usually far more, as `upper_bound` shows. `upper_bound` is the smallest of three bounds.
+    Gains never grow as the locus grows, so the gain of a best selection S* over any locus L is at most the
+    sum of the single gains of its labels over L, and so at most the fractional knapsack of these gains. This
+    gives two bounds, at the start and at the end. The third: k labels gain at most the k longest paths, where
+    k is the largest number of labels that `n` and `budget` allow.
 
-    *Other spaces*: picking the largest gain again and again is a heuristic there, since gains may grow as the
-    locus does; a single pick that all candidates count for is the best. Gains are those of exact loci.
-    Candidates are measured in the order of bounds on their gains, until none that is left could win. On
-    trees where some labels are allowed (lengths whole numbers) the bounds leave a handful to measure: each
-    pick is the best of all candidates. Elsewhere the bounds are weak, and a round may measure one locus for
-    each candidate: with more than 512 candidates, none of them named, each round draws 512 outside the locus,
-    and its pick is the best of the 16 that are farthest from the nearest observed label. Name `candidates` to
-    have all of them count. With no label observed it starts with the candidate farthest from the first.
+    *Other spaces*: picking the largest gain each time is a heuristic there, because gains may grow as the
+    locus grows. A single pick is the best if all candidates count. Gains are computed from exact loci.
+    Candidates are measured in the order of bounds on their gains, until none of the others could win. On
+    trees on which only some labels are allowed (with whole lengths) the bounds leave a few candidates to
+    measure, and each pick is the best of all candidates. Elsewhere the bounds are weak, and a round may
+    measure one locus for each candidate. So with more than 512 candidates, none of them named, each round
+    draws 512 outside the locus, and picks the best of the 16 that are farthest from the nearest observed
+    label. Name `candidates` to make all of them count. If no label is observed, the selection starts with the
+    candidate farthest from the first candidate.
 
     Examples
     --------
@@ -210,7 +215,7 @@ def select_classes(
 
 
 def selection_of(run: SelectionRun) -> Selection:
-    """Return the selection that a run has come to; `InputError` where it has not ended."""
+    """Return the selection of a run that has ended, or raise `InputError`."""
     request, standing = run.request, run.standing
     if standing.upper_bound is None:
         raise InputError(

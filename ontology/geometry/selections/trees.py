@@ -1,11 +1,11 @@
 """Selection on trees whose labels are all allowed: the whole greedy order in O(n_points), and a knapsack.
 
-There the locus is the hull of the observed labels. Seen from it, a new label adds the vertices on its way to
-the hull, and a set of labels adds the union of such paths: a coverage function, so gains never grow as the
-hull does. Where every label costs the same the greedy order is even the best one. What hangs off the hull is
-taken apart into paths, each vertex continuing the longest that comes up to it; picking the ends of the m
-longest paths covers the sum of their lengths, and no m labels cover more, since m ways to the hull take at
-most m of these paths whole or cut longer ones short.
+On these trees the locus is the hull of the observed labels. A new label adds the vertices on its path to the
+hull, and a set of labels adds the union of such paths. This is a coverage function, so gains never grow as
+the hull grows. If every label costs the same, the greedy order is also the best order. The vertices outside
+the hull are split into paths: each vertex continues the longest path that comes up to it. Picking the ends of
+the m longest paths covers the sum of their lengths. No m labels cover more, because m paths to the hull use
+at most m of these paths whole, or parts of longer ones.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def greedy_order(
     space : TreeSpace
         A tree with every label allowed.
     points : ndarray of int64
-        Point indices of the observed labels. Without any, the first pick is an end of a longest path between
-        two of `pool`, counted in labels: the one of lowest index.
+        Point indices of the observed labels. If there are none, the first pick is the end with the lowest
+        index of a longest path between two labels of `pool`, counted in labels.
     pool : ndarray of shape (n_pool,), dtype=int64
         Point indices of the labels that may be picked, ascending.
 
     Notes
     -----
-    O(n_points). Of equal gains the lowest index is picked. What is left out of `pool` may still be passed on
-    the way and then counts as gained; every prefix gains the most that as many labels of `pool` can.
+    O(n_points). Ties go to the lowest index. Labels that are not in `pool` may be on the path of a pick and
+    then count as gained. Every prefix gains the most that equally many labels of `pool` can gain.
     """
     tree, kernels = space.tree, _kernels()
     candidate = np.zeros(len(tree), dtype=bool)
@@ -61,7 +61,7 @@ def greedy_order(
 
 
 def _end_of_longest_path(tree: RootedTree, pool: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, as an array of one, the lowest of `pool` from which some other is as far as any two are."""
+    """Return the lowest end in `pool` of a longest path between two labels of `pool`, as an array of one."""
     hops, parent = _kernels().hop_distances, tree.parent
     at = tree.positions(pool)
     one_end = at[np.argmax(hops(parent, at[0])[at])]
@@ -85,7 +85,7 @@ def best_purchase(
     cost : ndarray of shape (n_points,), dtype=int64
         Whole costs; -1 for labels that may not be bought.
     budget : int
-        No more than this is spent in all.
+        Upper limit of the total cost.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def best_purchase(
 
     Notes
     -----
-    O(n_points * budget) time and 8 bytes for each.
+    O(n_points * budget) time, and 8 bytes of memory for each point and unit of budget.
     """
     tree = space.tree
     reached = hull(tree, tree.positions(points))
@@ -111,7 +111,7 @@ def best_purchase(
 
 
 def hung_from(tree: RootedTree, top: int) -> NDArray[np.int64]:
-    """Return the parent of each position where the tree hangs from position `top`, which has itself."""
+    """Return the parent of each position when the tree is rooted at position `top`, its own parent."""
     upwards = tree.parent
     parent = upwards.copy()
     above, v = top, int(upwards[top])

@@ -1,1 +1,1 @@
-"""Who is a point, who may be an answer, and how far apart labels are."""
+"""Metric spaces: which labels are points, which may be an answer, and the distances between them."""

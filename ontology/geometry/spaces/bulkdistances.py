@@ -1,4 +1,4 @@
-"""Distances in bulk: whole matrices, blocks of columns, and how far the farthest label is from each."""
+"""Distances in bulk: whole matrices, blocks of columns, and the eccentricity of each label."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def pairwise_distances(
     Parameters
     ----------
     space : MetricSpace or LabelGraph
-        Where to measure; a graph stands for shortest paths over all its edges, taken both ways.
+        The space to measure in; a graph means shortest paths over all its edges, in both directions.
     rows : array_like of int, optional
         Indices among the allowed labels of the space (the labels of the graph); all by default.
     cols : array_like of int, optional
         Indices among the points of the space (the labels of the graph); all by default.
     out : ndarray of shape (n_rows, n_cols), optional
-        Where to write them, of the dtype that is returned; a new array by default. To fill one array again
-        and again spares the system from clearing new memory, which takes as long as a fast measurement.
+        Where to write the distances, in the dtype of the result; a new array by default. Reusing one array
+        saves the system from clearing new memory, which takes as long as a fast measurement.
     unreachable : {"refuse", "mark"}, default="refuse"
-        What a graph in several parts is answered with. ``"mark"``, for a `LabelGraph` alone: pairs that no
-        path joins hold the largest number of the dtype, 255 or 65535, or infinity where it is a float; the
-        dtype is then wide enough for every distance to stay below it.
+        How to treat a graph in several parts. ``"refuse"`` raises an error. ``"mark"``, only for a
+        `LabelGraph`, gives pairs that no path joins the largest number of the dtype: 255 or 65535, or
+        infinity for a float. The dtype is then wide enough for every distance to be smaller.
 
     Returns
     -------
@@ -58,14 +58,14 @@ def pairwise_distances(
     Raises
     ------
     SpaceError
-        If a graph falls into parts and ``unreachable="refuse"``; the message says into how many.
+        If a graph is in several parts and ``unreachable="refuse"``; the message states their number.
     InputError
-        For indices out of place, an `out` that does not fit, or ``"mark"`` with a space.
+        For indices out of range, an `out` that does not fit, or ``"mark"`` with a space.
 
     Notes
     -----
-    Working memory beside the output: on a graph of unit edges about 64 bytes for each point and binary digit
-    of the diameter, on a tree a few megabytes.
+    Working memory in addition to the output: on a graph of unit edges, about 64 bytes for each point and
+    binary digit of the diameter; on a tree, a few megabytes.
 
     Examples
     --------
@@ -89,22 +89,22 @@ def distance_blocks(
     Parameters
     ----------
     space, cols, rows, unreachable
-        As `pairwise_distances` takes them.
+        As for `pairwise_distances`.
     block : int, default=512
-        Columns of a block; 512 are one sweep of the breadth-first search.
+        Number of columns in a block; the breadth-first search handles 512 in one sweep.
 
     Yields
     ------
     columns : slice
-        Which of `cols` the block holds; ascending, without a gap.
+        The part of `cols` in the block; ascending, without gaps.
     distances : ndarray of shape (n_rows, n_block)
-        Their columns, a new array: not more than one is held here.
+        The distances of these columns, as a new array; the generator holds only one block.
 
     Raises
     ------
     SpaceError, InputError
-        As `pairwise_distances`, and for a block of no columns; when called, not when the first block is asked
-        for.
+        As for `pairwise_distances`, and for a block without columns. The call raises them, not the first
+        block.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def distance_blocks(
     """
     block = whole_number("block", block, 1)
     measured = _space(space, unreachable)
-    # indices out of place are refused here, before the first block is asked for
+    # indices out of range are refused here, before the first block is requested
     columns = np.arange(measured.n_points) if cols is None else index_array("cols", cols, measured.n_points)
     measured.distances(rows, [])
     starts = range(0, len(columns), block)
@@ -141,9 +141,10 @@ def eccentricities(space: MetricSpace) -> NDArray[Any]:
 
     Notes
     -----
-    Trees: three sweeps, O(n_points): the farthest is an end of one longest path; where lengths are not whole
-    numbers, the last bits may differ from a maximum over all pairs. Graphs of whole lengths: bounds settle
-    most labels, the others are measured (see `exact_eccentricities`). Other spaces: all pairs, in blocks.
+    Trees take three sweeps, O(n_points), because the farthest label is an end of one longest path; where
+    lengths are not whole numbers, the last bits may differ from a maximum over all pairs. On graphs of whole
+    lengths, bounds settle most labels and the others are measured (see `exact_eccentricities`). On other
+    spaces all pairs are measured, in blocks.
 
     Examples
     --------
@@ -169,7 +170,10 @@ def eccentricities(space: MetricSpace) -> NDArray[Any]:
 
 
 class _GraphInParts(GraphSpace):
-    """Pairs without a path at the marker: no metric space, and so for this module alone."""
+    """A graph whose pairs without a path have the marker as distance.
+
+    Not a metric space, so only used here.
+    """
 
     def __init__(self, graph: LabelGraph) -> None:
         MetricSpace.__init__(self, graph.keys)

@@ -1,4 +1,4 @@
-"""metric_space: from a label graph to the metric space that fits it."""
+"""metric_space: build the metric space that fits a label graph."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def metric_space(
     Parameters
     ----------
     graph : LabelGraph
-        Connected, edges taken both ways.
+        A connected graph; paths use its edges in both directions.
     metric : {"auto", "tree", "graph"}, default="auto"
-        ``"auto"``: a complete graph gives `CompleteSpace`, a tree `TreeSpace`, anything else `GraphSpace`.
+        ``"auto"``: a complete graph gives `CompleteSpace`, a tree `TreeSpace`, any other graph `GraphSpace`.
         ``"tree"``: paths on the tree itself, or, on a hierarchy whose labels have several parents, on the
         tree of primary parents. ``"graph"``: shortest paths over all edges.
     labels : {"all", "leaves"} or iterable of str, default="all"
-        The labels an answer may name; any label of the graph may be observed.
+        The labels that may be an answer; any label of the graph may be observed.
 
     Returns
     -------
@@ -47,9 +47,9 @@ def metric_space(
     Raises
     ------
     SpaceError
-        If the graph falls into parts, has no tree to offer, or no label is allowed.
+        If the graph is in several parts, has no tree where one is requested, or no label is allowed.
     UnknownLabelError
-        If `labels` names a label that the graph does not hold.
+        If `labels` names a label that is not in the graph.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _allowed(graph: LabelGraph, labels: Labels) -> NDArray[np.int64] | None:
 
 
 def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
-    """Return parents and lengths of the tree of ``metric="tree"``, and whether parents are the graph's."""
+    """Return parents and lengths of the tree of ``metric="tree"``, and whether they are the graph's."""
     if graph.directed:
         parent = graph.primary_parent.astype(np.int64)
         n_roots = int(np.count_nonzero(parent < 0))
@@ -121,7 +121,7 @@ def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64],
 
 
 def _hang_from_first(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Root a tree without a single root (undirected, or of several parents) at the first label."""
+    """Root a tree without a single root (undirected, or with several parents) at the first label."""
     n = graph.n_labels
     ends = np.concatenate([graph.edge_child, graph.edge_parent])
     others = np.concatenate([graph.edge_parent, graph.edge_child]).astype(np.int64)

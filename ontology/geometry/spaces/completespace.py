@@ -46,7 +46,7 @@ class CompleteSpace(MetricSpace):
 
     @property
     def is_short(self) -> bool:
-        """Distances are short numbers, free of rounding."""
+        """Whether distances are short numbers, free of rounding: always."""
         return True
 
     def diameter(self) -> float:

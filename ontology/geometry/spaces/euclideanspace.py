@@ -1,6 +1,6 @@
 """EuclideanSpace: labels as vectors, such as class embeddings, with straight-line distances.
 
-Fréchet means over it need no matrix: `ontology.geometry.scoring.dense.euclideanscorer`.
+Fréchet means on it need no matrix of distances: see `ontology.geometry.scoring.dense.euclideanscorer`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class EuclideanSpace(MetricSpace):
     Parameters
     ----------
     embeddings : ndarray of shape (n_points, n_dimensions)
-        One vector for each label, finite real numbers, read as given and kept in their dtype (memory maps
-        included); every number is taken into float64 before anything is computed.
+        One vector for each label, of finite real numbers. The array is kept as it is, in its dtype (also a
+        memory map); every number is converted to float64 before anything is computed.
     keys : Keys or iterable of str, length n_points
-        All labels, one for each row: their order is the canonical order.
+        All labels, one for each row; their order is the canonical order.
     allowed : array_like of int, optional
         Indices of the labels that may be an answer; all by default.
     normalize : bool, default=False
@@ -40,19 +40,20 @@ class EuclideanSpace(MetricSpace):
     Attributes
     ----------
     embeddings : ndarray of shape (n_points, n_dimensions)
-        The vectors that distances are measured between.
+        The vectors between which distances are measured.
 
     Raises
     ------
     SpaceError
-        For a wrong shape or dtype, NaN, infinity, a largest number outside 1e-75..1e75 (where squares keep
-        their bits), and, with `normalize`, a vector of zeros; the first such label is named.
+        For a wrong shape or dtype, NaN, infinity, a largest number outside 1e-75..1e75 (within which squares
+        keep their bits), and, with `normalize`, a vector of zeros. The message names the first such label.
 
     Notes
     -----
     A distance is the square root of the sum of squared differences, added in the order of the dimensions, in
-    float64: symmetrical, and the same whatever else is asked for in the same call. Fréchet variances are
-    sums of the squares of these distances. Two labels may share a vector: they tie wherever they compete.
+    float64. It is symmetric, and does not depend on the other distances that the call computes. Fréchet
+    variances are sums of the squares of these distances. Two labels may have the same vector; then they
+    always tie.
 
     Examples
     --------
@@ -111,9 +112,9 @@ class EuclideanSpace(MetricSpace):
         Notes
         -----
         O(n_labels^2 n_dimensions) time at the speed of a matrix product, a block of rows in memory at a time;
-        each label's farthest is found by expanded squares, then measured. So the distance returned is that of
-        a pair, and no other is larger by more than rounding, ``8 (n_dimensions + 8) 2**-53`` of the squared
-        radius of the allowed labels.
+        the label farthest from each label is found by expanded squares, then measured. So the result is the
+        distance of a pair, and no other distance is larger by more than rounding,
+        ``8 (n_dimensions + 8) 2**-53`` of the squared radius of the allowed labels.
         """
         among = np.arange(self.n_points) if self.allowed is None else self.allowed
         vectors = self.embeddings[among].astype(np.float64)
@@ -151,10 +152,10 @@ class EuclideanSpace(MetricSpace):
 
 
 def _root_of_sum(difference: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the root of the sum of squares of each column, added row after row; `difference` is consumed.
+    """Return the root of the sum of squares of each column, added row by row; `difference` is overwritten.
 
-    A reduction over the first axis adds whole rows in turn; over a single column numpy would add pairwise,
-    hence the spare one.
+    A reduction over the first axis adds whole rows in turn. For a single column numpy would add pairwise, so
+    a spare column is added.
     """
     n_columns = difference.shape[1]
     if n_columns == 1:

@@ -17,29 +17,30 @@ __all__ = ["GraphSpace", "refuse_parts"]
 
 
 class GraphSpace(MetricSpace):
-    """Shortest paths on a connected graph, edges taken both ways.
+    """Shortest paths on a connected graph, over its edges in both directions.
 
-    Needs numba or scipy where every edge is 1 long (numba is the faster, the numbers are the same), and scipy
-    where floats hold every sum of lengths, whole numbers above all. Elsewhere numba makes it fast. The dtype
-    is float64 where lengths are not whole numbers; store them as float32 where that is enough. A distance is
-    the exact sum of lengths rounded once, and so the same both ways.
+    Graphs on which every edge has length 1 need numba or scipy (numba is faster, the results are the same).
+    Graphs on which floats hold every sum of lengths exactly, such as sums of whole numbers, need scipy. On
+    other graphs numba makes it fast. The dtype is float64 where lengths are not whole numbers; store
+    distances as float32 where that is enough. A distance is the exact sum of lengths rounded once, so it is
+    the same in both directions.
 
     Parameters
     ----------
     graph : LabelGraph
         A connected graph.
     allowed : array_like of int or bool, optional
-        Labels that may be an answer, as for `MetricSpace`; all by default. Paths may run over the others.
+        Labels that may be an answer, as for `MetricSpace`; all by default. Paths may run over other labels.
 
     Attributes
     ----------
     paths : ShortestPaths
-        What measures, between points.
+        The object that measures distances between points.
 
     Raises
     ------
     SpaceError
-        If the graph falls into parts.
+        If the graph is in several parts.
 
     Examples
     --------

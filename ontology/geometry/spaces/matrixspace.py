@@ -16,7 +16,7 @@ from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 
 __all__ = ["MatrixSpace"]
 
-_SMALLEST, _LARGEST = 1e-75, 1e150  # between them squares and their sums are sound
+_SMALLEST, _LARGEST = 1e-75, 1e150  # between them squares and their sums neither overflow nor lose bits
 
 
 class MatrixSpace(MetricSpace):
@@ -25,10 +25,10 @@ class MatrixSpace(MetricSpace):
     Parameters
     ----------
     distances : ndarray of shape (n_labels, n_points)
-        Zero, or within 1e-75..1e150, where squares keep their bits; kept as they are (memory maps included),
-        in uint8, uint16, float32 or float64. A label that is also a point is at distance 0 from itself, and
-        where two labels are points their distances agree. The triangle inequality is not checked: that is
-        cubic in the number of labels.
+        Each distance is zero or within 1e-75..1e150, where squares keep their bits. The array is kept as it
+        is (also a memory map), in uint8, uint16, float32 or float64. A label that is also a point must be at
+        distance 0 from itself, and two labels that are points must have the same distance in both directions.
+        The triangle inequality is not checked, because that is cubic in the number of labels.
     keys : Keys or iterable of str, length n_labels
         The allowed labels, one for each row.
     points : Keys or iterable of str, length n_points, optional
@@ -37,7 +37,7 @@ class MatrixSpace(MetricSpace):
     Raises
     ------
     SpaceError
-        For a matrix that breaks a rule; the first offending entry is named.
+        For a matrix that breaks a rule; the message names the first entry that does.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class MatrixSpace(MetricSpace):
                 "give one row for each key and one column for each point, at least one of each"
             )
         self._column = np.full(len(rows), -1, dtype=np.int64)
-        for column, key in enumerate(columns):  # mostly a few, of many rows
+        for column, key in enumerate(columns):  # usually few columns, many rows
             row = rows.find(key)
             if row >= 0:
                 self._column[row] = column

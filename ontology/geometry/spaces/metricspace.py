@@ -1,8 +1,8 @@
-"""Metric spaces over labels: who is a point, who may be an answer, and how far apart they are.
+"""Metric spaces over labels: which labels are points, which may be an answer, and their distances.
 
-The *points* of a space are all its labels; any of them may be observed. The *allowed* labels are the ones an
-answer may name: all points, or a subset such as the leaves. Rows of a distance matrix are allowed labels,
-columns are points, both in canonical order.
+The *points* of a space are all its labels; any of them may be observed. The *allowed* labels are the labels
+that may be an answer: all points, or a subset such as the leaves. The rows of a distance matrix are allowed
+labels, and its columns are points, both in canonical order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class MetricSpace(ABC):
     points : Keys
         All labels in canonical order.
     allowed : array_like of int or bool, optional
-        Indices of the labels that may be an answer, each once, or one boolean for each point; all by default.
+        Indices of the labels that may be an answer, each listed once, or one boolean for each point; all by
+        default.
 
     Attributes
     ----------
@@ -42,7 +43,7 @@ class MetricSpace(ABC):
     points : Keys
         All labels in canonical order.
     is_allowed : ndarray of shape (n_points,), dtype=bool, or None
-        Which points are allowed labels; None where all are. What was given as booleans is kept as it is.
+        Whether each point is an allowed label; None if all are. A boolean argument is kept without a copy.
     n_labels : int
         Number of allowed labels.
     """
@@ -63,7 +64,7 @@ class MetricSpace(ABC):
 
     @property
     def allowed(self) -> NDArray[np.int64] | None:
-        """Ascending indices of the allowed labels, made when they are asked for; None where all are."""
+        """Ascending indices of the allowed labels, computed on demand; None if all points are allowed."""
         return None if self.is_allowed is None else np.flatnonzero(self.is_allowed)
 
     @cached_property
@@ -78,11 +79,11 @@ class MetricSpace(ABC):
         return len(self.points)
 
     def index(self, keys: Iterable[str]) -> NDArray[np.int64]:
-        """Return the indices of `keys` among the allowed labels; unknown ones raise `UnknownLabelError`."""
+        """Return the indices of `keys` among the allowed labels; unknown keys raise `UnknownLabelError`."""
         return self.keys.indices(listed("keys", keys))
 
     def point_index(self, keys: Iterable[str]) -> NDArray[np.int64]:
-        """Return the indices of `keys` among all points; unknown ones raise `UnknownLabelError`."""
+        """Return the indices of `keys` among all points; unknown keys raise `UnknownLabelError`."""
         return self.points.indices(listed("keys", keys))
 
     def distances(
@@ -101,13 +102,14 @@ class MetricSpace(ABC):
         cols : array_like of int, optional
             Indices among the points; all by default.
         out : ndarray of shape (n_rows, n_cols), dtype `distance_dtype`, optional
-            Where to write them, a memory map for instance; a new array by default.
+            Where to write the distances, for instance a memory map; a new array by default.
 
         Returns
         -------
         distances : ndarray of shape (n_rows, n_cols)
-            In edge-length units. dtype `distance_dtype`: the smallest of uint8, uint16, float32 and float64
-            that holds every distance of the space exactly; float64 where lengths are not whole numbers.
+            In edge-length units. The dtype is `distance_dtype`: the smallest of uint8, uint16, float32 and
+            float64 that holds every distance of the space exactly; float64 where lengths are not whole
+            numbers.
         """
         row = np.arange(self.n_labels) if rows is None else index_array("rows", rows, self.n_labels)
         col = np.arange(self.n_points) if cols is None else index_array("cols", cols, self.n_points)
@@ -135,8 +137,8 @@ class MetricSpace(ABC):
     def is_short(self) -> bool | None:
         """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding.
 
-        Their ties are real ones, while others tie by the tie rule wherever loci are decided. None: not known
-        for all of them, and then each matrix of distances says for itself.
+        Sums of short numbers tie only where they are equal; sums of other distances tie by the tie rule where
+        loci are decided. None: not known for the space; then each matrix of distances is checked.
         """
         return None
 

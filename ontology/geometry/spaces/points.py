@@ -1,4 +1,4 @@
-"""Which points are meant: those that a caller names as observed labels, and those of the allowed labels."""
+"""Point indices of the labels that a caller names as observed, and of the allowed labels."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def observed_points(
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     observed : iterable of str
-        Keys of points, each once.
+        Keys of points, each listed once.
     name : str, default="observed"
-        What messages call the argument.
+        Name of the argument in error messages.
     empty : bool, default=False
-        Whether none at all is a fair answer.
+        Whether an empty list is accepted.
 
     Raises
     ------
     InputError
-        If there is none, or one stands twice.
+        If the list is empty, or a key is listed twice.
     UnknownLabelError
-        If one is not a point of the space.
+        If a key is not a point of the space.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def observed_points(
 
 
 def allowed_points(space: MetricSpace) -> NDArray[np.int64]:
-    """Return the point index of each allowed label, in canonical order: what may be chosen to be observed.
+    """Return the point index of each allowed label, in canonical order: the labels that may be observed.
 
     Raises
     ------

@@ -19,7 +19,7 @@ __all__ = ["TreeSpace"]
 class TreeSpace(MetricSpace):
     """Path lengths on a tree, in O(n_points) memory: exact sums of edge lengths, rounded once.
 
-    Build one with `ontology.geometry.metric_space` or, from stored arrays, with `from_arrays`.
+    Build it with `ontology.geometry.metric_space` or, from stored arrays, with `from_arrays`.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class TreeSpace(MetricSpace):
     allowed : array_like of int or bool, optional
         Labels that may be an answer, as for `MetricSpace`; all by default.
     is_hierarchy : bool, default=True
-        Whether the parents say what is above what. False where a tree of undirected edges, or of several
-        roots, was hung from its first label to be measured.
+        Whether the parents are those of a hierarchy. False where a tree with undirected edges or several
+        roots was rooted at its first label in order to measure distances.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class TreeSpace(MetricSpace):
         keys : Keys, length n_points
             All labels.
         parent : array_like of int, shape (n_points,)
-            Index of each label's parent, -1 for the one root.
+            Index of each label's parent, -1 for the single root.
         length : array_like of float, shape (n_points,), optional
             Length of the edge to the parent; 1 by default. The root's entry is ignored.
         allowed : array_like of int or bool, optional
@@ -85,7 +85,7 @@ class TreeSpace(MetricSpace):
         Raises
         ------
         SpaceError
-            Unless the arrays describe one tree over all labels with positive lengths.
+            Unless the arrays describe a single tree over all labels with positive lengths.
         """
         lengths = None if length is None else given_array("length", length)
         tree = RootedTree(given_array("parent", parent), lengths)
@@ -93,12 +93,12 @@ class TreeSpace(MetricSpace):
 
     @property
     def parent(self) -> NDArray[np.int32]:
-        """Canonical index of each point's parent, -1 for the root; what `from_arrays` takes. Read-only."""
+        """Canonical index of each point's parent, -1 for the root, as for `from_arrays`. Read-only."""
         return self.tree.by_point()[0]
 
     @property
     def length(self) -> NDArray[np.float64] | None:
-        """Length of the edge to each point's parent (0 for the root); None where every edge is 1 long."""
+        """Length of the edge to each point's parent (0 for the root); None if every edge has length 1."""
         return self.tree.by_point()[1]
 
     @property

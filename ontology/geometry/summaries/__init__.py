@@ -1,4 +1,5 @@
-"""A huge graph as a small one of supernodes.
+"""Summaries of large graphs as small graphs of supernodes.
 
-`summary` makes it, `distortion` bounds what it loses, `expand` goes from labels to supernodes and back.
+`summary` builds them, `distortion` bounds the error of their distances, `expand` goes from labels to
+supernodes and back.
 """

@@ -1,7 +1,7 @@
-"""How far distances between supernodes may be from the distances between their labels.
+"""Bounds on the difference between distances of supernodes and distances of their labels.
 
-A path of the source maps to a walk between supernodes that is no longer, and a path between supernodes is
-made into one of the source by crossing each supernode on it, both ends included. Hence, for labels u and v,
+A path of the source maps to a walk between supernodes that is not longer. A path between supernodes becomes a
+path of the source by crossing each supernode on it, including both ends. Hence, for labels u and v,
 ``quotient distance <= d(u, v) <= quotient distance + diameters of the supernodes on the path``.
 """
 
@@ -28,9 +28,10 @@ class Distortion:
     Attributes
     ----------
     lower : ndarray of shape (n_sources, n_supernodes), dtype=float64
-        The distance between the supernodes; 0 within one, infinite where no path joins them.
+        The distance between the supernodes; 0 within a supernode, infinite if no path joins them.
     upper : ndarray of shape (n_sources, n_supernodes), dtype=float64
-        The least, over all paths between supernodes, of its length and the diameters along it.
+        The smallest sum, over all paths between the supernodes, of the length of the path and the diameters
+        along it.
     """
 
     lower: NDArray[np.float64]
@@ -45,8 +46,9 @@ def path_bounds(
 ) -> Distortion:
     """Return the bounds from each of `sources` to every supernode; two Dijkstra runs for each source.
 
-    Half of a diameter is charged to each edge that touches the supernode, so that a path pays every supernode
-    between its ends in full and its two ends by half; the other halves are added afterwards.
+    Each edge that touches a supernode counts half of its diameter. So a path counts the full diameter of
+    every supernode between its ends and half of the diameters of its ends; the other halves are added
+    afterwards.
     """
     half = diameters / 2
     lower = _dijkstra(len(diameters), edges, weights, sources)
@@ -69,19 +71,19 @@ def supernode_diameters(
     Returns
     -------
     diameters : ndarray of shape (n_supernodes,), dtype=float64
-        From a center c, no two members are farther apart than their two largest distances to c. Centers lie
-        among the members and the labels next to two of them, distances run over edges at members: found by
-        two sweeps to the ends of a long path and one from its middle. Where those edges form a tree, a star
-        or a path for instance, the two sweeps find the ends of its longest path: what these are apart over
-        it, which only a way over other labels could shorten. Supernodes whose members do not hang together
-        so take the same bound from their lowest member, over paths of the fewest edges in the whole graph.
-        Infinite where no path joins the members.
+        For a center c, no two members are farther apart than the sum of the two largest distances of members
+        to c. Centers are members or labels next to two members, and distances use only edges at members. Two
+        sweeps to the ends of a long path and one from its middle find the centers. Where these edges form a
+        tree (such as a star or a path), the two sweeps find the ends of its longest path. The bound is then
+        the length of this path, and only a path over other labels could be shorter. Supernodes whose members
+        are not connected in this way get the same bound from their lowest member, over paths with the fewest
+        edges in the whole graph. Infinite if no path joins the members.
 
     Notes
     -----
-    Four Dijkstra runs over at most ``2 n_edges`` edges, whatever the number of supernodes: the neighborhoods
-    of all of them are laid side by side in one graph. Then, for each supernode that is left, a breadth-first
-    search as wide as it is.
+    Four Dijkstra runs over at most ``2 n_edges`` edges, for any number of supernodes, because all their
+    neighborhoods are placed side by side in one graph. Then, for each supernode that is left, a breadth-first
+    search until all its members are found.
     """
     n_supernodes = len(sizes)
     owner, length, ends = _neighborhoods(graph, assignment)
@@ -93,7 +95,7 @@ def supernode_diameters(
     bound = np.full(n_supernodes, np.inf)
 
     def sweep(centers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Measure from one center in each neighbourhood; take what its two largest distances prove."""
+        """Measure from one center in each neighbourhood; keep the bounds from its two largest distances."""
         found = _nearest(len(owner), ends, length, centers)
         np.minimum(bound, _two_largest(found[: len(assignment)], assignment, n_supernodes), out=bound)
         return found
@@ -120,11 +122,11 @@ def supernode_diameters(
 def _neighborhoods(
     graph: LabelGraph, assignment: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Lay the supernodes side by side, each with the outside labels that touch two of its members.
+    """Place the supernodes side by side, each with the outside labels that touch two of its members.
 
-    Vertices are the labels, as members of their supernode, then the guests: one for each pair of a supernode
-    and an outside label. Returns the supernode of each, the lengths of the edges, and their ends (2,
-    n_edges).
+    The vertices are first the labels, as members of their supernodes, then one vertex for each pair of a
+    supernode and an outside label. Returns the supernode of each vertex, the lengths of the edges, and their
+    ends (2, n_edges).
     """
     n = graph.n_labels
     child, parent = graph.edge_child.astype(np.int64), graph.edge_parent.astype(np.int64)
@@ -152,7 +154,7 @@ def _neighborhoods(
 def _two_largest(
     distance: NDArray[np.float64], group: NDArray[np.integer], n_groups: int
 ) -> NDArray[np.float64]:
-    """Return the sum of the two largest of each group; the largest alone where it has one member."""
+    """Return the sum of the two largest distances of each group; the largest if it has one member."""
     order = np.lexsort((distance, group))
     last = np.cumsum(np.bincount(group, minlength=n_groups)) - 1
     largest = distance[order[last]]
@@ -174,7 +176,7 @@ def _extreme(
 def _over_any_labels(
     graph: LabelGraph, assignment: NDArray[np.int32], sizes: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return what the two longest of the paths from each start to the members of its supernode prove."""
+    """Return the bounds from the two longest paths from each start to the members of its supernode."""
     try:
         from labelgrove.ontology.geometry.kernels.graphs.reach import two_farthest
     except ImportError:
@@ -199,7 +201,7 @@ def _matrix(n: int, ends: NDArray[Any], length: NDArray[np.float64]) -> Any:
 def _nearest(
     n: int, ends: NDArray[Any], length: NDArray[np.float64], centers: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the distance from each vertex to the nearest of `centers`, infinite where there is none."""
+    """Return the distance from each vertex to the nearest of `centers`, infinite if no path leads to one."""
     matrix = _matrix(n, ends, length)
     from scipy.sparse.csgraph import dijkstra
 

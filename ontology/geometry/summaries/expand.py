@@ -22,12 +22,12 @@ def push(summary: Summary, labels: Iterable[str] | Iterable[Iterable[str]]) -> N
     summary : Summary
     labels : iterable of str, or of iterables of str
         Keys of labels of the source; or, for multi-label data, one non-empty row of keys for each sample, in
-        which every mention is a vote.
+        which every key is a vote.
 
     Returns
     -------
     supernodes : ndarray of shape (n_samples,), dtype=int64
-        The lowest number among those with the most votes.
+        The supernode with the most votes for each sample; ties go to the lowest number.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def push_index(summary: Summary, index: ArrayLike, offsets: ArrayLike | None = N
         Indices of labels of the source.
     offsets : array_like of int, shape (n_samples + 1,), optional
         Sample ``i`` has the votes ``index[offsets[i]:offsets[i + 1]]``, at least one. By default each label
-        is a sample of its own.
+        is a separate sample.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def expand(summary: Summary, supernode: int | str) -> tuple[str, ...]:
     ----------
     summary : Summary
     supernode : int or str
-        Its number, or its key (`Summary.keys`).
+        The number of the supernode, or its key (`Summary.keys`).
 
     Raises
     ------

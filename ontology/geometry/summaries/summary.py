@@ -1,13 +1,13 @@
-"""summarize: a large label graph as a small one, whose vertices (supernodes) are sets of labels.
+"""summarize: turn a large label graph into a small graph whose vertices (supernodes) are sets of labels.
 
-Four ways to choose the sets. The published process draws a vertex and merges its neighbors into it, again
-and again; its text merges whole neighborhoods (``"neighbourhood"``), its code stops in the middle of one
-when the target is reached (``"node"``). On a graph with hubs both end with nearly all labels in one
-supernode, hence ``"capped"``, in which no supernode outgrows a cap, and ``"subtree"``, which cuts a hierarchy
-into subtrees.
+There are four methods of choosing the sets. The published process repeatedly draws a vertex and merges its
+neighbors into it. Its text merges whole neighborhoods (``"neighbourhood"``); its code stops in the middle of
+a neighborhood when the target is reached (``"node"``). On a graph with hubs both end with nearly all labels
+in one supernode. Therefore there are also ``"capped"``, in which no supernode exceeds a cap, and
+``"subtree"``, which cuts a hierarchy into subtrees.
 
-How far the small graph departs from the large one: `ontology.geometry.summaries.distortion`. From labels to
-supernodes and back: `ontology.geometry.summaries.expand`.
+`ontology.geometry.summaries.distortion` bounds the error of distances in the small graph.
+`ontology.geometry.summaries.expand` goes from labels to supernodes and back.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _CAP_FACTORS = (1.5, 2.0, 4.0)
 class DegenerateSummaryWarning(UserWarning):
     """One supernode holds more than half of all labels, although there are more than two supernodes.
 
-    Distances between supernodes then say little about labels, and an error measured on them is small by
-    itself.
+    Distances between supernodes then say little about labels, and errors measured on supernodes are small in
+    any case.
     """
 
 
@@ -47,35 +47,35 @@ class DegenerateSummaryWarning(UserWarning):
 class Summary:
     """A partition of labels into supernodes, and the graph between them.
 
-    Supernodes are numbered by their lowest member in canonical order. Two are joined where any of their
-    labels are; the edge is as long as the shortest of those it stands for.
+    Supernodes are numbered by their lowest member in canonical order. Two supernodes are joined if any of
+    their labels are. The length of their edge is that of the shortest edge between their labels.
 
     Attributes
     ----------
     source : LabelGraph
         The graph that was summarized.
     method : {"capped", "neighbourhood", "node", "subtree"}
-        How the sets were chosen; see `summarize`.
+        The method of choosing the sets; see `summarize`.
     target : int
-        Number of supernodes asked for, at most.
+        The requested largest number of supernodes.
     cap : int or None
-        Largest number of labels a supernode may hold; None where there was no such rule.
+        Largest number of labels that a supernode may hold; None if there was no limit.
     seed : int or None
-        What started the draws; None where nothing was drawn.
+        Seed of the draws; None if nothing was drawn.
     assignment : ndarray of shape (n_labels,), dtype=int32
         Supernode of each label.
     sizes : ndarray of shape (n_supernodes,), dtype=int64
         Number of labels of each supernode.
     edges : ndarray of shape (n_edges, 2), dtype=int32
-        Joined supernodes, the smaller number first, in ascending order.
+        Pairs of joined supernodes, the smaller number first, in ascending order.
     weights : ndarray of shape (n_edges,), dtype=float64
-        Least length of the edges of the source between the two.
+        Smallest length of the edges of the source between the two supernodes.
     counts : ndarray of shape (n_edges,), dtype=int64
-        Number of edges of the source between the two.
+        Number of edges of the source between the two supernodes.
     picks : ndarray of shape (n_rounds,), dtype=int32
-        For drawn methods, a member of the supernode that was drawn in each round.
+        For methods that draw, a member of the supernode that was drawn in each round.
     entries_scanned : int
-        For drawn methods, how many of the ``2 * source.n_edges`` adjacency entries the rounds read.
+        For methods that draw, how many of the ``2 * source.n_edges`` adjacency entries the rounds read.
     """
 
     source: LabelGraph
@@ -103,7 +103,10 @@ class Summary:
 
     @property
     def doubt(self) -> str | None:
-        """Why distances between supernodes say little about labels, and what to do; None if they do not."""
+        """Why distances between supernodes say little about labels, and what to do.
+
+        It is None if the distances are usable.
+        """
         n_supernodes, share = self.n_supernodes, self.largest_share
         if n_supernodes <= 2 or share <= _DEGENERATE_SHARE:
             return None
@@ -120,7 +123,7 @@ class Summary:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """Key of each supernode: that of its lowest member."""
+        """Key of each supernode: the key of its lowest member."""
         return self.source.keys.take(self.representatives)
 
     def members(self, supernode: int) -> NDArray[np.int64]:
@@ -132,7 +135,8 @@ class Summary:
     def graph(self) -> LabelGraph:
         """Return the graph between supernodes as an undirected `LabelGraph`, keyed by `keys`.
 
-        Its canonical order is its own: ``graph().keys.index(summary.keys[s])`` finds supernode ``s``.
+        Its canonical order differs from the order of the supernodes: ``graph().keys.index(summary.keys[s])``
+        finds supernode ``s``.
         """
         names = self.source.names.take(self.representatives)
         keys = self.keys
@@ -150,7 +154,7 @@ class Summary:
         return supernode_diameters(self.source, self.assignment, self.sizes)
 
     def distortion(self, supernodes: ArrayLike) -> Distortion:
-        """Return what the summary proves about distances between labels of supernodes.
+        """Return the proved bounds on distances between labels of supernodes.
 
         Parameters
         ----------
@@ -169,7 +173,7 @@ class Summary:
         InputError
             For a number that is not a supernode.
         MissingExtraError
-            Without scipy.
+            If scipy is not installed.
 
         Notes
         -----
@@ -204,23 +208,25 @@ def summarize(
     Parameters
     ----------
     graph : LabelGraph
-        Edges are taken both ways, whatever their length.
+        A graph; edges count in both directions, and their lengths are ignored.
     target : int
-        Positive. From the number of labels on, every label stays a supernode of its own.
+        Largest number of supernodes, positive. If it is at least the number of labels, every label is a
+        separate supernode.
     method : {"capped", "neighbourhood", "node", "subtree"}, default="capped"
-        ``"neighbourhood"``: draw a supernode, each equally likely, and merge all its neighbors into it; ends
-        once at most `target` are left. ``"node"``: the same, but stops at exactly `target`, in the middle of
-        a neighbourhood. ``"capped"``: as ``"node"``, but a neighbor is passed over where the union would
-        exceed `cap`; if the draws run dry before `target`, supernodes that are neighbors or share one
-        (siblings under a hub) are packed together within the cap. ``"subtree"``: the smallest size for which
-        the tree of primary parents falls into at most `target` pieces, each a subtree without what was cut
-        off below, or a run of such siblings; draws nothing.
+        ``"neighbourhood"``: draw a supernode, each equally likely, and merge all its neighbors into it, until
+        at most `target` are left. ``"node"``: the same, but stop at exactly `target`, possibly in the middle
+        of a neighbourhood. ``"capped"``: as ``"node"``, but skip a neighbor if the union would exceed `cap`;
+        if no draw can merge any more before `target` is reached, pack supernodes that are neighbors or share
+        a neighbor (siblings under a hub) together within the cap. ``"subtree"``: cut the tree of primary
+        parents into at most `target` pieces, with the smallest possible limit on their size. A piece is a
+        subtree without the parts cut off below it, or a run of such subtrees that are siblings. Nothing is
+        drawn.
     cap : int or float, optional
-        For ``"capped"``: the most labels in a supernode, or, as a float between 0 and 1, their share of all.
-        By default the first of 1.5, 2 and 4 times ``n / (target - c + 1)``, for n labels in c components,
-        under which `target` is reached; under the last it always is.
+        For ``"capped"``: the largest number of labels in a supernode, or, as a float between 0 and 1, their
+        largest share of all labels. By default the first of 1.5, 2 and 4 times ``n / (target - c + 1)``, for
+        n labels in c components, with which `target` is reached; with the last it always is.
     seed : int, default=0
-        From 0 to 2^63 - 1. The draws are SplitMix64's, the same on every platform and version.
+        From 0 to 2^63 - 1. The draws come from SplitMix64 and are the same on every platform and version.
 
     Returns
     -------
@@ -229,22 +235,24 @@ def summarize(
     Raises
     ------
     InputError
-        If `target` is below 1 or below the number of components (of roots, for ``"subtree"``), which no
-        merging joins; if `cap` leaves too few labels a supernode, or the packing ends above `target`; if
-        ``"subtree"`` is asked of an undirected graph, or `cap` given to another method than ``"capped"``.
+        If `target` is below 1 or below the number of components (for ``"subtree"``, of roots), which no
+        merging joins; if `cap` is too small for `target`, or the packing ends above `target`; if
+        ``"subtree"`` is requested for an undirected graph; or if `cap` is given to a method other than
+        ``"capped"``.
     MissingExtraError
-        Without numba.
+        If numba is not installed.
 
     Warns
     -----
     DegenerateSummaryWarning
-        If one of more than two supernodes holds more than half of all labels; the share is named.
+        If one of more than two supernodes holds more than half of all labels; the message states the share.
 
     Notes
     -----
-    Drawing reads each adjacency entry at most once. Packing takes O(log n) rounds over them: after each,
-    around every old supernode at most one is not larger than half the cap, so that those above the target,
-    once ``cap >= 4 n / target``, halve from round to round. ``"subtree"`` takes O(n log n).
+    Drawing reads each adjacency entry at most once. Packing takes O(log n) rounds over all entries. After
+    each round, at most one of the supernodes around every old supernode is at most half as large as the cap.
+    So once ``cap >= 4 n / target``, the number of supernodes above the target halves from round to round.
+    ``"subtree"`` takes O(n log n).
 
     Examples
     --------
@@ -267,7 +275,7 @@ def merged(
     seed: int = 0,
     cap: int | float | None = None,
 ) -> Summary:
-    """Return what `summarize` does, without a warning: `Summary.doubt` says the same."""
+    """Return the result of `summarize` without the warning; `Summary.doubt` holds its text."""
     refuse_other_than(LabelGraph, "graph", graph, "of LabelGraph.from_edges, or read(path).graph")
     n = graph.n_labels
     target = min(whole_number("target", target, 1), n)
@@ -305,7 +313,7 @@ def _kernels() -> Any:
 
 @dataclass(frozen=True)
 class _Forest:
-    """What a method found: the union-find forest, and how."""
+    """The result of a method: the union-find forest, and data on the draws."""
 
     above: NDArray[np.int32]
     cap: int | None = None
@@ -314,7 +322,7 @@ class _Forest:
 
 
 def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None, seed: int) -> _Forest:
-    """Merge neighborhoods at random; under a cap, pack what is left, or try the next cap."""
+    """Merge neighborhoods at random; with a cap, pack the rest or try the next cap."""
     if target < graph.n_components:
         raise InputError(
             f"target: {target} supernodes asked of a graph in {graph.n_components} parts, which merging "
@@ -341,7 +349,7 @@ def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None,
 
 
 def _limits(graph: LabelGraph, target: int, cap: int | float | None) -> tuple[int, ...]:
-    """Return the caps to try, ascending: the one given, or multiples of the mean size."""
+    """Return the caps to try, ascending: the given cap, or multiples of the mean size."""
     n = graph.n_labels
     if cap is None:
         mean = n / max(target - graph.n_components + 1, 1)
@@ -361,7 +369,7 @@ def _limits(graph: LabelGraph, target: int, cap: int | float | None) -> tuple[in
 
 
 def _subtrees(graph: LabelGraph, target: int) -> NDArray[np.int32]:
-    """Return the forest of the smallest pieces, by their largest, that are at most `target` in number."""
+    """Return the forest of at most `target` pieces whose largest piece is as small as possible."""
     if not graph.directed:
         raise InputError("method: 'subtree' needs a hierarchy, this graph is undirected; use 'capped'")
     contract = _kernels().contract_subtrees
@@ -372,7 +380,7 @@ def _subtrees(graph: LabelGraph, target: int) -> NDArray[np.int32]:
             f"target: {target} supernodes asked of a hierarchy with {n_roots} roots, and subtrees of "
             f"different roots are never joined; ask for {n_roots} or more, or use method='capped'"
         )
-    low, high = 1, graph.n_labels  # the pieces of `high` are few enough: whole trees
+    low, high = 1, graph.n_labels  # with `high` there are few enough pieces: whole trees
     above, _ = contract(parent, high)
     while low < high:
         middle = (low + high) // 2
@@ -387,7 +395,7 @@ def _subtrees(graph: LabelGraph, target: int) -> NDArray[np.int32]:
 def _quotient(
     graph: LabelGraph, assignment: NDArray[np.int32], n_supernodes: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
-    """Return edges, least weights and counts between supernodes."""
+    """Return the edges between supernodes, their smallest weights and their counts."""
     ends = assignment[graph.edge_child], assignment[graph.edge_parent]
     between = np.flatnonzero(ends[0] != ends[1])
     first, second = ends[0][between], ends[1][between]

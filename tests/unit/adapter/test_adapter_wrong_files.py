@@ -59,7 +59,7 @@ FILES = {
     "seven bytes": (DATA[:7], ArtifactError, "at least 8"),
     "header cut": (DATA[:100], ArtifactError, "header claims"),
     "body cut": (DATA[:-1], ArtifactError, "cut or lies"),
-    "bytes behind": (DATA + b"\0", ArtifactError, "follow the last array"),
+    "bytes behind": (DATA + b"\0", ArtifactError, "behind the last array"),
     "not a bundle at all": (b"PK\x03\x04" + DATA, ArtifactError, "header claims"),
     "a pickle": (b"\x80\x04\x95\0\0\0\0\0\0\0\0cposix\nsystem\n", ArtifactError, "header claims"),
     "header of 4 EiB": (struct.pack("<Q", 2**62) + DATA[8:], ArtifactError, "header claims"),

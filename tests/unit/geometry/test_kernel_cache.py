@@ -11,6 +11,8 @@ import pytest
 
 import labelgrove
 
+pytestmark = pytest.mark.long  # processes that compile, each from nothing
+
 FILES = (
     "__init__.py",
     "__init__.pyi",

@@ -14,9 +14,11 @@ __all__ = ["adjacency"]
 def adjacency(
     n: int, ends: NDArray[np.integer], others: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return int64 (n + 1,) and int32 (2 n_edges,): v's neighbors are ``neighbor[begin[v]:begin[v + 1]]``.
+    """Return `begin` and `neighbor`: the neighbors of v are ``neighbor[begin[v]:begin[v + 1]]``.
 
-    `ends` and `others` hold the two ends of each edge; the neighbors of a vertex stand in the order of the
+    `begin` is int64 (n + 1,), `neighbor` is int32 (2 n_edges,).
+
+    `ends` and `others` hold the two ends of each edge; the neighbors of a vertex are in the order of the
     edges. O(n + n_edges).
     """
     begin = np.zeros(n + 1, np.int64)

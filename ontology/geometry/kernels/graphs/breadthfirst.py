@@ -1,15 +1,16 @@
-"""Breadth-first search from 512 sources at once: every vertex holds one bit for each source.
+"""Breadth-first search from 512 sources at once: every vertex has one bit for each source.
 
-A sweep takes, level by level, the union of what the neighbors of a vertex have seen; a bit that is new at
-level t belongs to a source at distance t. Distances are not written as they come: a vertex collects its new
-bits in one plane for each binary digit of t, and after the last level every row is written once, in order.
-A vertex of degree one that is not a source lies on no path between others: such pendant trees are stripped
-before a sweep, and their rows are written as the row of the vertex they hang on plus their height.
+A sweep computes, level by level, the union of the bits of the neighbors of a vertex; a bit that is new at
+level t belongs to a source at distance t. Distances are not written immediately: a vertex collects its new
+bits in one plane for each binary digit of t, and after the last level every row is written once, in order. A
+vertex of degree one that is not a source is on no path between other vertices. Such pendant trees are
+stripped before a sweep, and the row of a stripped vertex is the row of the vertex on which it hangs plus its
+height.
 
-512 bits, and 64 distances, are values of LLVM vector types, which LLVM lowers to what the processor has: one
-register of AVX-512, two of AVX2, four of SSE2 or NEON. With eight plain words and loops over 64 bytes, a
-sweep took 1.6 to 2.9 times as long, and writing rows 3.5 to 4.5 times (20,000 vertices, 500 and 1,000
-sources).
+512 bits, and 64 distances, are values of LLVM vector types, which LLVM lowers to the registers of the
+processor: one register of AVX-512, two of AVX2, four of SSE2 or NEON. With eight plain words and loops over
+64 bytes, a sweep took 1.6 to 2.9 times as long, and writing rows 3.5 to 4.5 times (20,000 vertices, 500 and
+1,000 sources).
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from labelgrove.ontology.geometry.kernels.jit import compiled
 
 __all__ = ["distances_from", "fill_distances"]
 
-_SOURCES = 512  # of one sweep
-_FEW = 8  # sources that do not pay for a sweep
-_PLANE_WORDS = 19 << 20  # 152 MiB: what several sweeps may collect before rows are written
+_SOURCES = 512  # number of sources of one sweep
+_FEW = 8  # a sweep is not worth it for this many sources
+_PLANE_WORDS = 19 << 20  # 152 MiB: memory of the sweeps before rows are written
 
 # ---- vector values -------------------------------------------------------------------------------------
 
@@ -54,7 +55,10 @@ _row: Any = _Vector("64 distances")
 
 
 def _pointer(context: Any, builder: Any, kind: Any, place: Any, target: Any) -> Any:
-    """Return the address of ``array[index]``, the two of `place`, as a pointer to `target`; unchecked."""
+    """Return the unchecked address of ``array[index]`` as a pointer to `target`.
+
+    `place` is (array, index).
+    """
     array, index = place
     proxy = cgutils.create_struct_proxy(kind)
     data = proxy(context, builder, array).data
@@ -82,7 +86,7 @@ def _store(_: Any, array: Any, index: Any, vector: Any) -> _Emitter:
 
 
 def _stream(_: Any, array: Any, index: Any, bits: Any) -> _Emitter:
-    """Write 512 bits at ``array[index]``, at an address divisible by 64, past the caches."""
+    """Write 512 bits at ``array[index]``, whose address is divisible by 64, bypassing the caches."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         where = _pointer(context, builder, signature.args[0], given[:2], _BITS)
@@ -122,7 +126,7 @@ def _splat(builder: Any, value: Any) -> Any:
 
 
 def _repeat(_: Any, value: Any) -> _Emitter:
-    """Return 64 times the same distance."""
+    """Return a vector with the same distance 64 times."""
 
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         return _splat(builder, given[0])
@@ -155,7 +159,7 @@ add_where: Any = intrinsic(_add_where)
 
 @compiled
 def distances_from(begin: NDArray[Any], neighbor: NDArray[Any], sources: NDArray[Any]) -> NDArray[Any]:
-    """Return int32 (n,): steps from the nearest of `sources`, -1 where none leads to; O(n + n_edges)."""
+    """Return the steps from the nearest of `sources`, -1 without a path; int32 (n,), O(n + n_edges)."""
     distance = np.full(len(begin) - 1, -1, np.int32)
     queue = np.empty(len(begin) - 1, np.int32)
     last = 0
@@ -183,8 +187,9 @@ def _strip(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Strip pendant trees without a vertex of `keep`; O(n + n_edges).
 
-    Returns the adjacency of the m vertices left, numbered again in the old order, and for each vertex the new
-    number of the one it hangs on (its own where it is left) and its height above that one, int32 (n,).
+    Returns the adjacency of the m vertices left, renumbered in the old order. For each vertex, also returns
+    the new number of the vertex on which it hangs (its own number if it is left) and its height above that
+    vertex, int32 (n,).
     """
     n = len(begin) - 1
     degree = np.empty(n, np.int32)
@@ -201,7 +206,7 @@ def _strip(
     while first < last:
         v = listed[first]
         first += 1
-        if degree[v] == 0:  # all of its tree hangs on it, and no source is in it
+        if degree[v] == 0:  # its whole tree hangs on it and holds no source
             continue
         stripped[v] = True
         for e in range(begin[v], begin[v + 1]):
@@ -247,7 +252,7 @@ def _sweep(
     planes: NDArray[Any],
     n_planes: int,
 ) -> None:
-    """Collect the levels of at most 512 sources in `planes`; at most n_edges unions of 512 bits a level.
+    """Collect the levels of at most 512 sources in `planes`; at most n_edges unions of 512 bits per level.
 
     `seen` and `ahead` hold 8 words for each vertex, `planes` n_planes times 8: word w of plane k of vertex v
     is bit k of its distances from the sources 64 w, ..., 64 w + 63.
@@ -258,7 +263,7 @@ def _sweep(
     planes[:] = 0
     changed = np.zeros(n, np.uint8)
     changes = np.zeros(n, np.uint8)
-    # A complete vertex makes its neighbors complete one level later: its bits need no keeping after that.
+    # A complete vertex makes its neighbors complete one level later: its bits are not needed after that.
     complete = np.zeros(n, np.uint8)
     every = np.zeros(8, np.uint64)
     for s in range(len(sources)):
@@ -273,7 +278,7 @@ def _sweep(
     n_changed = len(sources)
     while n_changed:
         level += 1
-        dense = 4 * n_changed > n  # then asking who changed costs more than taking every neighbor
+        dense = 4 * n_changed > n  # then finding the changed neighbors costs more than using all
         n_changed = 0
         for v in range(n):
             if complete[v]:
@@ -321,8 +326,8 @@ def _write_rows(
     """Write ``out[:, first:first + width]`` from the planes of consecutive sweeps, ``planes[sweep]``.
 
     Row r belongs to the vertex that hangs on ``anchor[r]`` at ``height[r]``. Whole rows follow each other in
-    memory and are written in lines of 64 bytes, past the caches where they are `streamed`; `address` is where
-    `out` lies. Time of writing the memory.
+    memory and are written in lines of 64 bytes, bypassing the caches if `streamed`; `address` is the address
+    of `out`. Takes as long as writing the memory.
     """
     flat = out.reshape(-1)
     n_rows, n_columns = out.shape
@@ -371,9 +376,9 @@ def fill_distances(
 ) -> None:
     """Write the steps from each of `rows` to each of `sources` into `out`, contiguous (n_rows, n_sources).
 
-    No distance is above `bound`; where `bound` passes 255, and for few sources, each source has a search of
-    its own. Vertices that no path joins get numbers without meaning. Whole lines written past the caches
-    (`streamed`) are the faster in memory that has been in use; new memory is in the caches already, where the
+    No distance is above `bound`. If `bound` is above 255, and for few sources, each source has a separate
+    search. Vertices that no path joins get meaningless numbers. Whole lines that bypass the caches
+    (`streamed`) are faster in memory that has been in use; new memory is already in the caches, because the
     system has just cleared it.
     """
     if bound > 255 or len(sources) < _FEW:
@@ -397,7 +402,7 @@ def fill_distances(
 
 
 def _lines(n_words: int) -> NDArray[np.uint64]:
-    """Return uint64 (n_words,) that begins with a line of the cache, so that 512 bits never take two."""
+    """Return uint64 (n_words,) that begins at a cache line, so that 512 bits never span two lines."""
     array = np.empty(n_words + 8, dtype=np.uint64)
     skip = -array.ctypes.data % 64 // 8
     return array[skip : skip + n_words]

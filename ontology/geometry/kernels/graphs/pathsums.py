@@ -1,4 +1,4 @@
-"""Shortest paths whose lengths are whole numbers of any size, as digits: no sum is rounded."""
+"""Shortest paths whose lengths are whole numbers of any size, stored as digits; no sum is rounded."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def sums_from(
 ) -> None:
     """Write the lengths of shortest paths from each source to each target, -1 where there is none.
 
-    The neighbors of v are ``neighbor[begin[v]:begin[v + 1]]``, over the edges that stand beside them.
+    The neighbors of v are ``neighbor[begin[v]:begin[v + 1]]``, over the edges at the same places of `edge`.
     `digits` (n_edges, n_digits) and `out` (n_sources, n_targets, n_digits) hold whole numbers to the base
     ``2 ** DIGIT_BITS``, highest digit first, with room for every sum.
     """
-    # Dijkstra's algorithm, vertices in the order of rounded lengths: one that is reached by a shorter way
-    # after its turn takes another, so that what is left at the end is exact
+    # Dijkstra's algorithm, vertices in the order of rounded lengths: a vertex that is reached by a shorter
+    # path after its turn gets another turn, so the final lengths are exact
     n = len(begin) - 1
     n_digits = digits.shape[1]
     length = np.empty((n, n_digits), np.int64)

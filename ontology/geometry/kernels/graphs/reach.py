@@ -1,4 +1,4 @@
-"""Paths from one member of a set to all others, over any labels, along as few edges as possible."""
+"""Paths from one member of a set to all other members, over any labels, with as few edges as possible."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def two_farthest(
     sizes: NDArray[np.int64],
     starts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return, for the set of each of `starts`, the sum of the two largest path lengths from it to members.
+    """Return the sum of the two largest path lengths from each of `starts` to the members of its set.
 
-    `begin`, `neighbors` and `length` are the rows of a symmetric sparse matrix; `assignment` names the set
-    of each vertex, `sizes` the members of each set. Infinite where a member is not reached.
+    `begin`, `neighbors` and `length` are the rows of a symmetric sparse matrix; `assignment` is the set of
+    each vertex, `sizes` the number of members of each set. Infinite if a member is not reached.
     """
     # Breadth first, stopped at the last member: O(edges within that radius) for each start.
     n = len(assignment)

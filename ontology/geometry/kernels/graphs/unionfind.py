@@ -1,8 +1,8 @@
-"""Merging the labels of a graph into supernodes: union-find, with the neighbors of a set as a chained list.
+"""Merging of the labels of a graph into supernodes: union-find, with the neighbors of a set in a linked list.
 
-A set is named by one of its members, its root. Its unscanned neighbourhood is a chain of member labels whose
-rows of the adjacency have not been read; chains are joined in O(1), and a label leaves its chain when its row
-is read, so that every adjacency entry is read at most once.
+A set is identified by one of its members, its root. Its unscanned neighbourhood is a chain of member labels
+whose rows of the adjacency have not been read; chains are joined in O(1), and a label leaves its chain when
+its row is read, so every adjacency entry is read at most once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def draw(state: NDArray[np.uint64], n: int) -> int:
     """Return a number from 0 to n - 1, each equally likely, and step the generator's `state`, shape (1,)."""
     # SplitMix64 (Steele, Lea, Flood 2014): the same numbers under every version of numpy and numba.
     bound = np.uint64(n)
-    rejected = (np.uint64(0) - bound) % bound  # 2^64 mod n: below it, some remainders would come once more
+    rejected = (np.uint64(0) - bound) % bound  # 2^64 mod n: below it, some remainders would be more likely
     while True:
         state[0] += _GOLDEN
         mixed = state[0]
@@ -46,7 +46,7 @@ def _root(above: NDArray[np.int32], v: int) -> int:
 
 @compiled
 def _leave(drawable: NDArray[np.int32], place: NDArray[np.int32], n_drawable: int, r: int) -> int:
-    """Take `r` out of the first `n_drawable` entries of `drawable`; return how many are left."""
+    """Remove `r` from the first `n_drawable` entries of `drawable`; return how many are left."""
     if place[r] < 0:
         return n_drawable
     last = drawable[n_drawable - 1]
@@ -65,20 +65,20 @@ def merge_neighborhoods(
     whole: bool,
     seed: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], int, NDArray[np.int32], int]:
-    """Draw a set, merge its neighbors into it, and so on until at most `target` sets are left.
+    """Draw a set and merge its neighbors into it, repeatedly, until at most `target` sets are left.
 
     Parameters
     ----------
     begin, neighbors
-        As `ontology.geometry.kernels.graphs.adjacency` gives them.
+        The result of `ontology.geometry.kernels.graphs.adjacency`.
     target : int
-        Number of sets at which it ends.
+        Number of sets at which the merging ends.
     cap : int
-        A neighbor is passed over where the union would hold more labels; n for no cap.
+        A neighbor is skipped if the union would hold more labels; n for no cap.
     whole : bool
-        Whether a neighbourhood once begun is merged to its end, or left when `target` is reached.
+        Whether a neighbourhood is always merged completely, or left when `target` is reached.
     seed : int
-        Starts the generator.
+        Seed of the generator.
 
     Returns
     -------
@@ -93,8 +93,8 @@ def merge_neighborhoods(
         Number of adjacency entries read, at most ``len(neighbors)``.
     """
     # Each entry is read once and costs one look-up, O(log n) amortized. A union only grows, so a neighbor
-    # that is too large once is too large for ever, and its entry need not be kept. A set whose chain is empty
-    # can merge nothing: it leaves the list of those that are drawn, which only spares idle rounds.
+    # that is too large once is always too large, and its entry need not be kept. A set with an empty chain
+    # can merge nothing, so it leaves the list of drawable sets; this only saves idle rounds.
     n = len(begin) - 1
     state = np.empty(1, dtype=np.uint64)
     state[0] = np.uint64(seed)
@@ -148,13 +148,14 @@ def pack_branches(
     target: int,
     cap: int,
 ) -> int:
-    """Merge sets that are neighbors or share one, within `cap`; return the number of sets left.
+    """Merge sets that are neighbors or share a neighbor, within `cap`; return the number of sets left.
 
-    `above` and `size` are changed in place. The first round takes single labels as the shared neighbors, the
-    later ones whole sets; it ends at `target`, or when a round has merged nothing.
+    `above` and `size` are changed in place. In the first round shared neighbors are single labels, in later
+    rounds whole sets. Packing ends at `target`, or when a round has merged nothing.
     """
-    # O(n + n_edges) look-ups a round. Within the closed neighbourhood of a hub, `spare` is the smallest set
-    # seen; of two sets that do not fit together the larger exceeds cap / 2, so at most one seen does not.
+    # O(n + n_edges) look-ups per round. Within the closed neighbourhood of a hub, `spare` is the smallest set
+    # seen. If two sets do not fit together, the larger exceeds cap / 2, so at most one seen set does not
+    # exceed it.
     n = len(begin) - 1
     hub = np.arange(n).astype(np.int32)
     members = np.empty(n, dtype=np.int32)
@@ -201,8 +202,8 @@ def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.
     """Cut a forest into pieces of at most `most` labels; return the union-find forest and their number.
 
     `parent` is -1 for roots and smaller than the child everywhere else (preorder). From the bottom up, a
-    label takes what is left of its children as they come; once one does not fit, it and those after it fill
-    pieces of their own, each a run of siblings.
+    label takes the remaining parts of its children in order. Once a part does not fit, it and the parts after
+    it form separate pieces, each a run of siblings.
     """
     # O(n). Two pieces in a row at one parent hold more than `most` labels together.
     n = len(parent)
@@ -234,7 +235,7 @@ def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.
 
 @compiled
 def number_sets(above: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the number of each label's set, in the order of lowest members, and the sets' sizes."""
+    """Return the number of each label's set, in the order of lowest members, and the sizes of the sets."""
     # n look-ups.
     n = len(above)
     number = np.full(n, -1, dtype=np.int32)

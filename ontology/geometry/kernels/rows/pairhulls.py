@@ -1,8 +1,8 @@
-"""Lower hulls of pairs of distance columns: which labels two observed ones reach between them, and how.
+"""Lower hulls of pairs of distance columns: the labels that two observed labels reach, with weights.
 
 A label is the point (d_a^2, d_b^2). Weights over a and b pick the lowest points in one direction, so the pair
-reaches the lower-left convex hull: its vertices, what lies on its edges, and, with all weight on one of the
-two, everything nearest to that one.
+reaches the lower-left convex hull: its vertices, the points on its edges, and, with all weight on a or on b,
+all labels nearest to that one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from labelgrove.ontology.geometry.kernels.jit import compiled
 __all__ = ["BLOCK", "nearest_labels", "pair_hulls", "sorted_pair_hull"]
 
 BLOCK = 32
-"""Columns taken together by `pair_hulls`: a fixed number, so that the compiler turns them into one vector."""
+"""Number of columns that `pair_hulls` handles together; fixed, so that the compiler uses one vector."""
 
 _ON_EDGE, _VERTEX = 1, 2
 
@@ -31,7 +31,7 @@ def nearest_labels(
     columns: NDArray[np.int64],
     weights: NDArray[Any],
 ) -> None:
-    """Mark what all weight on one observed label reaches: the labels nearest to it."""
+    """Mark the labels that all weight on one observed label reaches: the labels nearest to it."""
     # distances (n, at least n_columns); member, unique (n,), columns, weights (n, 2); O(n * n_columns)
     n = len(distances)
     lowest = distances[0, :n_columns].copy()
@@ -69,9 +69,10 @@ def pair_hulls(
     columns: NDArray[np.int64],
     weights: NDArray[np.int64],
 ) -> None:
-    """Mark what columns `first` to `end` reach, each with each one after it; whole distances, exact."""
-    # distances (n, multiple of BLOCK), uint8 or uint16, beyond n_columns its largest value; rest as above.
-    # O((end - first) * n_columns * (n / vector width + n_buckets)), O(n + n_buckets) memory
+    """Mark the labels that pairs of a column from `first` to `end` with a later column reach; exact."""
+    # distances (n, multiple of BLOCK), uint8 or uint16, with its largest value beyond n_columns; whole
+    # distances; the rest as above. O((end - first) * n_columns * (n / vector width + n_buckets)), O(n +
+    # n_buckets) memory
     n, n_padded = distances.shape
     largest = distances.dtype.type(np.iinfo(distances.dtype).max)
     best = np.empty((n_buckets, BLOCK), dtype=distances.dtype)
@@ -95,7 +96,7 @@ def pair_hulls(
             n_holders[:] = 0
             for j in range(max(0, a + 1 - block), min(BLOCK, n_columns - block)):
                 _lower_hull(best[:, j], filled, chain, x, z, kind[:, j], normal[:, j])
-            # where no point of a bucket is on the hull, look for one lower than the lowest: there is none
+            # if no point of a bucket is on the hull, search for a point below its lowest: there is none
             for bucket in range(n_buckets):
                 for j in range(BLOCK):
                     if kind[bucket, j] == 0 and best[bucket, j] > 0:
@@ -121,7 +122,7 @@ def pair_hulls(
 
 @compiled
 def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> None:
-    """Lower each bucket of column `a` to the least distance in it to each column of a block."""
+    """Lower each bucket of column `a` to its smallest distance to each column of a block."""
     for y in range(len(distances)):
         row, lowest = distances[y, block : block + BLOCK], best[distances[y, a]]
         for j in range(BLOCK):
@@ -132,7 +133,7 @@ def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> N
 def _touch(
     distances: NDArray[Any], a: int, block: int, best: NDArray[Any], touching: NDArray[np.int64]
 ) -> int:
-    """List the labels at the distance of their bucket to some column of a block; return how many."""
+    """List the labels that have the distance of their bucket to some column of a block; return how many."""
     n_touching = 0
     for y in range(len(distances)):
         row, wanted = distances[y, block : block + BLOCK], best[distances[y, a]]
@@ -172,7 +173,7 @@ def _lower_hull(
         chain[n_chain], x[n_chain], z[n_chain] = bucket, right, up
         n_chain += 1
     for i in range(n_chain):
-        # the weights between the normals of the two edges that meet here; at an end, of edge and axis
+        # weights between the normals of the two edges that meet here; at an end, of the edge and the axis
         bucket = chain[i]
         left_a, left_b = np.uint64(1), np.uint64(0)
         right_a, right_b = np.uint64(0), np.uint64(1)
@@ -200,7 +201,7 @@ def sorted_pair_hull(
     columns: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> None:
-    """Mark what one pair of columns reaches up to a relative tolerance of the Fréchet variance."""
+    """Mark the labels that a pair of columns reaches, up to a relative tolerance of the Fréchet variance."""
     # x, z (n,) squared distances to the two, order (n,) sorts x; O(n + vertices * members of the pair)
     n = len(x)
     chain = np.empty(n, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Compiled plain sums: the numbers that decide, added up in the order of the columns."""
+"""Compiled plain sums: the numbers that decide, added in the order of the columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Integers = NDArray[np.int64]
 
 
 def _turned(builder: Any, rows: list[Any]) -> list[Any]:
-    """Return 8 columns of 8 numbers for 8 rows: pairs are exchanged, then pairs of pairs, then halves."""
+    """Transpose 8 rows of 8 numbers: exchange pairs, then pairs of pairs, then halves."""
     for step in (1, 2, 4):
         low = [lane if not lane & step else DOUBLES.width + lane - step for lane in range(DOUBLES.width)]
         high = [lane + step if not lane & step else DOUBLES.width + lane for lane in range(DOUBLES.width)]
@@ -36,7 +36,7 @@ def _turned(builder: Any, rows: list[Any]) -> list[Any]:
 def _add_columns(_: Any, total: Any, rows: Any, row: Any, squared: Any, which: Any, column: Any) -> Emitter:
     """Add the products of 8 columns to the sums of 8 pairs, one column after the other.
 
-    Pair j is made of the entries from ``row[j] + column`` and from ``which[j] + column`` on.
+    Pair j uses the entries from ``row[j] + column`` on and from ``which[j] + column`` on.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -62,8 +62,9 @@ add_columns: Any = intrinsic(_add_columns)
 def _sum_eight(
     row: NDArray[Any], factor: Floats, row_at: Integers, factor_at: Integers, n_observed: int, sums: Floats
 ) -> None:
-    # the plain sums of eight pairs side by side, because a sum waits for its own last addition. A plain loop
-    # over eight scalar sums took 1.7 to 2.4 times as long (100 and 1,000 columns, float32 and float64)
+    # eight plain sums are made side by side, because each addition of a sum waits for the previous one. A
+    # plain loop over eight scalar sums took 1.7 to 2.4 times as long (100 and 1,000 columns, float32 and
+    # float64)
     r = (row_at[0], row_at[1], row_at[2], row_at[3], row_at[4], row_at[5], row_at[6], row_at[7])
     f = (
         factor_at[0],
@@ -95,7 +96,7 @@ def plain_sums(
     out: Floats,
 ) -> None:
     """Write the plain sums of (sample, row) pairs."""
-    # rows (n_samples, n_observed), squared (n_rows, n_observed), out (n_pairs,); O(n_observed) each
+    # rows (n_samples, n_observed), squared (n_rows, n_observed), out (n_pairs,); O(n_observed) for each pair
     n_pairs = len(sample)
     n_observed = rows.shape[1]
     row = rows.reshape(-1)
@@ -123,8 +124,9 @@ def _square(
     column: NDArray[np.uint32],
     row: Floats,
 ) -> None:
-    # the squared distances of a group, as `RootedTree.distances` measures them. The way to the labels low,
-    # ..., high - 1 in preorder turns at `meet`; further on, where neighboring labels meet, if that is higher
+    # the squared distances of a group, as in `RootedTree.distances`. The path to the labels low, ..., high -
+    # 1 in preorder turns at `meet`; the path to other labels turns where neighboring labels meet, if that is
+    # higher
     turn = meet
     for i in range(low, high):
         d = (y - turn) + (label_depth[i] - turn)
@@ -164,8 +166,9 @@ def sums_of_groups(
     out: Floats,
 ) -> None:
     """Write the plain sums of (sample, group) pairs on a tree, measuring each group's distances once."""
-    # rows (n_samples, n_observed); `by` has the pairs by group; depth, meet, low, high: of each group;
-    # label_depth, column: of the labels in preorder; gap (n_observed - 1,) is where neighbors meet
+    # rows (n_samples, n_observed); `by` sorts the pairs by group; depth, meet, low, high are of each group;
+    # label_depth and column are of the labels in preorder; gap (n_observed - 1,) is the depth where neighbors
+    # meet
     n_pairs = len(sample)
     n_observed = rows.shape[1]
     row = rows.reshape(-1)

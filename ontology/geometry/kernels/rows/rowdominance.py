@@ -1,4 +1,4 @@
-"""Which rows of distances can be best: those that no other bounds, and those that can tie, and where."""
+"""The rows of distances that can be best: rows that no other row bounds, and rows that can only tie."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ RIVAL, TIED_ONLY, BEATEN = 0, 1, 2
 
 @compiled
 def dominance(rows: NDArray[Any], lifted: NDArray[Any]) -> NDArray[np.uint8]:
-    """Tell, for each row, whether it is bounded by another."""
+    """Return, for each row, whether another row bounds it."""
     # rows, lifted: (n, K), distinct, in ascending order of their sums -> (n,) of the three states above.
-    # RIVAL: no row's lifted copy is at most it everywhere. BEATEN: some row's is smaller everywhere.
-    # A row that bounds another is bounded by a rival or is one, so only rivals are compared with.
-    # O(n * n_rivals) comparisons that mostly end after a few columns.
+    # RIVAL: no row's lifted copy is at most this row everywhere. BEATEN: some row's lifted copy is smaller
+    # everywhere. A row that bounds another row is a rival or bounded by one, so rows are compared only with
+    # rivals. O(n * n_rivals) comparisons, most of which end after a few columns.
     n, n_columns = rows.shape
     state = np.zeros(n, dtype=np.uint8)
     rivals = np.empty(n, dtype=np.int64)
@@ -47,10 +47,11 @@ def dominance(rows: NDArray[Any], lifted: NDArray[Any]) -> NDArray[np.uint8]:
 
 @compiled
 def tying_faces(rows: NDArray[Any], lifted_rivals: NDArray[Any]) -> NDArray[np.bool_]:
-    """Find the columns that may carry weight where a row is best."""
+    """Return the columns that may have weight where a row is best."""
     # rows: (n, K), lifted_rivals: (m, K) -> (n, K).
-    # A rival at most the row on all columns left, and smaller on some, leaves no weight on those; repeated
-    # until nothing changes. No column left: the row is never best. O(n * m) comparisons for each round.
+    # If a rival is at most the row on all remaining columns, and smaller on some, these can have no weight
+    # and are removed, until nothing changes. If no column remains, the row is never best. O(n * m)
+    # comparisons per round.
     n, n_columns = rows.shape
     faces = np.ones((n, n_columns), dtype=np.bool_)
     for y in range(n):

@@ -1,7 +1,7 @@
-"""Compiled search for the best rows of distances, from groups of rows to the rows themselves.
+"""Compiled search for the best rows of distances, from groups of rows down to single rows.
 
-`ontology.geometry.scoring.rows.rowtree` explains the search. Each sample walks on its own, lowest bound
-first. Sums are taken in float32, in any order of the columns, and only filter.
+`ontology.geometry.scoring.rows.rowtree` explains the search. Each sample has a separate search, lowest bound
+first. Sums are computed in float32, in any order of the columns, and serve only as a filter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from labelgrove.ontology.geometry.kernels.jit import compiled, compiled_sum
 __all__ = ["FULL", "WIDE", "find_rows"]
 
 FULL, WIDE = -1, -2
-"""What is returned where room for pairs ran out, and where the groups rule out too little."""
+"""Return values if there is no more room for pairs, and if the groups rule out too few rows."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -25,8 +25,8 @@ Integers = NDArray[np.int64]
 
 @compiled_sum
 def _value(share: NDArray[np.float32], items: NDArray[Any], start: np.uint64) -> float:
-    # the sum of squared distances of the item that starts there, each times its share; unsigned places are
-    # never looked for at the end
+    # the sum of squared distances of the item at `start`, each times its share; unsigned places are never
+    # counted from the end
     total = np.float32(0)
     for i in range(np.uint64(len(share))):
         away = np.float32(items[start + i])
@@ -47,17 +47,17 @@ def find_rows(
     pair_sample: Integers,
     pair_row: Integers,
 ) -> int:
-    """Write the rows that may be among the `top` of each sample, or tied; return their number, or why not."""
+    """Write the rows that may be among the `top` of each sample or tied; return their number or a code."""
     # shares (n_samples, n_observed); items: the groups of a RowTree, then its rows, one after the other;
-    # begin: where the items of each group begin. A value is off by a share `relative` of itself and by
-    # `absolute` at most; `tolerance` is the factor of the tie rule
+    # begin: where the items of each group begin. The error of a value is at most `relative` times the value
+    # plus `absolute`; `tolerance` is the factor of the tie rule
     n_samples, n_observed = shares.shape
     n_groups = len(begin) - 1
     n_roots = begin[0]
     n_items = len(items) // n_observed
     keys = np.empty(n_groups)  # a heap of open groups, lowest bound first
     held = np.empty(n_groups, np.int64)
-    found = np.empty(n_items - n_groups, np.int64)  # rows that were not ruled out when they were met
+    found = np.empty(n_items - n_groups, np.int64)  # rows that were not ruled out when they were reached
     least = np.empty(n_items - n_groups)
     best = np.empty(top)  # upper bounds of the lowest values, ascending
     n_pairs = 0

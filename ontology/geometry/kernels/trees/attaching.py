@@ -1,7 +1,7 @@
-"""How many labels hang along the way to a new observed label; vertices in preorder.
+"""Number of labels that hang along the path to a new observed label; vertices are in preorder.
 
-The root is an observed label, so the hull of the observed labels holds every vertex above one of them, and
-the way from the hull down to a vertex is the way from the root as far as it is outside.
+The root is an observed label, so the hull of the observed labels holds every vertex above an observed label.
+The path from the hull down to a vertex is the part of the path from the root that is outside the hull.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ def nearest_by_side(
     allowed: NDArray[np.bool_],
     missing: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Find how near allowed labels come to each vertex from either side, and how many missing ones do."""
-    # parent, length, allowed, missing (some of the allowed): (n,) -> down, up: distance of the nearest
-    # allowed label in the subtree, and outside it; n_down, n_up: missing labels at that distance. O(n).
+    """Return the nearest allowed distance on either side, and the number of missing labels at it."""
+    # parent, length, allowed, missing (a part of the allowed labels): (n,) -> down, up: distance of the
+    # nearest allowed label in the subtree, and outside it; n_down, n_up: missing labels at that distance.
+    # O(n).
     n = len(parent)
-    first, second = np.full(n, np.inf), np.full(n, np.inf)  # the two smallest distances that differ
+    first, second = np.full(n, np.inf), np.full(n, np.inf)  # the two smallest distinct distances
     n_first, n_second = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    n_branches = np.zeros(n, dtype=np.int64)  # that come as near as the first
+    n_branches = np.zeros(n, dtype=np.int64)  # number of branches with the smallest distance
     for v in range(n - 1, -1, -1):
         if allowed[v]:
             second[v], n_second[v] = first[v], n_first[v]
@@ -73,9 +74,10 @@ def counts_along_ways(
     n_down: NDArray[np.int64],
     n_up: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Count the missing labels that can be best because a vertex is observed, those off the hull."""
+    """Count the missing labels outside the hull that can be best when a vertex is observed."""
     # inside: the hull; the rest as `nearest_by_side` returns it; lengths are whole numbers -> (n,). O(n).
-    # The way's own vertices count what is nearest to them and as near in neither direction of the way.
+    # A vertex of the path counts the labels nearest to it, unless a label in a direction of the path is as
+    # near.
     n = len(parent)
     passed = np.zeros(n, dtype=np.int64)
     count = np.zeros(n, dtype=np.int64)

@@ -1,8 +1,8 @@
 """Compiled scoring on trees: the search for finalists.
 
-`ontology.geometry.scoring.restricted.numpysearch` explains the search and has it in numpy. Here each sample
-walks on its own, best bound first. Nothing is decided by what these loops compute: they find whose plain sums
-decide.
+`ontology.geometry.scoring.restricted.numpysearch` explains the search and implements it in numpy. Here each
+sample has a separate search, best bound first. These loops decide nothing: they find the finalists, whose
+plain sums decide.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ Integers = NDArray[np.int64]
 Records = NDArray[np.void]
 
 STRANDS = 16
-_AHEAD = 2  # rows between the one that is read and the one that is fetched
+_AHEAD = 2  # number of rows between reading and prefetching
 
 
 def _record(floats: str, integers: str) -> np.dtype[np.void]:
-    """Return the dtype of what is read together, so that it lies together."""
+    """Return the dtype of fields that are read together, so that they are adjacent in memory."""
     return np.dtype(
         [(name, np.float64) for name in floats.split()] + [(name, np.int32) for name in integers.split()],
         align=True,
@@ -56,22 +56,24 @@ NODE = _record("depth", "begin end chain_last")
 """A node of the skeleton, its limbs and the last vertex of its chain."""
 
 LIMB = _record("length", "low high node chain_first chain_last")
-"""The way from a node of the skeleton to the next one below, and the vertices of the hull on it."""
+"""The path from a node of the skeleton to a node below it, and the vertices of the hull on this path."""
 
 VERTEX = _record("depth length nearest above", "parent low high begin end group group_end")
-"""A vertex of the hull, its way up, its edges downwards and the groups that hang on it."""
+"""A vertex of the hull, the edge to its parent, its edges downwards and the groups that hang on it."""
 
 EDGE = _record("length below", "low high vertex")
-"""The way from a vertex of the hull to one below it."""
+"""The edge from a vertex of the hull to a vertex below it."""
 
 
 class Tables(NamedTuple):
-    """Everything a walk reads; what is not explained here, in `Skeleton`, `Hull` and `Hanging`.
+    """Everything that a search reads.
 
-    Labels stand in preorder, in 16 strands of which each goes on where the one before it ends: `order` and
-    `label_depth` hold the column and the depth of label ``s * length + i`` at place ``16 i + s``, so that
-    the running sums of all strands are made side by side. Padded with 0, by one label at least. `low` and
-    `high` in the records are places.
+    `Skeleton`, `Hull` and `Hanging` explain fields that are not explained here.
+
+    Labels are in preorder, in 16 strands, each of which continues where the previous one ends. `order` and
+    `label_depth` hold the column and the depth of label ``s * length + i`` at place ``16 i + s``, so that the
+    running sums of all strands are made side by side. They are padded with 0, by at least one label. `low`
+    and `high` in the records are places.
     """
 
     order: NDArray[np.uint32]
@@ -96,9 +98,9 @@ def _run(
     weight_before: Floats,
     moment_before: Floats,
 ) -> bool:
-    # row (n_observed,) -> weight and moment of what stands before each label in its strand, and before each
-    # strand; returns whether an entry is negative. With plain loops in place of lanes and of what is fetched
-    # ahead, the search took 1.0 to 1.2 times as long for 100 observed labels, 1.7 to 2.0 times for 1,000
+    # row (n_observed,) -> weight and moment of the labels before each label in its strand, and before each
+    # strand; returns whether an entry is negative. With plain loops instead of lanes and prefetching, the
+    # search took 1.0 to 1.2 times as long for 100 observed labels, 1.7 to 2.0 times for 1,000
     w0 = zeros()
     w1 = zeros()
     q0 = zeros()
@@ -136,7 +138,7 @@ def _run(
 def _before(
     place: int, weight: Floats, moment: Floats, weight_before: Floats, moment_before: Floats
 ) -> tuple[float, float]:
-    # weight and moment of the labels before the one at a place
+    # weight and moment of the labels before the label at a place
     strand = place & 15
     return weight_before[strand] + weight[place], moment_before[strand] + moment[place]
 
@@ -151,7 +153,8 @@ def _descend(
     total: float,
     total_moment: float,
 ) -> tuple[int, float]:
-    # the lowest vertex of the hull and the moment about it; a few running sums for each skeleton node passed
+    # the lowest vertex of the hull and the moment about it; a few running sums for each skeleton node on the
+    # way
     node = 0
     about = total_moment
     start_w = 0.0
@@ -211,28 +214,31 @@ def find_finalists(
     pair_sample: Integers,
     pair_group: Integers,
 ) -> int:
-    """Write the finalists of each row and its total weight; return their number, -1 where room ran out."""
-    # rows (n_samples, n_observed), totals: least and most allowed, total (n_samples,), pairs sorted by sample
-    # O(n_observed) for each sample, and two running sums for each child of a vertex visited
+    """Write the finalists of each row and its total weight.
+
+    Returns the number of finalists, or -1 if there is no room for them.
+    """
+    # rows (n_samples, n_observed), totals: smallest and largest allowed, total (n_samples,), pairs sorted by
+    # sample O(n_observed) for each sample, and two running sums for each child of a vertex visited
     n_hull = len(tables.vertex)
     weight = np.empty(len(tables.order))
     moment = np.empty(len(tables.order))
     weight_before = np.empty(16)
     moment_before = np.empty(16)
-    vertex = np.empty(n_hull, np.int64)  # every vertex pushed, by number
+    vertex = np.empty(n_hull, np.int64)  # every pushed vertex, by number
     before = np.empty(n_hull, np.int64)
     value = np.empty(n_hull)
     mean = np.empty(n_hull)
     keys = np.empty(n_hull)  # a heap of them, lowest bound first
     items = np.empty(n_hull, np.int64)
     visited = np.empty(n_hull, np.int64)
-    pool = np.empty(top + 2)  # a heap of minus the upper bounds of the lowest groups, enough for `top` labels
+    pool = np.empty(top + 2)  # a heap of negated upper bounds of the lowest groups, enough for `top` labels
     pool_count = np.empty(top + 2, np.int64)
     n_pairs = 0
     n_observed = rows.shape[1]
     flat = rows.reshape(-1)
     for sample in range(len(rows)):
-        for i in range(0, n_observed, 16):  # columns stand in any order: no processor foresees which
+        for i in range(0, n_observed, 16):  # columns are in any order, which no processor predicts
             fetch(flat, (sample + _AHEAD) * n_observed + i)
         negative = _run(
             rows[sample], tables.order, tables.label_depth, weight, moment, weight_before, moment_before
@@ -256,7 +262,7 @@ def find_finalists(
         n_visited = 0
         n_pool = 0
         n_held = 0
-        bound = np.inf  # the `top` best labels are no higher
+        bound = np.inf  # upper bound of the `top` best values
         while n_open > 0 and keys[0] <= bound:
             item = items[0]
             pop(keys, items, n_open)
@@ -296,7 +302,7 @@ def find_finalists(
                 f_up = f + length * (slope + length)
                 r = here.above
                 s_up = max(s - length * (1 - 2 * share), 0.0)
-                if top == 1:  # what is nearest on this way is no higher than that
+                if top == 1:  # the nearest label on this path is not above this
                     bound = min(bound, f_up + r * (2 * s_up + r * (1 + margin)) + room)
                 key = f_up + r * (max(slope + 2 * length, 0.0) + r * (1 - margin)) - room
                 if key <= bound:

@@ -1,4 +1,4 @@
-"""What hangs off a part of a tree, and how far the nearest marked vertex is; vertices are in preorder."""
+"""Heights above a part of a tree, and distances to the nearest marked vertex; vertices are in preorder."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["hanging_heights", "nearest_marked"]
 def hanging_heights(
     parent: NDArray[np.int64], length: NDArray[np.float64], part: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Find the vertex of a part that each vertex hangs at, and how high."""
+    """Return the vertex of a part at which each vertex hangs, and its height."""
     # parent, length: (n,); part: a connected set of vertices, ascending -> foot, height: (n,). O(n).
     n = len(parent)
     foot = np.full(n, -1, dtype=np.int64)
     height = np.zeros(n)
     foot[part] = part
     v = part[0]
-    while v > 0:  # what lies above the part is nearest to its top
+    while v > 0:  # vertices above the part are nearest to its top
         foot[parent[v]] = part[0]
         height[parent[v]] = height[v] + length[v]
         v = parent[v]
@@ -36,7 +36,7 @@ def hanging_heights(
 def nearest_marked(
     parent: NDArray[np.int64], length: NDArray[np.float64], marked: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return the distance of each vertex to the nearest marked one."""
+    """Return the distance of each vertex to the nearest marked vertex."""
     # parent, length, marked: (n,) -> (n,). O(n).
     n = len(parent)
     nearest = np.where(marked, 0.0, np.inf)

@@ -1,7 +1,8 @@
-"""Longest paths on trees in preorder: hops, what hangs off a hull in order of gain, and the tree knapsack.
+"""Longest paths on trees in preorder: hops, paths outside a hull in order of gain, and the tree knapsack.
 
-Vertices are positions in the preorder of `ontology.geometry.paths.rootedtree`: ``parent[v] < v`` but for the
-root, which has itself, and the subtree of v is ``v, ..., end[v] - 1``. Every edge counts as one hop.
+Vertices are positions in the preorder of `ontology.geometry.paths.rootedtree`: ``parent[v] < v`` except for
+the root, which is its own parent, and the subtree of v is ``v, ..., end[v] - 1``. Every edge counts as one
+hop.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["hop_distances", "long_paths", "tree_knapsack"]
 
 @compiled
 def hop_distances(parent: NDArray[np.int64], source: int) -> NDArray[np.int32]:
-    """Return the hops from `source` to every vertex; shape (n,), O(n)."""
+    """Return the number of hops from `source` to every vertex; shape (n,), O(n)."""
     hops = np.full(len(parent), -1, dtype=np.int32)
     v, steps = source, 0
     hops[v] = 0
@@ -38,17 +39,17 @@ def long_paths(
     top: int,
     candidate: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ends of the paths that hang off a hull, longest first, and their numbers of vertices.
+    """Return the ends of the paths that hang on a hull, longest first, and their numbers of vertices.
 
     `inside` marks the hull and `top` is its first vertex; `candidate` marks the vertices where a path may
-    end; `order` numbers the positions canonically, and so are the ends. Seen from the hull, each vertex
-    continues the longest path that comes up to it (of equals the one with the lowest end), and the others
-    stop there. O(n): one pass from the far ends to the hull, and a counting sort.
+    end; `order` is the canonical number of each position, and the ends are returned as canonical numbers.
+    Each vertex continues the longest path that comes up to it from below (ties: the path with the lowest
+    end), and the other paths stop there. O(n): one pass from the far ends to the hull, and a counting sort.
     """
     n = len(parent)
-    reach = np.zeros(n, dtype=np.int32)  # vertices from here to the farthest candidate beyond, both included
+    reach = np.zeros(n, dtype=np.int32)  # vertices from here to the farthest candidate, inclusive
     tip = np.full(n, n, dtype=np.int64)  # canonical number of that candidate
-    length = np.zeros(n, dtype=np.int32)  # of the path that ends at a canonical number, once it has stopped
+    length = np.zeros(n, dtype=np.int32)  # of the stopped path that ends at a canonical number
     above_top = np.zeros(n, dtype=np.bool_)
     n_above = 0
     v = top
@@ -61,7 +62,7 @@ def long_paths(
     for i in range(n_above, -1, -1):
         chain[i] = v
         v = parent[v]
-    # everything but the vertices above the hull hangs on its parent; those hang on the next one down
+    # all vertices hang on their parent, except those above the hull, which hang on the next vertex down
     for i in range(n - 1 + n_above, -1, -1):
         at = i - n_above
         if at >= 0:
@@ -116,14 +117,14 @@ def tree_knapsack(
     cost: NDArray[np.int64],
     budget: int,
 ) -> NDArray[np.int64]:
-    """Return the vertices to buy so that the paths from them to the root cover the most.
+    """Return the vertices to buy so that the paths from them to the root cover the most vertices.
 
-    `inside` marks a connected set that holds the root and is covered already; `cost` is that of each vertex,
-    -1 where it may not be bought. O(n * budget) time and memory.
+    `inside` marks a connected set that holds the root and is already covered; `cost` is the cost of each
+    vertex, -1 if it may not be bought. O(n * budget) time and memory.
 
-    ``best[v, owed, b]``: the most that v and what comes after it in preorder add with b left to spend, given
-    that the parent of v is covered. `owed`: something among the children of that parent, from v on, must be
-    covered too, since the parent is covered, was not bought, and is no use unless a path ends below it.
+    ``best[v, owed, b]`` is the most that v and the vertices after it in preorder add with b left to spend,
+    given that the parent of v is covered. With `owed`, one of the children of that parent, from v on, must
+    also be covered: the parent is covered but was not bought, which is useless unless a path ends below it.
     """
     n = len(parent)
     none = -(n + 1)

@@ -1,14 +1,15 @@
 """Compiled scoring over all labels of a tree: one pass over each row of weights, then a descent.
 
 `ontology.geometry.scoring.tree.treescorer` explains the algorithm. A row is read once, in preorder of the
-observed labels, eight at a time: blocks of 32 labels are added up side by side, and running sums over the
-blocks follow. What lies before a label is then a running sum and some labels of its block. Columns in another
-order are gathered first, a few rows at a time so that they stay near; a row ahead is fetched meanwhile.
+observed labels, eight at a time: eight blocks of 32 labels are added side by side, and running sums over the
+blocks follow. The sum before a label is then a running sum plus some labels of its block. Columns in another
+order are gathered first, a few rows at a time so that they stay in the cache, while a later row is
+prefetched.
 
 Plain loops over the same blocks took 7 to 13 times as long (100 and 1,000 observed labels, columns in
 preorder and in any order).
 
-Nothing is decided here but what no rounding could turn round: every other row is marked.
+Only rows that rounding cannot change are decided here; every other row is marked.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from labelgrove.ontology.geometry.kernels.lanes import DOUBLES, Emitter, fetch, 
 __all__ = ["CLEAR", "CROWDED", "REFUSED", "STRIDE", "find_lowest"]
 
 CLEAR, CROWDED, REFUSED = -1, -2, -3
-"""What stands in place of a rival: there is none; there may be many; the row was not scored."""
+"""Marks in place of a rival: there is none; there may be many; the row was not scored."""
 
 STRIDE = 256
-"""Depths of labels are padded with 0 to a multiple of this."""
+"""Depths of labels are padded with 0 to a multiple of this number."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -40,8 +41,8 @@ Integers = NDArray[np.int64]
 
 _WIDTH = 8
 _BLOCK = 32  # labels between running sums
-_ROWS = 8  # rows that are searched together
-_AHEAD = 2  # rows between the one that is read and the one that is fetched
+_ROWS = 8  # number of rows that are searched together
+_AHEAD = 2  # number of rows between reading and prefetching
 _EIGHT = DOUBLES.vector
 _WORD = ir.IntType(64)
 _SIGNS: Any = {  # bits of eight numbers
@@ -51,7 +52,7 @@ _SIGNS: Any = {  # bits of eight numbers
 
 
 def _data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    """Return the address of the first entry of an array; what is reached from there is unchecked."""
+    """Return the address of the first entry of an array; accesses from there are not checked."""
     proxy = cgutils.create_struct_proxy(kind)
     return proxy(context, builder, array).data
 
@@ -74,7 +75,7 @@ def _add_product(builder: Any, x: Any, y: Any, total: Any) -> Any:
 
 
 def _sums_of_each(builder: Any, vectors: list[Any]) -> Any:
-    """Return 8 sums, lane b that of the lanes of vector b."""
+    """Return 8 sums; lane b holds the sum of the lanes of vector b."""
     step = 1
     while len(vectors) > 1:
         even = [(_WIDTH if lane & step else 0) + (lane & ~step) for lane in range(_WIDTH)]
@@ -91,9 +92,9 @@ def _sums_of_each(builder: Any, vectors: list[Any]) -> Any:
 
 
 def _block_sums(_: Any, weights: Any, start: Any, depth: Any, first: Any, signs: Any) -> Emitter:
-    """Add up 8 blocks of 32 labels from `first` on: the weight and the moment of each.
+    """Return the weight and the moment of each of 8 blocks of 32 labels from `first` on.
 
-    Label i stands at ``weights[start + i]``; `signs` comes back with the sign bits among them set.
+    Label i is at ``weights[start + i]``; `signs` is returned with the sign bits of the weights added.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -121,9 +122,9 @@ def _block_sums(_: Any, weights: Any, start: Any, depth: Any, first: Any, signs:
 def _before(
     _: Any, k: Any, full: Any, rows: Any, start: Any, depth: Any, weight: Any, moment: Any, at: Any
 ) -> Emitter:
-    """Return weight and moment of the first k labels: what lies before a block, and some of its 32.
+    """Return weight and moment of the first k labels: the sums before a block, and some of its 32 labels.
 
-    `rows` and `start` are pairs: where labels below `full` stand, and where the others do.
+    `rows` and `start` are pairs: the places of labels below `full`, and the places of the others.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -186,7 +187,7 @@ def _gather(_: Any, out: Any, to: Any, weights: Any, start: Any, columns: Any, a
 
 
 def _store_running(_: Any, out: Any, index: Any, sums: Any, before: Any) -> Emitter:
-    """Write what lies before each of 8 blocks, `before` the first of them, and return what lies behind."""
+    """Write the sum before each of 8 blocks, `before` being the first, and return the sum after the last."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         zero = ir.Constant(_EIGHT, [0.0] * _WIDTH)
@@ -205,7 +206,7 @@ def _store_running(_: Any, out: Any, index: Any, sums: Any, before: Any) -> Emit
 
 
 def _no_signs(_: Any, weights: Any) -> Emitter:
-    """Return the bits of eight zeros of the kind of `weights`."""
+    """Return the bits of eight zeros of the dtype of `weights`."""
     signs = _SIGNS[weights.dtype]
 
     def emit(_: Any, __: Any, ___: Any, ____: Any) -> Any:
@@ -215,7 +216,7 @@ def _no_signs(_: Any, weights: Any) -> Emitter:
 
 
 def _any_sign(_: Any, signs: Any) -> Emitter:
-    """Whether any sign bit is set."""
+    """Return whether any sign bit is set."""
 
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         below = builder.icmp_signed("<", given[0], ir.Constant(signs.vector, [0] * _WIDTH))
@@ -263,7 +264,7 @@ def _sum_rows(
     total: Floats,
     rival: Integers,
 ) -> None:
-    # label i of row r stands at data[first + r * step + i], those behind the last full stride in `rest`
+    # label i of row r is at data[first + r * step + i]; labels after the last full stride are in `rest`
     # (n_rows, STRIDE); out: running sums over blocks (n_rows, n_blocks), their totals (n_rows, 2)
     n_blocks = weight.shape[1]
     n_full = n_blocks // 8 - 1
@@ -304,7 +305,7 @@ def _descend(
     vertex: Integers,
     rival: Integers,
 ) -> None:
-    # rows as `_sum_rows` left them; the same steps as Skeleton.descend takes
+    # rows as left by `_sum_rows`; the same steps as in Skeleton.descend
     n_blocks = weight.shape[1]
     full = (n_blocks // 8 - 1) * STRIDE
     for r in range(len(rival)):
@@ -314,9 +315,9 @@ def _descend(
         start_of_rest = r * STRIDE - full
         at = r * n_blocks
         whole = total[r, 0]
-        about = total[r, 1]  # the first moment about the node reached
+        about = total[r, 1]  # the first moment about the current node
         v = np.int64(0)
-        w0 = 0.0  # what lies before the node, and before its end
+        w0 = 0.0  # the sums before the node, and before its end
         q0 = 0.0
         w1 = whole
         q1 = about
@@ -324,7 +325,7 @@ def _descend(
         while node[v, BEGIN] < node[v, END]:
             z = node_depth[v]
             half = 0.5 * ((q1 - q0) - z * (w1 - w0))
-            a = np.int64(node[v, BEGIN])  # of its children a, ..., b one holds the half-moment
+            a = np.int64(node[v, BEGIN])  # one of its children a, ..., b holds the half-moment
             b = np.int64(node[v, END]) - 1
             wa = w0
             qa = q0
@@ -337,7 +338,7 @@ def _descend(
                 wm, qm = before(k, full, (data, rest), (start, start_of_rest), depth, weight, moment, at)
                 if (qm - q0) - z * (wm - w0) > half:
                     b = m - 1
-                    w1 = wm  # children stand side by side: one's end is the next one's start
+                    w1 = wm  # children are adjacent: each ends where the next begins
                     q1 = qm
                 else:
                     a = m
@@ -395,26 +396,26 @@ def find_lowest(
     rows : ndarray of shape (n_samples, n_observed), dtype=float32 or float64
         C-contiguous weights of any values.
     columns : ndarray of uint32, length 0 or n_observed
-        The column of each label in preorder; none where columns stand in preorder.
+        The column of each label in preorder; empty if the columns are in preorder.
     depth : ndarray of float64
         Depth of the labels in preorder, padded to a multiple of `STRIDE` above n_observed.
     node : ndarray of shape (n_nodes, 6), dtype=int32
-        ``LOW, HIGH``: the labels below a node; ``BEGIN, END``: its children, which stand side by side, the
-        first node is the root; ``CHAIN_FIRST, CHAIN_LAST``: the vertices above it, up to its parent, and it.
+        ``LOW, HIGH``: the labels below a node; ``BEGIN, END``: its children, which are adjacent (node 0 is
+        the root); ``CHAIN_FIRST, CHAIN_LAST``: the node and the vertices between it and its parent.
     node_depth, chain_depth : ndarray of float64
         Depth of nodes and of vertices.
     nearest : ndarray of float64
         Length of the shortest edge at each vertex.
     slack : float
-        Vertices of a row whose Fréchet variances, over the total weight, differ by less may be tied.
+        Vertices of a row may be tied if their Fréchet variances, divided by the total weight, differ by less.
     totals : tuple of float
-        Least and most weight of a row that is scored.
+        Smallest and largest total weight of a row that is scored.
     vertex, rival : ndarray of shape (n_samples,), dtype=int64
         Where to write: vertices, or a mark (`CLEAR`, `CROWDED`, `REFUSED`) in place of a rival.
 
     Notes
     -----
-    O(n_observed) for each row, and a few running sums for each node passed.
+    O(n_observed) for each row, and a few running sums for each node on the way.
     """
     n_samples, n_observed = rows.shape
     n_full = n_observed // STRIDE * STRIDE

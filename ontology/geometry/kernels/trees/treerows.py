@@ -1,4 +1,4 @@
-"""Rows of distances on a tree, each from the row of its parent."""
+"""Rows of distances on a tree, each computed from the row of the parent."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ def fill_rows(
     """Write the distances of every vertex from `columns` into ``out[place[vertex]]``; O(n * n_columns).
 
     Vertices are preorder positions; `depth`, `length` and `out` have one dtype. A row is the parent's row
-    plus the edge length, or less it in the columns of the own subtree: over all rows, as many as columns
-    have ancestors. Sums of whole numbers, so exact; above 255 an unsigned sum wraps and is overwritten.
+    plus the edge length, or minus the edge length in the columns of the vertex's subtree; over all rows, each
+    column is subtracted once for each of its ancestors. Sums of whole numbers are exact; an unsigned sum
+    above 255 wraps and is overwritten.
     """
     n = len(parent)
     n_columns = len(columns)
     order = np.argsort(columns)
-    before = np.zeros(n + 1, np.int64)  # columns in front of a position
+    before = np.zeros(n + 1, np.int64)  # number of columns before a position
     for c in columns:
         before[c + 1] += 1
     for v in range(n):

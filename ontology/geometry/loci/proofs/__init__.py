@@ -1,1 +1,1 @@
-"""Verdicts in whole numbers: a label can be best, is the only best one, or can never be."""
+"""Verdicts in whole numbers: a label can be best, can be the only best label, or can never be best."""

@@ -1,4 +1,4 @@
-"""Proofs, checked in whole numbers, that a label can be best, can be the only best one, or can never be.
+"""Proofs, checked in whole numbers, that a label can be best, can be the only best label, or can never be.
 
 With squared distances S[z, i] and weights w, a label's sum is ``F(z) = sum_i w_i S[z, i]``. Four statements
 about a row y, each with a proof that is a short list of whole numbers:
@@ -11,7 +11,7 @@ y is best for no weights       multipliers u over other rows with ``sum_z u_z (S
 y is never the only best       the same with >=: under any weights, one of these rows is as good
 =============================  ==============================================================================
 
-Where the proof comes from does not matter: floating point may propose what is checked here.
+The origin of a proof does not matter: floating point may propose the numbers that are checked here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _SCALES = (1 << 6, 1 << 12, 1 << 20, 1 << 30)
 
 
 def rounded(mixture: NDArray[np.float64], *, positive: bool) -> Iterator[NDArray[np.int64]]:
-    """Yield whole numbers in about the proportions of `mixture`, ever more exactly; all positive if asked."""
+    """Yield whole numbers in about the ratios of `mixture`, with rising accuracy.
+
+    If `positive`, none is 0.
+    """
     for scale in _SCALES:
         fine = np.maximum(mixture, 0.0) * scale
         yield (np.floor(fine) + 1.0 if positive else np.rint(fine)).astype(np.int64)
@@ -46,12 +49,12 @@ class Competition:
     distances : ndarray of shape (n_rows, n_observed)
         Finite, non-negative; distinct rows.
     n_rivals : int
-        The first so many rows are those that every row is measured against; the rest can be best only where
-        they tie with one of them.
+        Number of rivals: the first rows, with which every row is compared. The other rows can be best only
+        where they tie with a rival.
     tolerant : bool
-        False: equal means equal. True: sums tie within `TIE_RELATIVE`, as everywhere a decision is taken on
-        rounded numbers (`ontology.geometry.ties`); y is best where ``F(y) <= F(z) (1 + TIE_RELATIVE)``, and
-        the only best where no z satisfies ``F(z) <= F(y) (1 + TIE_RELATIVE)``.
+        False: equal means equal. True: sums tie within `TIE_RELATIVE`, as in all decisions on rounded numbers
+        (`ontology.geometry.ties`); y is best where ``F(y) <= F(z) (1 + TIE_RELATIVE)``, and the only best
+        where no z satisfies ``F(z) <= F(y) (1 + TIE_RELATIVE)``.
 
     Attributes
     ----------
@@ -73,16 +76,16 @@ class Competition:
         return self._more > self._one
 
     def is_best(self, row: int, weights: NDArray[Any]) -> bool:
-        """Return whether `weights` make `row` a best one."""
+        """Return whether `weights` make `row` a best row."""
         sums = exact_product(self.squares[: self.n_rivals], weights)
         own = exact_product(self.squares[row : row + 1], weights)[0]
         return _valid(weights) and bool((self._lenient(sums) >= self._strict(own)).all())
 
     def is_only_best(self, row: int, weights: NDArray[Any]) -> bool:
-        """Return whether `weights` make `row`, a rival, the only best one among the rivals.
+        """Return whether `weights` make `row`, a rival, the only best row among the rivals.
 
-        Weights that are nowhere zero then make it the only best one among all rows: what a rival is at most
-        everywhere and below somewhere cannot tie with it.
+        Weights without zeros then make it the only best row among all rows: a row that is nowhere below a
+        rival and somewhere above it cannot tie with it.
         """
         sums = exact_product(self.squares[: self.n_rivals], weights)
         others = np.delete(sums, row)
@@ -93,7 +96,7 @@ class Competition:
     ) -> bool:
         """Return whether the mixture of `rivals` is below `row` on every one of `columns`.
 
-        Then no weights on these columns make `row` a best one.
+        Then no weights on these columns make `row` a best row.
         """
         mixed = exact_product(self.squares[np.ix_(rivals, columns)].T, multipliers)
         own = self.squares[row, columns].astype(object) * sum(multipliers.tolist())
@@ -102,7 +105,7 @@ class Competition:
     def is_matched(self, row: int, rivals: NDArray[np.int64], multipliers: NDArray[Any]) -> bool:
         """Return whether the mixture of `rivals` is nowhere above `row`.
 
-        Then no weights make `row` the only best one, where it is not among the rivals mixed.
+        Then no weights make `row` the only best row, unless it is part of the mixture.
         """
         mixed = exact_product(self.squares[rivals].T, multipliers)
         own = self.squares[row].astype(object) * sum(multipliers.tolist())
@@ -112,10 +115,10 @@ class Competition:
     def payoff(
         self, row: int, columns: NDArray[np.int64], rivals: NDArray[np.int64], *, alone: bool = False
     ) -> NDArray[Any]:
-        """Return by how much each rival is above `row` on each column, in the measure of the tie rule.
+        """Return by how much each rival is above `row` on each column, measured by the tie rule.
 
-        A mixture of columns that keeps this at zero or above makes `row` a best one; with `alone`, one that
-        keeps it above zero makes it the only best one.
+        A mixture of columns that keeps this at zero or above makes `row` a best row; with `alone`, a mixture
+        that keeps it above zero makes `row` the only best row.
         """
         theirs, own = self.squares[np.ix_(rivals, columns)], self.squares[row, columns]
         if alone:

@@ -1,11 +1,11 @@
 """Matrix games settled in whole numbers, for verdicts that floating point cannot give.
 
-Can some mixture of columns keep every row of a payoff matrix at zero or above? That is the sign of the value
-of a matrix game, and both answers have a proof: the mixture of columns, or a mixture of rows that leaves no
-column above zero. `settle` finds the sign with its proof by solving a small part of the game exactly and
-letting it grow by what refutes its answer. `decide` asks floating point first
-(`ontology.geometry.loci.proofs.gameproposal`): for mixtures that prove the sign as they are, and for the
-corner that decides where none do.
+Can some mixture of columns keep every row of a payoff matrix at zero or above? The sign of the value of a
+matrix game answers this, and both answers have a proof: the mixture of columns, or a mixture of rows that
+leaves no column above zero. `settle` finds the sign and its proof: it solves a small part of the game
+exactly, and adds the rows and columns that refute the answer. `decide` first asks floating point
+(`ontology.geometry.loci.proofs.gameproposal`) for mixtures that prove the sign directly, and then for the
+corner that decides.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _LENGTHS = (256, 1024, 4096)
 
 @dataclass(frozen=True)
 class Settled:
-    """The sign of the value of a matrix game, and what proves it.
+    """The sign of the value of a matrix game, and its proof.
 
     Attributes
     ----------
     sign : {-1, 0, 1}
-        Of the largest value that a mixture of columns guarantees over all rows.
+        Sign of the largest value that a mixture of columns guarantees over all rows.
     weights : ndarray of shape (n_columns,), dtype=object
         Whole numbers, none negative. Where `sign` is 0 or 1, ``payoff @ weights`` is nowhere negative, and
         for 1 everywhere positive.
     multipliers : ndarray of shape (n_rows,), dtype=object
-        Likewise. Where `sign` is 0 or -1, ``multipliers @ payoff`` is nowhere positive, and for -1
-        everywhere negative.
+        Whole numbers, none negative. Where `sign` is 0 or -1, ``multipliers @ payoff`` is nowhere positive,
+        and for -1 everywhere negative.
     """
 
     sign: int
@@ -64,7 +64,7 @@ def exact_product(matrix: NDArray[Any], vector: NDArray[Any]) -> NDArray[Any]:
     Returns
     -------
     product : ndarray of shape (n,)
-        int64 where no intermediate sum can leave its range, object otherwise.
+        int64 if no intermediate sum can leave the range of int64, object otherwise.
 
     Examples
     --------
@@ -104,8 +104,8 @@ def solve_game(payoff: NDArray[Any]) -> Answer:
     -----
     With payoffs shifted to be positive, the simplex method maximizes ``sum(u)`` under ``payoff.T @ u <= 1``
     from the feasible start u = 0. The table holds whole numbers over one common denominator, the last pivot,
-    by which every step divides without remainder. The entering row is the most promising one; after a step
-    that gains nothing it is the first (Bland), until one gains, so that the method ends.
+    by which every step divides without remainder. The entering row is the most promising row. After a step
+    that gains nothing it is the first row (Bland), until a step gains, so the method ends.
 
     Examples
     --------
@@ -114,13 +114,13 @@ def solve_game(payoff: NDArray[Any]) -> Answer:
     """
     n_rows, n_columns = payoff.shape
     shift = 1 - int(payoff.min())
-    # one table row for each column of the game, right-hand side last, objective last of all
+    # a table row for each column of the game; right-hand side in the last column, objective in the last row
     table = np.empty((n_columns + 1, n_rows + 1), dtype=object)
     table[:-1, :-1] = payoff.T.astype(object) + shift
     table[:-1, -1] = 1
     table[-1, :-1] = -1
     table[-1, -1] = 0
-    basic = np.arange(n_rows, n_rows + n_columns)  # below n_rows: rows of the game, then the slacks
+    basic = np.arange(n_rows, n_rows + n_columns)  # below n_rows: rows of the game; then slacks
     outside = np.arange(n_rows)
     denominator, careful = 1, False
     while True:
@@ -176,10 +176,10 @@ def _reduced(whole: NDArray[Any]) -> NDArray[Any]:
 
 
 def solve_corner(payoff: NDArray[Any]) -> Answer | None:
-    """Solve a matrix game of which best mixtures use every row and every column, or return None.
+    """Solve a matrix game whose best mixtures use every row and every column, or return None.
 
-    Takes and returns what `solve_game` does, at the cost of two systems of linear equations: with mixtures w
-    and u that use everything, ``payoff @ w`` and ``u @ payoff`` are the value everywhere.
+    The arguments and the result are those of `solve_game`, and the cost is two systems of linear equations:
+    with mixtures w and u that use everything, ``payoff @ w`` and ``u @ payoff`` equal the value everywhere.
 
     Examples
     --------
@@ -200,14 +200,14 @@ def solve_corner(payoff: NDArray[Any]) -> Answer | None:
 
 
 def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Settled:
-    """Find the sign of the value of a matrix game, with its proof, where floating point may help.
+    """Find the sign of the value of a matrix game, with its proof, with the help of floating point.
 
     Parameters
     ----------
     payoff : ndarray of shape (n_rows, n_columns), dtype=int64 or object
         Whole numbers.
     rows, columns : ndarray of int64
-        Rows and columns that may decide already; none empty.
+        Rows and columns that may already decide; neither is empty.
 
     Raises
     ------
@@ -216,14 +216,14 @@ def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.in
 
     Notes
     -----
-    Four attempts, in this order: to solve the given part exactly, as long as it is small; to prove the sign
-    by mixtures that floating point proposes, each more exact than the last; to solve exactly the corner that
-    the proposals agree on; and `settle` from there, at corners that the simplex method names in ever longer
-    fractions. A sign other than 0 is nearly always proved by a proposal, in products of matrix and vector.
+    There are four attempts, in this order: solve the given part exactly, if it is small; prove the sign by
+    mixtures that floating point proposes, each more exact than the last; solve exactly the corner on which
+    the proposals agree; and `settle` from there, with corners that the simplex method finds in ever longer
+    fractions. A proposal nearly always proves a sign other than 0, by products of matrix and vector.
 
     A corner of k rows and k columns with payoffs of b bits costs O(k^3 (b + log k)). As for every simplex
-    method, no bound on the number of steps is known but the number of corners; `docs/benchmarks.md` has the
-    slowest of many games made to be hard.
+    method, the only known bound on the number of steps is the number of corners; `docs/benchmarks.md` has the
+    slowest of many games designed to be hard.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.in
 def _at_corner(
     payoff: NDArray[Any], game: Balanced, rows: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> Settled | None:
-    """Settle a game by the corner of its balanced form that uses these rows and columns, if it does."""
+    """Settle a game by the corner of its balanced form that uses these rows and columns, if possible."""
     answer = solve_corner(game.exactly(payoff, rows, columns))
     if answer is None:
         return None
@@ -266,7 +266,7 @@ def _at_corner(
 
 
 def _solve_long(payoff: NDArray[Any]) -> Answer:
-    """Solve what `solve_game` does, balanced, by corners found in ever longer fractions."""
+    """Solve the problem of `solve_game`, balanced, by corners found in ever longer fractions."""
     game = balanced(payoff)
     whole = game.exactly(payoff, np.arange(payoff.shape[0]), np.arange(payoff.shape[1]))
     for n_bits in _LENGTHS:
@@ -284,21 +284,22 @@ def settle(
     *,
     solve: Callable[[NDArray[Any]], Answer] = solve_game,
 ) -> Settled:
-    """Find the sign of the value of a matrix game, with its proof, in whole numbers alone.
+    """Find the sign of the value of a matrix game, with its proof, only in whole numbers.
 
     Parameters
     ----------
     payoff : ndarray of shape (n_rows, n_columns), dtype=int64 or object
         Whole numbers.
     rows, columns : ndarray of int64
-        Where to start: the rows and columns that an approximate solution mixes; none empty.
+        Where to start: the rows and columns that an approximate solution mixes; neither is empty.
     solve : callable, default=solve_game
-        What solves a part: it takes and returns what `solve_game` does.
+        Solver of a part, with the arguments and the result of `solve_game`.
 
     Notes
     -----
     Each round solves the part exactly and adds the rows and columns that most refute its answer, so the part
-    grows until nothing refutes it: at worst to the whole game, typically by a few. It at most doubles.
+    grows until nothing refutes it: at worst to the whole game, typically by a few rows and columns. Each
+    round at most doubles it.
     """
     while True:
         answer = solve(payoff[np.ix_(rows, columns)])

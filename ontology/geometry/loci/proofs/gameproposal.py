@@ -1,10 +1,10 @@
-"""Solutions of a matrix game that floating point proposes, whatever the sizes of its numbers.
+"""Solutions of a matrix game that floating point proposes, for numbers of any size.
 
 Multiplying a row or a column of payoffs by a positive number changes no sign: a mixture that keeps every row
-above zero still does, once its share of that column is divided by the same number. So the game is balanced
-first, by powers of two that leave every row with a largest payoff of about 1. Rivals that all but tie, by one
-part in 10^12, then stand beside others that are far away as equals, and a linear program in floating point
-tells what the payoffs as they came would hide behind its tolerance.
+above zero still does, once its share of that column is divided by the same number. So the game is first
+balanced by powers of two, which give every row a largest payoff of about 1. Rivals that nearly tie, within
+one part in 10^12, then have payoffs of the same size as distant rivals. A linear program in floating point
+then finds differences that are below its tolerance in the original payoffs.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from labelgrove.ontology.geometry.loci.proofs.linearsolver import new_solver
 
 __all__ = ["Balanced", "Proposal", "balanced", "propose"]
 
-_SMALLEST = 1e-12  # HiGHS takes smaller coefficients for zero
+_SMALLEST = 1e-12  # HiGHS treats smaller coefficients as zero
 _FLOAT_BITS = 1000
 _ROUNDS = 12
 _ZOOM = 30
 _FRACTION_BITS = 64
-_FAR = 1e6  # magnified distances from a bound, and costs, beyond which a program need not tell them apart
+_FAR = 1e6  # a program need not tell apart magnified distances from a bound, or costs, beyond this
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Balanced:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Mixtures of rows and columns that may show the sign of a game's value, and the part that decides it.
+    """Mixtures of rows and columns that may prove the sign of a game's value, and the part that decides it.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class Proposal:
     multipliers : ndarray of shape (n_rows,), dtype=object
         A mixture of rows.
     rows, columns : ndarray of int64
-        The rows and the columns that the best mixtures are made of; nearly always as many of each.
+        The rows and the columns that the best mixtures use; nearly always equally many.
     game : Balanced
-        The game that they are best in.
+        The game in which they are best.
     """
 
     weights: NDArray[Any]
@@ -105,7 +105,7 @@ def balanced(payoff: NDArray[Any]) -> Balanced:
 
 
 def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
-    """Solve a matrix game in floating point, ever more exactly: columns maximize, rows minimize.
+    """Solve a matrix game in floating point, with rising accuracy: columns maximize, rows minimize.
 
     Parameters
     ----------
@@ -115,7 +115,8 @@ def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
     Yields
     ------
     proposal : Proposal
-        Each from mixtures about 2^30 times as exact as those before; at most 12, fewer where HiGHS gives up.
+        Each comes from mixtures about 2^30 times as exact as the mixtures before. There are at most 12, fewer
+        if HiGHS gives up.
 
     Raises
     ------
@@ -124,9 +125,9 @@ def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
 
     Notes
     -----
-    Iterative refinement of linear programs [1]_: what the mixtures so far leave open is computed in whole
-    numbers, magnified, and given to the same program as its right-hand sides, bounds and costs. Each
-    solution starts from the basis before.
+    Iterative refinement of linear programs [1]_: the residual of the current mixtures is computed in whole
+    numbers, magnified, and given to the same program as its right-hand sides, bounds and costs. Each solution
+    starts from the previous basis.
 
     References
     ----------
@@ -142,11 +143,11 @@ def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
 
 
 class _Refinement:
-    """Maximize the level t that a mixture w of columns keeps every row at, beside a mixture u of rows.
+    """Maximize the level t at which a mixture w of columns keeps every row, with a mixture u of rows.
 
     The program is ``max t`` under ``A w - t - s = 0``, ``sum(w) = 1``, ``w >= 0`` and ``s >= 0``, with A
-    the balanced payoff; u are the multipliers of the first equations and `level` that of the second. All are
-    held as whole numbers over 2^bits.
+    the balanced payoff; u are the multipliers of the first equations, and `level` is the multiplier of the
+    second. All of them are stored as whole numbers over 2^bits.
     """
 
     def __init__(self, payoff: NDArray[Any], game: Balanced) -> None:
@@ -192,7 +193,7 @@ class _Refinement:
         return True
 
     def proposal(self) -> Proposal:
-        """Return what is known, in the units of the game as given."""
+        """Return the current mixtures, in the units of the given game."""
         rows, columns = self._program.basis()
         return Proposal(
             self._w << self._game.column_shift.astype(object),
@@ -230,7 +231,7 @@ class _Program:
         cost: NDArray[np.float64],
         level_cost: float,
     ) -> tuple[NDArray[np.float64], float, NDArray[np.float64], float] | None:
-        """Return w, t and the multipliers u and level, or None where HiGHS gives up."""
+        """Return w, t and the multipliers u and level, or None if HiGHS gives up."""
         solver, constraints = self._solver, np.arange(self._n_rows + 1, dtype=np.int32)
         sides = np.append(rhs, total)
         for constraint, side in zip(constraints.tolist(), sides.tolist(), strict=True):
@@ -248,7 +249,7 @@ class _Program:
         return values[: self._n_columns], float(values[-1]), -duals[:-1], float(duals[-1])
 
     def basis(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows that are kept without slack and the columns that are mixed."""
+        """Return the rows without slack and the columns in the mixture."""
         basis = self._solver.getBasis()
         basic = np.array([status == self._basic for status in basis.col_status[:-1]])
         redundant = np.array([status == self._basic for status in basis.row_status[:-1]])
@@ -263,7 +264,7 @@ def _exponents(matrix: NDArray[np.float64], axis: int) -> NDArray[np.int64]:
 
 
 def _floats(whole: NDArray[Any], exponent: int) -> NDArray[np.float64]:
-    """Return ``whole * 2**exponent``, far numbers brought to a finite end."""
+    """Return ``whole * 2**exponent``, with huge numbers clipped to finite ones."""
     bits = max(int(np.abs(whole).max(initial=0)).bit_length(), 1)
     drop = max(bits - _FLOAT_BITS, 0)
     with np.errstate(over="ignore"):

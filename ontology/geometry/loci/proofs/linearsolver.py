@@ -1,4 +1,4 @@
-"""The solver of the linear programs of loci: HiGHS, which proposes; whole numbers decide."""
+"""The solver of the linear programs of loci: HiGHS, whose results are proposals; whole numbers decide."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from labelgrove.ontology.errors import MissingExtraError
 __all__ = ["TOLERANCE", "new_solver"]
 
 TOLERANCE = 1e-10
-"""By how much a solution may break a constraint."""
+"""The amount by which a solution may break a constraint."""
 
 
 def new_solver(**options: float) -> tuple[Any, Any]:
@@ -23,7 +23,7 @@ def new_solver(**options: float) -> tuple[Any, Any]:
     Raises
     ------
     MissingExtraError
-        Where HiGHS is not installed.
+        If HiGHS is not installed.
     """
     try:
         import highspy

@@ -1,9 +1,10 @@
-"""Systems of linear equations in whole numbers, solved exactly by digits to a prime base.
+"""Systems of linear equations in whole numbers, solved exactly by digits in a prime base.
 
-Elimination in whole numbers multiplies numbers as long as determinants, n^3 times. Dixon's method inverts
-the matrix modulo one prime p and finds the solution's p-adic digits one by one, each by two products of
-matrix and vector with short numbers; its fractions are read off the digits by Euclid's algorithm. The primes
-are so small that products of matrices and vectors of remainders are exact in float64, piece by piece.
+Elimination in whole numbers takes n^3 products of numbers that are as long as determinants. Dixon's method
+inverts the matrix modulo one prime p and finds the p-adic digits of the solution one by one. Each digit takes
+two products of matrix and vector with short numbers, and Euclid's algorithm turns the digits into fractions.
+The primes are so small that float64 computes products of matrices and vectors of remainders exactly, piece by
+piece.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _FIRST_DIGITS = 16
 
 
 class LinearSystem:
-    """A square matrix of whole numbers, by which vectors are divided exactly.
+    """A square matrix of whole numbers, whose linear systems are solved exactly.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class LinearSystem:
         Returns
         -------
         x, d : (ndarray of shape (n,), dtype=object, int) or None
-            None where the matrix is singular, or singular modulo each of a few primes.
+            None if the matrix is singular, or singular modulo each of a few primes.
         """
         if self._inverse is None:
             return None
@@ -95,7 +96,7 @@ class LinearSystem:
 
 
 class _Pieces:
-    """A matrix of whole numbers in pieces of a few bits, to be multiplied exactly in float64."""
+    """A matrix of whole numbers in pieces of a few bits, for exact products in float64."""
 
     def __init__(self, matrix: NDArray[Any]) -> None:
         self._width = _EXACT_BITS - 1 - _PRIME_BITS - len(matrix).bit_length()
@@ -136,14 +137,14 @@ def _inverse(matrix: NDArray[np.int64], prime: int) -> NDArray[np.int64] | None:
 
 
 def _most_digits(matrix: NDArray[Any], right: NDArray[Any]) -> int:
-    """Return how many digits tell every solution: by Hadamard, for numerators and the denominator."""
+    """Return how many digits determine every solution, by Hadamard's bound on numerators and denominator."""
     squares = (matrix * matrix).sum(axis=1) + right * right
     bits = sum(int(square).bit_length() / 2 for square in squares)
     return math.ceil((2 * bits + 2) / (_PRIME_BITS - 1))
 
 
 def _composed(digits: list[NDArray[np.int64]], prime: int) -> NDArray[Any]:
-    """Return the numbers of which these are the digits, the lowest first."""
+    """Return the numbers that have these digits, the lowest digit first."""
     parts, base = [digit.astype(object) for digit in digits], prime
     while len(parts) > 1:
         if len(parts) % 2:
@@ -170,7 +171,7 @@ def _fractions(residues: NDArray[Any], modulus: int) -> tuple[NDArray[Any], int]
 
 
 def _denominator(residue: int, modulus: int, bound: int) -> int:
-    """Return the smallest denominator with which a residue has a numerator of at most `bound`."""
+    """Return the smallest denominator for which the numerator of a residue is at most `bound`."""
     (before, now), (last, factor) = (modulus, residue), (0, 1)
     while now > bound:
         quotient, rest = divmod(before, now)

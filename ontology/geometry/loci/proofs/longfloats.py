@@ -1,8 +1,8 @@
-"""The simplex method in fractions of as many bits as asked for.
+"""The simplex method in fractions with any number of bits.
 
-Where float64 names a wrong corner of a matrix game, longer fractions name the right one, at a fraction of the
-cost of whole numbers, which grow to the length of determinants. Like all that is rounded, the
-answer is only a proposal.
+Where float64 finds a wrong corner of a matrix game, longer fractions find the right one. They cost far less
+than whole numbers, which grow to the length of determinants. Like every rounded result, the answer is only a
+proposal.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 __all__ = ["corner_of_game"]
 
-_STEPS = 20  # times rows and columns: where rounding makes the method go in circles, it ends
+_STEPS = 20  # times rows and columns: the limit ends the method if rounding makes it cycle
 
 
 def corner_of_game(
     payoff: NDArray[Any], unit: int, n_bits: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Return the rows and the columns that best mixtures of a matrix game are made of.
+    """Return the rows and the columns that best mixtures of a matrix game use.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ def corner_of_game(
     unit : int
         Binary places of the payoff.
     n_bits : int
-        Binary places to compute with; half of them are taken for noise.
+        Binary places to compute with; half of them are treated as noise.
 
     Returns
     -------
     rows, columns : ndarray of int64
-        As many of each; None where the method does not end.
+        Equally many rows and columns; None if the method does not end.
 
     Examples
     --------

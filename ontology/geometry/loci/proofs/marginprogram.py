@@ -1,4 +1,4 @@
-"""MarginProgram: by how much can a label be best? The linear program behind the general locus, in HiGHS."""
+"""MarginProgram: the linear program of the general locus, for the margin by which a label is best."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _CUTS = 4
 
 @dataclass(frozen=True)
 class Margin:
-    """What floating point has to say about one row; a proposal, not a proof.
+    """The floating-point result for one row; a proposal, not a proof.
 
     Attributes
     ----------
     weights : ndarray of shape (n_observed,)
-        The weights, summing to one, under which the row is as far below its rivals as it gets.
+        The weights, with sum one, under which the row is as far below its rivals as possible.
     rivals : ndarray of int64
-        Rivals that keep it from more.
+        Rivals that prevent a larger margin.
     multipliers : ndarray of float64, same shape
-        The mixture of them that proves it; empty where the program stopped early, at a clear success.
+        The mixture of these rivals that proves it; empty if the program stopped early, at a clear success.
     """
 
     weights: NDArray[np.float64]
@@ -35,11 +35,11 @@ class Margin:
 
 
 class MarginProgram:
-    """Maximize ``min_z F(z) - F(y)`` over weights on the simplex, for one row y after another.
+    """Maximizes ``min_z F(z) - F(y)`` over weights on the simplex, for one row y after another.
 
-    The variables are the weights and a level s below every ``F(z)``. Only the objective ``s - F(y)`` knows
-    about y, so each solution starts from the one before. Rivals enter as constraints when a solution puts
-    them below s.
+    The variables are the weights and a level s below every ``F(z)``. Only the objective ``s - F(y)`` depends
+    on y, so each solution starts from the previous one. Rivals enter as constraints when a solution puts them
+    below s.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class MarginProgram:
         self._solver.addRow(1.0, 1.0, n_observed, self._columns[:-1], np.ones(n_observed))
         self._solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
         self._open = np.ones(n_observed, dtype=bool)
-        self._constraint = np.full(len(rivals), -1)  # where each rival stands among the constraints
+        self._constraint = np.full(len(rivals), -1)  # the place of each rival among the constraints
 
     def solve(self, own: NDArray[np.float64], face: NDArray[np.bool_], idle: NDArray[np.bool_]) -> Margin:
         """Return the margin of a row.
@@ -72,12 +72,12 @@ class MarginProgram:
         face : ndarray of shape (n_observed,), dtype=bool
             Where weights may be positive.
         idle : ndarray of shape (n_rivals,), dtype=bool
-            Rivals that do not count: the row itself and its equals. At least one must count.
+            Rivals to ignore: the row itself and rows equal to it. At least one rival must not be ignored.
 
         Returns
         -------
         margin : Margin
-            Where HiGHS gives up, equal weights and the best rival under them.
+            If HiGHS gives up, equal weights and the best rival under them.
         """
         self._open_columns(face)
         self._solver.changeColsCost(len(self._columns), self._columns, np.append(-own, 1.0))

@@ -1,8 +1,8 @@
 """DenseScorer: exact Fréchet means from rows of distances, on any space and with any exponent.
 
-A matrix product in float32 passes over blocks of rows and only filters: all terms are non-negative, so its
-rounding is a relative error with a proven bound, and every row that could be tied with the best within that
-bound becomes a finalist. Finalists are decided by the plain sum (see `ontology.geometry.ties`). Memory: a
+A float32 matrix product over blocks of rows serves only as a filter. All terms are non-negative, so its
+relative rounding error has a proven bound, and every row that could be tied with the best within that bound
+becomes a finalist. The plain sum decides among the finalists (see `ontology.geometry.ties`). Memory holds a
 few blocks, never n_samples x n_labels.
 """
 
@@ -42,11 +42,11 @@ _BATCH = 1024
 _MOST_PAIRS = 1 << 22
 _LARGEST_SINGLE = 1e30
 _DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
-_MOST_SINGLE = 1 << 20  # beyond it the error bound of a float32 sum is of no use
+_MOST_SINGLE = 1 << 20  # above it, the error bound of a float32 sum is useless
 
 
 class Rows(Protocol):
-    """What a `DenseScorer` reads: a matrix, or anything that can be sliced and indexed by rows like one."""
+    """Input of a `DenseScorer`: a matrix, or an object whose rows are sliced and indexed like a matrix."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -64,7 +64,7 @@ class RowsOnDemand:
     Parameters
     ----------
     space : MetricSpace
-        The space; its allowed labels are the rows.
+        The space, whose allowed labels are the rows.
     points : ndarray of shape (n_observed,), dtype=int64
         Point indices of the observed labels: the columns.
     """
@@ -80,7 +80,7 @@ class RowsOnDemand:
 
 
 class DenseScorer(Scorer):
-    """Scores every allowed label from its distances to the observed ones.
+    """Scores every allowed label from its distances to the observed labels.
 
     Parameters
     ----------
@@ -109,13 +109,13 @@ class DenseScorer(Scorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return what `score` does for arguments of the right shape."""
+        """Return the result of `score` for arguments of the right shape."""
         checked = sound_weights(given)
         batches = self.decided(checked, candidates, top)
         return gathered(len(checked), top, ((of, ranked(*finalists, top)) for of, finalists in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return what `tied` does for one row of the right shape."""
+        """Return the result of `tied` for one row of the right shape."""
         ((_, (_, row, total)),) = self.decided(sound_weights(given), None, 1)
         return row[tied(total)]
 
@@ -129,8 +129,8 @@ class DenseScorer(Scorer):
 
         Notes
         -----
-        A float64 matrix product: equal to the plain sums for whole numbers below 2^53, and to
-        ``n_observed * 2**-53`` relative otherwise.
+        A float64 matrix product. It equals the plain sums for whole numbers below 2^53; otherwise the
+        relative difference is about ``n_observed * 2**-53``.
         """
         checked = check_weights(weights, self.n_observed)
         out = np.empty((len(checked), self.n_labels))
@@ -144,14 +144,17 @@ class DenseScorer(Scorer):
     def decided(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> Iterator[tuple[slice, Finalists]]:
-        """Yield the finalists of one batch of samples after another; halves a batch with too many of them."""
+        """Yield the finalists, batch by batch; a batch with too many finalists is split in half."""
         sifted = in_halves(len(weights), _BATCH, lambda of: self.sifted(weights[of], rows, top))
         return ((of, (*pairs, self.totals(weights[of], *pairs))) for of, pairs in sifted)
 
     def sifted(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return the (sample, row) pairs that may be among the `top` or tied, sorted; None: too many."""
+        """Return the sorted (sample, row) pairs that may be among the `top` or tied.
+
+        Returns None if there are too many pairs.
+        """
         sieve = _Sieve(weights, top)
         n_rows = self.n_labels if rows is None else len(rows)
         step = max(1, _BLOCK_ENTRIES // max(self.n_observed, len(weights)))
@@ -167,7 +170,7 @@ class DenseScorer(Scorer):
     def totals(
         self, weights: NDArray[np.float64], sample: NDArray[np.int64], row: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the plain sum of each (sample, row) pair; reads each row of distances once."""
+        """Return the plain sum of each (sample, row) pair, reading each row of distances once."""
         total = np.empty(len(row))
         by = np.argsort(row, kind="stable")
         step = max(1, _BLOCK_ENTRIES // self.n_observed)
@@ -183,7 +186,7 @@ class DenseScorer(Scorer):
 
 
 def _refuse_unfit(distances: Any) -> None:
-    """Raise `SpaceError` unless `distances` are rows of distances; those of a space are sound."""
+    """Raise `SpaceError` unless `distances` are valid rows; the distances of a space always are."""
     shape = getattr(distances, "shape", ())
     if len(shape) != 2 or 0 in shape:
         raise SpaceError(f"distances: shape {shape}; give (n_labels, n_observed), at least one of each")
@@ -202,33 +205,33 @@ class _Sieve:
     """Keeps the (sample, row) pairs that a matrix product cannot rule out.
 
     With u the rounding unit, a sum of n non-negative products in any order lies within a factor of
-    ``1 +- (n + 8) u`` of the true value, but for products too small for the format.
+    ``1 +- (n + 8) u`` of the true value, except for products too small for the format.
 
     Parameters
     ----------
     weights : ndarray of shape (n_samples, n_observed)
         Checked weights.
     top : int
-        Number of labels wanted for each sample.
+        Number of labels requested for each sample.
     """
 
     def __init__(self, weights: NDArray[np.float64], top: int) -> None:
         self._top = top
         self._share = weights / weights.sum(axis=1, keepdims=True)
         self._single_share = self._share.astype(np.float32)
-        # shares below the normal range slow every product down; `absolute` in `add` makes up for losing them
+        # shares below the normal range slow every product down; `absolute` in `add` allows for dropping them
         self._single_share[self._single_share < np.finfo(np.float32).tiny] = 0
-        # the tie rule itself, and what rounding may do to the two plain sums it compares
+        # the tie rule, plus the rounding error of the two plain sums that it compares
         self._tolerance = 1 + TIE_RELATIVE + 8 * (weights.shape[1] + 8) * 2.0**-53
         self._best = np.full((top, len(weights)), np.inf)  # upper bounds of the smallest values
         self._pairs: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
         self._n_pairs = 0
-        # one block of powers and its product, used again for every block of the same size
+        # one block of powers and its product, reused for every block of the same size
         self._powered = np.empty((0, weights.shape[1]), dtype=np.float32)
         self._product = np.empty((0, len(weights)), dtype=np.float32)
 
     def add(self, rows: NDArray[np.int64], distances: NDArray[Any], beta: float) -> None:
-        """Sift a block of rows, given their distances."""
+        """Sift a block of rows by their distances."""
         n_observed = distances.shape[1]
         largest = largest_power(distances, beta)
         approximate: NDArray[Any]
@@ -238,7 +241,7 @@ class _Sieve:
         else:
             approximate = powers(distances, beta) @ self._share.T
             relative, absolute = (n_observed + 8) * 2.0**-53, n_observed * 2.0**-1020 * (1 + largest)
-        relative *= 1.25  # the bound of the first order, made good for the higher ones
+        relative *= 1.25  # the bound is of first order; this covers the higher orders
         smallest = approximate if len(approximate) <= self._top else _smallest(approximate, self._top)
         above = (smallest.astype(np.float64) + absolute) / (1 - relative)
         self._best = _smallest(np.concatenate([self._best, above]), self._top)
@@ -250,12 +253,15 @@ class _Sieve:
         self._n_pairs += len(at)
 
     def _single(self, distances: NDArray[Any], beta: float) -> NDArray[np.float32]:
-        """Return the values per unit of weight in float32, shape (n_rows, n_samples), until the next call."""
+        """Return the values per unit of weight in float32, shape (n_rows, n_samples).
+
+        The next call overwrites them.
+        """
         if len(self._powered) < len(distances):
             self._powered = np.empty(distances.shape, dtype=np.float32)
             self._product = np.empty((len(distances), len(self._share)), dtype=np.float32)
         powered = self._powered[: len(distances)]
-        if beta == 2:  # squared in float32: two roundings more, of the eight that the bound has to spare
+        if beta == 2:  # squared in float32: two more roundings, of the eight to spare in the bound
             np.copyto(powered, distances, casting="same_kind")
             np.multiply(powered, powered, out=powered)
         else:
@@ -263,26 +269,26 @@ class _Sieve:
         return np.matmul(powered, self._single_share.T, out=self._product[: len(distances)])
 
     def bound(self) -> NDArray[np.float64]:
-        """Return what the value of a finalist is at most, per unit of weight; shape (n_samples,)."""
+        """Return an upper bound of the value of a finalist, per unit of weight; shape (n_samples,)."""
         bound: NDArray[np.float64] = self._best.max(axis=0) * self._tolerance
         return bound
 
     def overflows(self) -> bool:
-        """Return whether the pairs kept are too many to hold, and fewer samples would help."""
+        """Return whether too many pairs are kept to hold in memory and fewer samples would help."""
         if self._n_pairs <= _MOST_PAIRS:
             return False
         self._shrink()
         return self._n_pairs > _MOST_PAIRS // 2 and len(self._share) > 1
 
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return sample and row of each pair kept, sorted."""
+        """Return the sample and row of each kept pair, sorted."""
         self._shrink()
         ((sample, row, _),) = self._pairs
         by = np.lexsort((row, sample))
         return sample[by], row[by]
 
     def _shrink(self) -> None:
-        """Drop what better rows have ruled out since."""
+        """Drop the pairs that better rows have ruled out since."""
         sample, row, least = (np.concatenate(column) for column in zip(*self._pairs, strict=True))
         kept = least <= self.bound()[sample]
         self._pairs = [(sample[kept], row[kept], least[kept])]
@@ -290,13 +296,13 @@ class _Sieve:
 
 
 def _rounded_down(limit: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the largest numbers of `dtype` up to `limit`: what is compared with them need not be widened."""
+    """Return the largest numbers of `dtype` up to `limit`; comparisons with them need no wider dtype."""
     nearest = limit.astype(dtype)
     return np.where(nearest > limit, np.nextafter(nearest, dtype.type(0)), nearest)
 
 
 def _smallest(values: NDArray[Any], top: int) -> NDArray[Any]:
-    """Return the `top` smallest of each column, in any order."""
+    """Return the `top` smallest numbers of each column, in any order."""
     if top == 1:
         return np.asarray(values.min(axis=0, keepdims=True))
     return np.asarray(np.partition(values, top - 1, axis=0)[:top])

@@ -1,9 +1,9 @@
 """EuclideanScorer: exact Fréchet means (beta = 2) of labels that are vectors, without a matrix of distances.
 
 The weighted sum of squared distances from y to l_1, ..., l_K expands to
-``W |y|^2 - 2 <y, sum_i w_i l_i> + const``, so that one inner product with each label finds the Fréchet mean.
-Expanded sums cancel, so they only filter, with a proven bound; finalists are decided by the plain sum over
-their distances, as everywhere (`ontology.geometry.ties`).
+``W |y|^2 - 2 <y, sum_i w_i l_i> + const``, so one inner product with each label finds the Fréchet mean.
+Expanded sums lose digits by cancellation, so they serve only as a filter with a proven bound. The plain sum
+over the distances of the finalists decides, as everywhere (`ontology.geometry.ties`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _MOST_PAIRS = 1 << 22
 class EuclideanScorer(DenseScorer):
     """Exact Fréchet means (beta = 2) in O(n_labels * n_dimensions) for each sample.
 
-    Answers, values and numbers of ties are those of `DenseScorer` over the same distances, to the last bit;
-    only the finalists are found otherwise.
+    Answers, values and numbers of ties equal those of `DenseScorer` over the same distances, to the last bit;
+    only the way to the finalists differs.
 
     Parameters
     ----------
@@ -38,11 +38,12 @@ class EuclideanScorer(DenseScorer):
     Notes
     -----
     Let a be the mean of the observed vectors, x' = x - a, p = w / W, m = sum_i p_i l_i', r the largest
-    |l_i'|, and ``g(y) = |y'|^2 - 2 <y', m>``: the Fréchet variance divided by W, less a constant. With u the
-    rounding unit, d dimensions and K labels, the rounding of x', of p and m, and of the products in g moves
-    it by at most ``4 (d + K + 16) u (|y'| + r)^2``, and the plain sum is off by ``(d + K + 16) u`` of itself,
-    itself no more than ``(|y'| + r)^2``. A label that may be tied with the best is therefore within
-    ``E(y) + E(z)`` of the smallest g(z), with ``E = (8 (d + K + 16) u + 2 TIE_RELATIVE) (|y'| + r)^2``.
+    |l_i'|, and ``g(y) = |y'|^2 - 2 <y', m>``: the Fréchet variance divided by W, minus a constant. Let u be
+    the rounding unit, d the number of dimensions and K the number of labels. The rounding of x', of p and m,
+    and of the products in g changes g by at most ``4 (d + K + 16) u (|y'| + r)^2``. The plain sum, divided by
+    W, is at most ``(|y'| + r)^2`` and has a relative error of ``(d + K + 16) u``. A label that may be tied
+    with the best is therefore within ``E(y) + E(z)`` of the smallest g(z), with
+    ``E = (8 (d + K + 16) u + 2 TIE_RELATIVE) (|y'| + r)^2``.
 
     Examples
     --------
@@ -69,7 +70,7 @@ class EuclideanScorer(DenseScorer):
         self._slack = relative * (np.sqrt(self._square) + radius) ** 2
 
     def _vectors(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the vectors of allowed labels, seen from the mean of the observed ones."""
+        """Return the vectors of allowed labels, relative to the mean of the observed vectors."""
         at = labels if self._space.allowed is None else self._space.allowed[labels]
         moved: NDArray[np.float64] = self._space.embeddings[at].astype(np.float64)
         moved -= self._origin
@@ -78,7 +79,10 @@ class EuclideanScorer(DenseScorer):
     def sifted(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return the (sample, row) pairs that may be among the `top` or tied, sorted; None: too many."""
+        """Return the sorted (sample, row) pairs that may be among the `top` or tied.
+
+        Returns None if there are too many pairs.
+        """
         labels = np.arange(self.n_labels) if rows is None else rows
         mean = -2 * ((weights / weights.sum(axis=1, keepdims=True)) @ self._observed).T
         best = np.full((top, len(weights)), np.inf)  # upper bounds of the smallest values

@@ -24,7 +24,10 @@ def sums_of_positions(
     by: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
-    """Write the plain sum of each (sample, position) pair on a tree; `by` brings equal positions together."""
+    """Write the plain sum of each (sample, position) pair on a tree.
+
+    `by` is an order of the pairs in which equal positions are adjacent.
+    """
     step = max(1, _BLOCK_ENTRIES // len(observed.at))
     for start in range(0, len(by), step):
         part = by[start : start + step]

@@ -15,7 +15,7 @@ __all__ = ["Hull"]
 
 @dataclass(frozen=True)
 class Hull:
-    """The hull as a tree of its own, in preorder; vertex 0 is the meeting point of all observed labels.
+    """The hull as a separate tree, in preorder; vertex 0 is the meeting point of all observed labels.
 
     Attributes
     ----------
@@ -24,13 +24,13 @@ class Hull:
     depth : ndarray of shape (n_hull,)
         Distance from vertex 0.
     parent : ndarray of shape (n_hull,), dtype=int64
-        Vertex 0 has itself.
+        The parent of each vertex; vertex 0 is its own parent.
     low, high : ndarray of shape (n_hull,), dtype=int64
-        The observed labels below a vertex, itself included: an interval of their preorder.
+        Bounds of the observed labels at or below each vertex: an interval of their preorder.
     begin, child : ndarray, dtype=int64
         Children of v: ``child[begin[v]:begin[v + 1]]``, ascending.
     steps : int
-        Most edges on a way down from vertex 0.
+        Largest number of edges on a path down from vertex 0.
     """
 
     vertex: NDArray[np.int64]
@@ -44,7 +44,7 @@ class Hull:
 
     @classmethod
     def of(cls, tree: RootedTree, labels: NDArray[np.int64], skeleton: Skeleton) -> Hull:
-        """Build the hull of `labels`, ascending positions, whose skeleton is known; O(n_points)."""
+        """Build the hull of `labels`, given as ascending positions, from their skeleton; O(n_points)."""
         vertex = skeleton.chain
         parent = np.searchsorted(vertex, tree.parent[vertex])
         parent[0] = 0

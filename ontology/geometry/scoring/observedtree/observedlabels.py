@@ -1,4 +1,4 @@
-"""Observed labels in a tree, and what every search reads about them, each part made on first use."""
+"""Observed labels in a tree, with the data that every search reads, each part built on first use."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["Observed"]
 
 @dataclass(frozen=True)
 class Observed:
-    """Observed labels in a tree, and all that is prepared for them.
+    """Observed labels in a tree, with everything prepared for them.
 
     Attributes
     ----------
     tree : RootedTree
     at : ndarray of shape (n_observed,), dtype=int64
-        Their positions, in the order of the columns of the weights.
+        Positions of the labels, in the order of the columns of the weights.
     by_preorder : ndarray of shape (n_observed,), dtype=int64
         The columns in preorder.
     ascending : ndarray of shape (n_observed,), dtype=int64
@@ -52,7 +52,7 @@ class Observed:
 
     @cached_property
     def columns_moved(self) -> bool:
-        """Whether columns stand in any other order than preorder."""
+        """Whether the columns are in an order other than preorder."""
         return bool((np.diff(self.by_preorder) < 0).any())
 
     @cached_property
@@ -62,7 +62,7 @@ class Observed:
 
     @cached_property
     def factors(self) -> Factors:
-        """What running sums are made with."""
+        """The factors that turn weights into running sums."""
         return Factors.of(self.skeleton.label_depth)
 
     @cached_property
@@ -72,8 +72,8 @@ class Observed:
 
     @cached_property
     def turn(self) -> NDArray[np.int64]:
-        """Position where each label and the next in preorder meet; shape (n_observed - 1,)."""
-        turn = self.ascending[1:].copy()  # a label that stands twice meets itself where it is
+        """Position where each label meets the next in preorder; shape (n_observed - 1,)."""
+        turn = self.ascending[1:].copy()  # a label listed twice meets itself at its position
         apart = np.flatnonzero(np.diff(self.ascending))
         if len(apart):
             above = self.tree.parent[: self.ascending[-1] + 1]
@@ -82,5 +82,5 @@ class Observed:
 
     @cached_property
     def gap(self) -> NDArray[np.float64]:
-        """Depth in the tree at which each label and the next in preorder meet; shape (n_observed - 1,)."""
+        """Depth in the tree where each label meets the next in preorder; shape (n_observed - 1,)."""
         return self.tree.depth_at(self.turn)

@@ -1,7 +1,8 @@
 """The skeleton of observed labels in a tree, and the descent over it to the Fréchet mean.
 
-`ontology.geometry.scoring.tree.treescorer` explains the algorithm; this module holds its two parts: running
-sums over the observed labels in preorder, and the reduced tree over which all samples descend together.
+`ontology.geometry.scoring.tree.treescorer` explains the algorithm; this module holds its two parts. One is
+running sums over the observed labels in preorder; the other is the reduced tree that all samples descend
+together.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ _BEFORE = (np.arange(_BLOCK) > _WITHIN).astype(np.float64)
 
 @dataclass(frozen=True)
 class Factors:
-    """What weights are multiplied by to give running weights and moments; depends on the labels alone.
+    """Factors that turn weights into running weights and moments; they depend only on the labels.
 
     Attributes
     ----------
     block : ndarray of shape (n_blocks, 2, _BLOCK)
-        One (weight) and depth (moment) of each label of a block, in preorder; the last block is padded.
+        For each label of a block, in preorder: 1 (for the weight) and its depth (for the moment). The last
+        block is padded.
     depth : ndarray of shape (n_blocks * _BLOCK,)
         Depth of each label.
     """
@@ -50,15 +52,15 @@ class Factors:
 class RunningMoments:
     """Weight and first moment of the first k observed labels in preorder, for any k.
 
-    Two levels: running sums over blocks, and the few columns within a block added up when asked for. That
-    reads each weight once, where running sums over single columns would cost more than all the rest.
+    Running sums are kept over blocks of columns; the few columns within a block are added when needed. This
+    reads each weight once, while running sums over single columns would cost more than all the rest.
 
     Parameters
     ----------
     columns : ndarray of shape (n_observed, n_samples)
-        Weights, observed labels in preorder; not yet checked for NaN and infinity.
+        Weights, with the observed labels in preorder; not yet checked for NaN and infinity.
     factors : Factors
-        Of the same labels.
+        Factors of the same labels.
 
     Attributes
     ----------
@@ -84,7 +86,7 @@ class RunningMoments:
         self._factors = factors
 
     def before(self, position: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArray[np.complex128]:
-        """Return weight and moment of the labels before `position`, each for one sample."""
+        """Return the weight and moment of the labels before each `position`, each for one sample."""
         block = position >> _BLOCK_BITS
         found: NDArray[np.complex128] = self._blocks.take(sample * self._n_blocks + block)
         start = block << _BLOCK_BITS
@@ -100,28 +102,28 @@ class RunningMoments:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Observed labels and the vertices where their paths meet, as a tree of its own, in preorder.
+    """Observed labels and the vertices where their paths meet, as a separate tree, in preorder.
 
     Attributes
     ----------
     depth : ndarray of shape (n_nodes,)
-        Distance from the first node, the meeting point of all.
+        Distance from the first node, where the paths of all labels meet.
     length : ndarray of shape (n_nodes,)
         Distance from the parent node.
     low, high : ndarray of shape (n_nodes,), dtype=int64
-        The observed labels below a node, itself included: an interval of their preorder.
+        Bounds of the observed labels at or below each node: an interval of their preorder.
     begin, child : ndarray, dtype=int64
         Children of node v: ``child[begin[v]:begin[v + 1]]``.
     chain : ndarray of shape (n_hull,), dtype=int64
         Every vertex on a path between observed labels, as a position in the tree, ascending.
     chain_first, chain_last : ndarray of shape (n_nodes,), dtype=int64
-        The vertices from the parent node (exclusive) to the node itself stand there in `chain`.
+        First and last place in `chain` of the vertices from the parent node (exclusive) to the node itself.
     chain_depth : ndarray of shape (n_hull,)
         Distance from the first node.
     label_depth : ndarray of shape (n_observed,)
         Distance of each observed label from the first node, in preorder.
     reach : float
-        No two vertices of the hull are farther apart.
+        Upper bound of the distance between two vertices of the hull.
     """
 
     depth: NDArray[np.float64]
@@ -139,10 +141,10 @@ class Skeleton:
 
     @classmethod
     def of(cls, tree: RootedTree, labels: NDArray[np.int64]) -> Skeleton:
-        """Build the skeleton of `labels`, ascending positions."""
+        """Build the skeleton of `labels`, given as ascending positions."""
         nodes = np.unique(labels)
         nodes = np.unique(np.concatenate([nodes, _meeting(tree, nodes)]))
-        parent = np.searchsorted(nodes, _meeting(tree, nodes))  # of every node but the first
+        parent = np.searchsorted(nodes, _meeting(tree, nodes))  # of every node except the first
         n_nodes = len(nodes)
         top, tree_end = int(nodes[0]), tree.end
         length = np.zeros(n_nodes)
@@ -156,8 +158,8 @@ class Skeleton:
         inside = n_before[tree_end[top:end]] > n_before[top:end]
         chain = np.flatnonzero(inside) + top
         chain_last = np.searchsorted(chain, nodes)
-        # what lies between a node and its parent node stands before it without a gap: the way down is the
-        # only one to observed labels, and its first vertex hangs on the parent node
+        # the vertices between a node and its parent node come directly before the node: only this path leads
+        # down to observed labels, and its first vertex is a child of the parent node
         is_node = np.zeros(len(tree), dtype=bool)
         is_node[nodes] = True
         hangs_on_node = is_node[tree.parent[chain]]
@@ -181,28 +183,28 @@ class Skeleton:
     def descend(
         self, running: RunningMoments
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the best vertex of each sample, the next best on its edge, and by how much F / W differs.
+        """Return the best vertex of each sample, the next best on its edge, and the difference of F / W.
 
         Returns
         -------
         place, other : ndarray of shape (n_samples,), dtype=int64
             Places in `chain`; `other` repeats `place` where the descent ended at a node.
         gain : ndarray of shape (n_samples,)
-            How much larger F / W is at `other`; infinite where the descent ended at a node.
+            By how much F / W is larger at `other`; infinite where the descent ended at a node.
         moment : ndarray of shape (n_samples,)
-            First moment about that vertex, the weighted sum of distances from it.
+            First moment about the vertex `place`: the weighted sum of distances from it.
         """
         total = running.total.real.copy()
-        moment = running.total.imag.copy()  # about the node reached
+        moment = running.total.imag.copy()  # about the current node
         n_samples = len(total)
         node = np.zeros(n_samples, dtype=np.int64)
         edge = np.full(n_samples, -1, dtype=np.int64)  # the edge above this node holds the lowest point
-        offset = np.zeros(n_samples)  # of the lowest point from the upper end of that edge
-        growth = np.zeros(n_samples)  # of the moment on the way down that edge
+        offset = np.zeros(n_samples)  # from the upper end of that edge to the lowest point
+        growth = np.zeros(n_samples)  # growth of the moment along that edge
         start, end = (
             np.zeros(n_samples, dtype=np.complex128),
             running.total,
-        )  # what lies before and to its end
+        )  # the sums before the node and up to its end
         active = np.arange(n_samples) if len(self.child) else np.zeros(0, dtype=np.int64)
         while len(active):
             v, weight = node[active], total[active]
@@ -237,9 +239,9 @@ class Skeleton:
         start: NDArray[np.complex128],
         end: NDArray[np.complex128],
     ) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
-        """Return the child that holds the half-moment of what lies below each node, and what lies before it.
+        """Return the child that holds the half-moment below each node, and the sums before that child.
 
-        Observed labels at the node itself stand first and have no moment about it.
+        Observed labels at the node itself come first and have no moment about it.
         """
         z = self.depth[v]
         half = 0.5 * ((end - start).imag - z * (end - start).real)
@@ -256,7 +258,7 @@ class Skeleton:
     def _on_edge(
         self, edge: NDArray[np.int64], offset: NDArray[np.float64], upper: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the vertex of each edge nearest to the lowest point, the one beyond it, and their gap.
+        """Return the vertex of each edge nearest to the lowest point, the one beyond it, and their distance.
 
         Vertices are places in `chain`.
         """
@@ -278,7 +280,7 @@ class Skeleton:
 
 
 def _meeting(tree: RootedTree, ascending: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the lowest common ancestor of each position and the next one."""
+    """Return the lowest common ancestor of each position and the next position."""
     if len(ascending) < 2:
         return ascending[:0]
     first, last = int(ascending[0]), int(ascending[-1])

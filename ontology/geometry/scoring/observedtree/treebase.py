@@ -1,4 +1,4 @@
-"""OnTree: what the scorers that search a tree share."""
+"""OnTree: the base class of the scorers that search a tree."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class OnTree(Scorer):
     space : TreeSpace
         The tree.
     observed : array_like of shape (n_observed,), dtype=int
-        Point indices of the observed labels, in the order of the columns of the weights. One that stands
-        twice counts twice.
+        Point indices of the observed labels, in the order of the columns of the weights. A label listed twice
+        counts twice.
     compiled : bool, optional
-        Whether to search with numba. By default with numba where it is installed, once the process has
-        loaded it or this scorer was asked for enough to make up for loading it. Answers are the same.
+        Whether to search with numba. By default numba is used where it is installed, as soon as the process
+        has loaded it or this scorer has had enough work to repay loading it. The answers are the same.
     """
 
     compiled_module: ClassVar[str]
@@ -49,16 +49,16 @@ class OnTree(Scorer):
         self._compilation = Compilation(self.compiled_module, compiled, self.n_observed)
 
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
-        """Return the Fréchet variance of every allowed label, from distance rows made on the fly."""
+        """Return the Fréchet variance of every allowed label, from distance rows computed on the fly."""
         return DenseScorer(RowsOnDemand(self._space, self._points)).variance(weights)
 
     def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
-        """Return what takes the decisions of `score` on rows as they are; None where nothing is compiled yet.
+        """Return a function that decides like `score` on unchecked rows; None while nothing is compiled.
 
         Parameters
         ----------
         order : ndarray of shape (n_observed,), dtype=int64, optional
-            Column of those rows for each observed label; the same as for `score` by default.
+            The column of those rows that holds each observed label; by default the columns of `score`.
 
         Returns
         -------
@@ -70,4 +70,4 @@ class OnTree(Scorer):
 
     @abstractmethod
     def _decision(self, module: Any, order: NDArray[np.int64] | None) -> Decision:
-        """Return what `decision` does, by the compiled search in `module`."""
+        """Return the result of `decision`, using the compiled search in `module`."""

@@ -1,1 +1,1 @@
-"""Fréchet means on trees some of whose labels are allowed."""
+"""Fréchet means on trees on which only some labels are allowed."""

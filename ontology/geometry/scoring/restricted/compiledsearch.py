@@ -25,17 +25,17 @@ _BATCH_ENTRIES = 1 << 20
 
 @dataclass(frozen=True)
 class _Prepared:
-    """What is made once of observed labels and what hangs around them.
+    """Tables prepared once from the observed labels and the labels that hang around them.
 
     Attributes
     ----------
     tables : Tables
     depth, meet : ndarray of shape (n_groups,)
-        Depth in the tree of each group, and of the vertex where the way from it to the hull turns.
+        Depth in the tree of each group, and of the vertex where the path from it to the hull turns.
     low, high : ndarray of shape (n_groups,), dtype=int32
-        Of the vertex on which it hangs.
+        Bounds of the observed labels at or below the hull vertex on which each group hangs.
     column : ndarray of shape (n_observed,), dtype=uint32
-        Of each observed label in preorder.
+        Column of each observed label, in preorder.
     """
 
     tables: finalists.Tables
@@ -47,7 +47,7 @@ class _Prepared:
 
     @classmethod
     def of(cls, observed: Observed, hanging: Hanging) -> _Prepared:
-        """Return it, made on first use."""
+        """Return the tables, built on first use."""
         known: _Prepared | None = hanging.prepared.get("compiled")
         if known is None:
             hull = observed.hull
@@ -72,7 +72,7 @@ class CompiledBatch:
     given : ndarray of shape (n_samples, n_observed)
         Weights in any real dtype; float32 and float64 are read as they are.
     first : int
-        The number of row 0 in messages.
+        The number that messages give to row 0.
     """
 
     def __init__(self, observed: Observed, given: NDArray[Any], first: int) -> None:
@@ -81,7 +81,7 @@ class CompiledBatch:
         self._rows = np.ascontiguousarray(given, dtype=dtype)
 
     def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
-        """Return what `find_finalists` of `numpysearch` does.
+        """Return the result of `find_finalists` of `numpysearch`.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class CompiledBatch:
     def sums(
         self, hanging: Hanging, sample: NDArray[np.int64], group: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the plain sum of each (sample, group) pair; measures each group's distances once."""
+        """Return the plain sum of each (sample, group) pair, measuring each group's distances once."""
         observed, total = self._observed, np.empty(len(group))
         known, by = _Prepared.of(observed, hanging), np.argsort(group, kind="stable")
         if observed.tree.n_parts > 1:
@@ -122,16 +122,16 @@ class CompiledBatch:
 
 
 class SearchDecision:
-    """Takes decisions on rows as a model emits them.
+    """Takes decisions on the output rows of a model.
 
-    Most rows have one finalist, a group of labels with the same distances: its first label answers, and no
-    distance is measured. Rows with several finalists are scored.
+    Most rows have one finalist, a group of labels with the same distances. Its first label is the answer, and
+    no distance is measured. Rows with several finalists are scored.
 
     Parameters
     ----------
     observed : Observed
     hanging : Hanging
-        All labels that may answer.
+        All labels that may be an answer.
     order : ndarray of shape (n_observed,), dtype=int64, or None
         Column of the model for each observed label; None where they are in order.
     score : callable
@@ -166,7 +166,7 @@ class SearchDecision:
     def _decided(
         self, rows: NDArray[Any], sample: NDArray[np.int64], group: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        if len(sample) == len(rows):  # each row has one at least
+        if len(sample) == len(rows):  # each row has at least one finalist
             return self._label.take(group)
         index = np.empty(len(rows), dtype=np.int64)
         index[sample] = self._label.take(group)
@@ -180,7 +180,7 @@ class SearchDecision:
 def _searched(
     rows: NDArray[Any], observed: Observed, tables: finalists.Tables, top: int
 ) -> tuple[Pairs | None, NDArray[np.float64]]:
-    """Return the finalists of rows, None where they are too many to hold, and the total of each row."""
+    """Return the finalists of the rows (None if there are too many to hold) and the total of each row."""
     margin = search_margin(observed.hull, len(observed.at))
     most, total = len(rows) + _SPARE_PAIRS, np.empty(len(rows))
     while True:
@@ -196,7 +196,7 @@ def _searched(
 
 
 def _fair(total: NDArray[np.float64]) -> bool:
-    """Whether every row that has these totals was searched."""
+    """Return whether every row was searched, judging by the totals."""
     return bool(total.min() >= TOTALS[0] and total.max() <= TOTALS[1])
 
 
@@ -204,7 +204,7 @@ def _tables(observed: Observed, hanging: Hanging) -> finalists.Tables:
     skeleton, hull = observed.skeleton, observed.hull
     n_observed = len(observed.at)
     length = n_observed // finalists.STRANDS + 1
-    place = np.arange(length * finalists.STRANDS)  # of each label in preorder, and of those it is padded with
+    place = np.arange(length * finalists.STRANDS)  # of each label in preorder, and of the padding
     place = place % length * finalists.STRANDS + place // length
     order = np.zeros(len(place), dtype=np.uint32)
     order[place[:n_observed]] = observed.by_preorder

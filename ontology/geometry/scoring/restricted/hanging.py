@@ -1,9 +1,9 @@
-"""What hangs where: the allowed labels of a tree, seen from the hull of the observed ones.
+"""The allowed labels of a tree, by the vertex of the observed labels' hull on which they hang.
 
-An allowed label reaches all observed ones
-through one vertex of the hull, on which it *hangs* at a height. Labels that hang on one vertex at one height
-have the same distances to every observed label, to the last bit: they form a *group*, and a group is scored
-once, however many labels it holds.
+The paths from an allowed label to all observed labels pass through one vertex of the hull, on which the label
+*hangs* at a height. Labels that hang on the same vertex at the same height have the same distances to every
+observed label, to the last bit. They form a *group*, and a group is scored once, however many labels it
+holds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Hanging"]
 
 @dataclass(frozen=True, eq=False)
 class Hanging:
-    """The allowed labels by the vertex of the hull on which they hang; equal to itself alone.
+    """The allowed labels by the vertex of the hull on which they hang; compared by identity.
 
     Attributes
     ----------
@@ -32,18 +32,19 @@ class Hanging:
     height : ndarray of shape (n_groups,)
         Distance of a group's labels from the hull.
     position : ndarray of shape (n_groups,), dtype=int32
-        Where one of the group's labels stands in the tree.
+        Position in the tree of one label of each group.
     turn : ndarray of shape (n_groups,), dtype=int32
-        Position in the tree of the vertex where the way from that label to the hull turns downwards.
+        Position in the tree of the vertex where the path from that label to the hull turns downwards.
     first : ndarray of shape (n_groups + 1,), dtype=int32
         The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
     label : ndarray of shape (n_labels,), dtype=int32
         The caller's numbers of the labels.
     nearest, below, above : ndarray of shape (n_hull,)
-        Distance from a vertex to the nearest allowed label, and to the nearest that hangs below it or on it;
-        and from its parent to the nearest that does not. Infinite where there is none.
+        For each vertex, the distance to the nearest allowed label; the distance to the nearest label that
+        hangs on or below the vertex; and the distance from its parent to the nearest other label. Infinite
+        where there is no such label.
     prepared : dict
-        What a compiled search makes of it, once.
+        Tables that a compiled search builds from this object, once.
     """
 
     begin: NDArray[np.int64]
@@ -61,7 +62,7 @@ class Hanging:
     def of(
         cls, tree: RootedTree, hull: Hull, positions: NDArray[np.int64], numbers: NDArray[np.int64]
     ) -> Hanging:
-        """Hang the labels at `positions`, which the caller calls `numbers`, on the hull.
+        """Hang the labels at `positions` on the hull; `numbers` are the caller's numbers of these labels.
 
         Notes
         -----
@@ -94,21 +95,22 @@ class Hanging:
 
 
 def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the vertex of the hull on which each position hangs, and the position where its way there turns.
+    """Return the hull vertex on which each position hangs, and the position where the path to it turns.
 
-    In preorder, what hangs below a vertex of the hull stands behind the child through which it hangs, without
-    a vertex of the hull between: the last of these marks before a position is its own.
+    In preorder, the positions that hang below a vertex of the hull follow the child through which they hang,
+    and no vertex of the hull is between them. These vertices and children are marked, and the last mark
+    before a position is the right one.
     """
     parent, top = tree.parent, int(hull.vertex[0])
     end = int(tree.end[top])
     on_hull = np.full(len(tree), -1, dtype=np.int64)
     on_hull[hull.vertex] = np.arange(len(hull.vertex))
-    on = np.where(on_hull >= 0, on_hull, on_hull[parent])  # known for the marks, -1 behind them
+    on = np.where(on_hull >= 0, on_hull, on_hull[parent])  # known for the marks, -1 for the others
     last = np.maximum.accumulate(np.where(on[top:end] >= 0, np.arange(top, end), -1))
     on[top:end] = on[last]
     on[:top] = on[end:] = 0
     turn = hull.vertex[on]
-    # outside, the way turns at the meeting point with vertex 0: the least parent on the way
+    # outside, the path turns where it meets the path of vertex 0: the smallest parent on the path
     turn[:top] = np.minimum.accumulate(parent[1 : top + 1][::-1])[::-1]
     if end < len(tree):
         turn[end:] = np.minimum.accumulate(parent[top + 1 :])[end - top - 1 :]
@@ -118,7 +120,7 @@ def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArra
 def _nearest(
     hull: Hull, begin: NDArray[np.int64], height: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return `nearest`, `below` and `above` of `Hanging`: one sweep up the hull and one down."""
+    """Return `nearest`, `below` and `above` of `Hanging`, by one sweep up the hull and one down."""
     n_hull = len(hull.vertex)
     hanging = np.full(n_hull, np.inf)
     some = begin[1:] > begin[:-1]
@@ -126,7 +128,7 @@ def _nearest(
     parent = hull.parent.tolist()
     length = (hull.depth - hull.depth[hull.parent]).tolist()
     below: list[float] = hanging.tolist()
-    rival: list[float] = [np.inf] * n_hull  # the nearest by another way than the one that gave `below`
+    rival: list[float] = [np.inf] * n_hull  # distance to the nearest label through another child than `below`
     for v in range(n_hull - 1, 0, -1):
         up, through = parent[v], below[v] + length[v]
         if through < below[up]:
@@ -136,7 +138,7 @@ def _nearest(
     nearest, above = below.copy(), [np.inf] * n_hull
     for v in range(1, n_hull):
         up = parent[v]
-        # the parent's nearest may lie below v itself; then the next best way counts
+        # the label nearest to the parent may be below v itself; then the next nearest counts
         inside = rival[up] if below[v] + length[v] == below[up] else below[up]
         outside = above[up] + length[up]
         above[v] = min(inside, outside)

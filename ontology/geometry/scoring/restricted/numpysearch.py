@@ -1,12 +1,13 @@
 """The search for the best allowed labels on a tree, in numpy: all samples of a batch walk the hull together.
 
 Write f for F / W (Fréchet variance over total weight) and s for S / W (mean distance to the observed labels).
-A label that hangs on a vertex of the hull at height h has ``f + 2hs + h^2``. Where a way arrives at a vertex
-with slope g (never negative beyond the lowest vertex) and the nearest allowed label ahead is r away, every
-label ahead has at least ``f + gr + r^2``. So the search starts at the lowest vertex of the hull and walks on
-only where that bound can still beat, or tie with, the labels found.
+A label that hangs on a vertex of the hull at height h has the value ``f + 2hs + h^2``. Suppose that a path
+arrives at a vertex with slope g (never negative beyond the lowest vertex) and that the nearest allowed label
+ahead is at distance r. Then every label ahead has at least the value ``f + gr + r^2``. So the search starts
+at the lowest vertex of the hull and walks on only where that bound can still beat, or tie with, the labels
+found.
 
-What is found are *finalists*: rounding and the tie rule are covered by a margin, and the plain sum decides.
+The search finds *finalists*: a margin covers rounding and the tie rule, and the plain sum decides.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 _Walk = tuple[
     NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]
 ]
-"""Sample, vertex reached, the one before it (-1 at the start), f relative to the start, and s."""
+"""Sample, current vertex, the vertex before it (-1 at the start), f relative to the start, and s."""
 
 _Pool = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
-"""Sample, upper bound of the value and number of labels of groups, sorted by sample and bound."""
+"""Sample, upper bound of the value and number of labels of each group, sorted by sample and bound."""
 
 
 class Batch(Protocol):
-    """Some rows of weights on their way to a decision."""
+    """Some rows of weights that are being decided."""
 
     def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
-        """Return what `find_finalists` does."""
+        """Return the result of `find_finalists`."""
         ...
 
     def sums(
@@ -55,7 +56,7 @@ class Batch(Protocol):
 
 
 class NumpyBatch:
-    """A `Batch` in numpy alone.
+    """A `Batch` that needs only numpy.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class NumpyBatch:
     given : ndarray of shape (n_samples, n_observed)
         Weights in any real dtype.
     first : int
-        The number of row 0 in messages.
+        The number that messages give to row 0.
 
     Raises
     ------
@@ -80,15 +81,15 @@ class NumpyBatch:
         refuse_bad_rows(given, self._running.total.real, first)
 
     def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
-        """Return what `find_finalists` does."""
+        """Return the result of `find_finalists`."""
         return find_finalists(self._observed.skeleton, self._observed.hull, hanging, self._running, top)
 
     def sums(
         self, hanging: Hanging, sample: NDArray[np.int64], group: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the plain sum of each (sample, group) pair; reads each group's distances once.
+        """Return the plain sum of each (sample, group) pair, reading each group's distances once.
 
-        Columns without weight in the whole batch add nothing, whatever the order, and are not read.
+        Columns without weight in the whole batch add nothing to the sums and are not read.
         """
         tree, at, columns = self._observed.tree, self._observed.at[self._listed], self._columns[self._listed]
         total = np.empty(len(group))
@@ -103,11 +104,12 @@ class NumpyBatch:
 
 
 def search_margin(hull: Hull, n_observed: int) -> float:
-    """Return m: a computed f of a label at height h is off by at most ``m (reach^2 + h^2)``, ties included.
+    """Return m, such that a computed f at height h is off by at most ``m (reach^2 + h^2)``, ties included.
 
-    Running sums carry an error of n rounding units of W and of W * reach; a slope, made of two of them, four
-    times that; f, a sum of slopes times lengths along a way, no more than the slopes times the reach and a
-    unit for each step. The plain sums that decide carry n units. 128 n covers all of it with room to spare.
+    Running sums have an error of n rounding units of W and of W * reach. A slope is made of two of them and
+    has four times that error. f is a sum of slopes times lengths along a path; its error is at most that of
+    the slopes times the reach, and one unit for each step. The plain sums that decide have an error of n
+    units. 128 n covers all of this with room to spare.
     """
     return 4 * TIE_RELATIVE + 128 * (n_observed + 2 * hull.steps + 8) * 2.0**-53
 
@@ -115,14 +117,14 @@ def search_margin(hull: Hull, n_observed: int) -> float:
 def find_finalists(
     skeleton: Skeleton, hull: Hull, hanging: Hanging, running: RunningMoments, top: int
 ) -> Pairs | None:
-    """Return the (sample, group) pairs among which are the `top` best labels of each sample and all ties.
+    """Return (sample, group) pairs that include the `top` best labels of each sample and all ties.
 
-    They come sorted by sample; None where they are too many to hold and a smaller batch would do.
+    The pairs are sorted by sample; None if there are too many to hold and a smaller batch would help.
 
     Notes
     -----
-    One round for each step away from the lowest vertices; the work of a round is in proportion to the
-    children of the vertices that are still of interest.
+    One round for each step away from the lowest vertices; the cost of a round is proportional to the number
+    of children of the vertices that are still searched.
     """
     margin = search_margin(hull, len(skeleton.label_depth))
     room = margin * skeleton.reach**2
@@ -135,7 +137,7 @@ def find_finalists(
         np.zeros(n_samples),
         np.maximum(moment / running.total.real, 0.0),
     )
-    bound = np.full(n_samples, np.inf)  # the `top` best labels of a sample are no higher
+    bound = np.full(n_samples, np.inf)  # upper bound of the `top` best values of each sample
     pool: _Pool = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64))
     walks = []
     while len(walk[0]):
@@ -171,13 +173,13 @@ def find_finalists(
 def _ahead(
     hull: Hull, hanging: Hanging, running: RunningMoments, walk: _Walk, margin: float
 ) -> tuple[_Walk, NDArray[np.float64]]:
-    """Return every way on from where `walk` stands that has an allowed label ahead, and its lower bound."""
+    """Return each next step of `walk` that has an allowed label ahead, and its lower bound."""
     sample, v, before, f, s = walk
     n_children = hull.begin[v + 1] - hull.begin[v]
     down = spans(hull.begin[v], n_children)
     item = np.concatenate([np.arange(len(v)), np.repeat(np.arange(len(v)), n_children)])
     upper = np.concatenate([hull.parent[v], np.repeat(v, n_children)])
-    lower = np.concatenate([v, hull.child[down]])  # the way runs along the edge above this vertex
+    lower = np.concatenate([v, hull.child[down]])  # the step is along the edge above this vertex
     falls = np.arange(len(item)) < len(v)  # towards vertex 0
     to = np.where(falls, upper, lower)
     r = np.where(falls, hanging.above[lower], hanging.below[lower])
@@ -188,7 +190,7 @@ def _ahead(
     part = running.before(hull.high[lower], sample) - running.before(hull.low[lower], sample)
     total = running.total.real[sample]
     share = part.real / total  # of the weight below the edge
-    pull = part.imag / total - hull.depth[v[item]] * share  # its moment about the vertex left
+    pull = part.imag / total - hull.depth[v[item]] * share  # its moment about the vertex before the step
     length = hull.depth[lower] - hull.depth[upper]
     sign = np.where(falls, -1.0, 1.0)
     slope = sign * (2 * s - 4 * pull)
@@ -202,9 +204,10 @@ def _ahead(
 def _pooled(
     pool: _Pool, walk: _Walk, hanging: Hanging, top: int, margin: float, room: float
 ) -> tuple[_Pool, NDArray[np.int64]]:
-    """Add the lowest groups where `walk` stands to the pool; drop what `top` labels of a sample are below.
+    """Add the lowest groups at the current vertices of `walk` to the pool.
 
-    Returns the pool and, in it, the last place of each sample that holds enough labels.
+    Groups are dropped if `top` labels of their sample are below them. Returns the pool and, in it, the last
+    place of each sample that has enough labels.
     """
     sample, v, _, f, s = walk
     n_groups = np.minimum(hanging.begin[v + 1] - hanging.begin[v], top)

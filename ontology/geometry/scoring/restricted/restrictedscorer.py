@@ -1,12 +1,13 @@
-"""RestrictedTreeScorer: exact Fréchet means (beta = 2) on a tree whose answers are any subset of its labels.
+"""RestrictedTreeScorer: exact Fréchet means (beta = 2) on a tree with any subset of labels allowed.
 
-`ontology.geometry.scoring.restricted.numpysearch` explains the search. It returns finalists; they are decided
-here by the plain sum (see `ontology.geometry.ties`), so that answers equal those of every other scorer to the
+`ontology.geometry.scoring.restricted.numpysearch` explains the search. It returns finalists, among which the
+plain sum decides here (see `ontology.geometry.ties`), so the answers equal those of every other scorer to the
 last bit.
 
-Columns without weight add nothing to a sum, and labels that differ in their distances to them alone tie: of a
-hundred thousand observed labels, tens of thousands may. Samples that together have weight in few columns are
-therefore scored as if no other label was observed, where that saves more than it takes to prepare.
+Columns without weight add nothing to a sum, so labels that differ only in their distances to the labels of
+such columns tie. With a hundred thousand observed labels, tens of thousands of labels may tie. Samples that
+together have weight in few columns are therefore scored as if no other label were observed, where that saves
+more time than its preparation takes.
 """
 
 from __future__ import annotations
@@ -35,27 +36,27 @@ from labelgrove.ontology.geometry.ties import FrechetResult, tied
 __all__ = ["RestrictedTreeScorer"]
 
 _BATCH_ENTRIES = 1 << 20
-_FEW = 8  # one column in so many at most
-# entries for each point of the tree that take as long as preparing for other observed labels
+_FEW = 8  # at most one column in this many has weight
+# scoring this many entries for each point of the tree takes as long as preparing for other observed labels
 _ENTRIES_SEARCHED = 8
 _ENTRIES_SUMMED = 128
 
 _Found = tuple[Hanging, Finalists]
-"""Finalists, and what their groups are groups of."""
+"""Finalists, and the `Hanging` that their groups belong to."""
 
 
 class RestrictedTreeScorer(OnTree):
     """Scores the allowed labels of a tree in O(n_observed) for each sample, plus a short search.
 
-    Parameters are those of `OnTree`.
+    The parameters are those of `OnTree`.
 
     Notes
     -----
     Preparation is O(n_points + n_labels log n_labels) time; memory is 4 bytes for each label, 40 for each
     group of labels that hang on one vertex at one depth, and 300 for each vertex between observed labels. A
-    sample visits a handful of vertices; where thousands of distances are too near for float64 to tell apart
-    it visits them all, and is still exact. Of many observed labels, those without weight in a batch of
-    samples cost a comparison each.
+    sample visits a few vertices; where thousands of distances are too close for float64 to tell apart, it
+    visits them all and is still exact. Where many labels are observed, each label without weight in a batch
+    of samples costs one comparison.
 
     Examples
     --------
@@ -72,15 +73,15 @@ class RestrictedTreeScorer(OnTree):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return what `score` does for arguments of the right shape.
+        """Return the result of `score` for arguments of the right shape.
 
-        Candidates are hung on the tree in each call, O(n_points).
+        Each call hangs the candidates on the hull, O(n_points).
         """
         batches = self._decided(given, candidates, top)
         return gathered(len(given), top, ((of, _ranked(*found, top)) for of, found in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return what `tied` does for one row of the right shape."""
+        """Return the result of `tied` for one row of the right shape."""
         ((_, (hanging, (_, group, total))),) = self._decided(given, None, 1)
         among = group[tied(total)]
         return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])]).astype(np.int64)
@@ -102,7 +103,7 @@ class RestrictedTreeScorer(OnTree):
     def _decided(
         self, given: NDArray[Any], labels: NDArray[np.int64] | None, top: int
     ) -> Iterator[tuple[slice, _Found]]:
-        """Yield the finalists of one batch after another among `labels`; None: all."""
+        """Yield the finalists among `labels` (None: all labels), batch by batch."""
         if given.size >= _ENTRIES_SEARCHED * self._space.n_points:
             narrowed = self._narrowed(given)
             if narrowed is not None:
@@ -113,7 +114,10 @@ class RestrictedTreeScorer(OnTree):
         return in_halves(len(given), step, lambda of: self._found(given[of], of.start, hanging, top))
 
     def _found(self, rows: NDArray[Any], first: int, hanging: Hanging, top: int) -> _Found | None:
-        """Return the finalists of a batch whose row 0 is number `first`; None: it is too large."""
+        """Return the finalists of a batch whose row 0 has the number `first`.
+
+        Returns None if the batch is too large.
+        """
         batch = self._batch(rows, first)
         pairs = batch.finalists(hanging, top)
         if pairs is None:
@@ -127,8 +131,11 @@ class RestrictedTreeScorer(OnTree):
         return hanging, (*pairs, batch.sums(hanging, *pairs))
 
     def _narrowed(self, rows: NDArray[Any]) -> tuple[RestrictedTreeScorer, NDArray[Any]] | None:
-        """Return the columns that have weight in some row, and their scorer; None where they are not few."""
-        if _FEW * np.count_nonzero(rows[0]) > self.n_observed:  # most often so, and told by one row
+        """Return the scorer of the columns that have weight in some row, and these columns.
+
+        Returns None if there are many such columns.
+        """
+        if _FEW * np.count_nonzero(rows[0]) > self.n_observed:  # the usual case, and one row shows it
             return None
         listed = np.flatnonzero(rows.any(axis=0))
         if not 0 < _FEW * len(listed) <= self.n_observed:
@@ -145,7 +152,10 @@ class RestrictedTreeScorer(OnTree):
 
 
 def _ranked(hanging: Hanging, finalists: Finalists, top: int) -> Ranked:
-    """Return what `ranked_groups` does; most samples have one finalist, with nothing to compare it with."""
+    """Return the result of `ranked_groups`.
+
+    Most samples have only one finalist, which needs no comparison.
+    """
     sample, group, total = finalists
     first, label = hanging.first, hanging.label
     begin = np.searchsorted(sample, np.arange(sample[-1] + 2))

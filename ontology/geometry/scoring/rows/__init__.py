@@ -1,1 +1,1 @@
-"""Fréchet means from rows of distances, most of which are never looked at."""
+"""Fréchet means from rows of distances, most of which are never read."""

@@ -28,14 +28,14 @@ def find(tree: RowTree, shares: NDArray[np.float32], top: int) -> Pairs | None:
     ----------
     tree : RowTree
     shares : ndarray of shape (n_samples, n_observed)
-        What `RowTree.shares` returns.
+        The result of `RowTree.shares`.
     top : int
-        Number of rows wanted for each sample.
+        Number of rows requested for each sample.
 
     Returns
     -------
     pairs : tuple of ndarray, or None
-        None where groups rule out too little, or pairs are too many to hold.
+        None if the groups rule out too few rows, or there are too many pairs to hold.
     """
     most = min(len(shares) * top + _SPARE_PAIRS, MOST_PAIRS)
     sample, row = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
@@ -57,7 +57,7 @@ def find(tree: RowTree, shares: NDArray[np.float32], top: int) -> Pairs | None:
 def totals(
     tree: RowTree, weights: NDArray[Any], sample: NDArray[np.int64], row: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the plain sum of each (sample, row) pair; reads each row of distances once."""
+    """Return the plain sum of each (sample, row) pair, reading each row of distances once."""
     total = np.empty(len(row))
     by = np.argsort(row, kind="stable")
     step = max(1, _BLOCK_ENTRIES // weights.shape[1])

@@ -1,8 +1,8 @@
-"""GraphScorer: exact Fréchet means (beta = 2) from rows of distances, most of which are never looked at.
+"""GraphScorer: exact Fréchet means (beta = 2) from rows of distances, most of which are never read.
 
-On a graph with far more labels than observed ones, many rows are equal, and near ones can be ruled out
-together: a `RowTree` finds the few rows that may be best. They are decided by the plain sum, so that answers
-equal those of every other scorer to the last bit, ties and their number included.
+On a graph with far more labels than observed labels, many rows are equal, and similar rows can be ruled out
+together: a `RowTree` finds the few rows that may be best. The plain sum decides among them, so the answers
+equal those of every other scorer to the last bit, including ties and their number.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORTH_REDUCING = 256
 
 
 class GraphScorer(Scorer):
-    """Scores the allowed labels of any space from their distances to the observed ones, equal rows once.
+    """Scores the allowed labels of any space from their distances to the observed labels, equal rows once.
 
     Parameters
     ----------
@@ -43,15 +43,15 @@ class GraphScorer(Scorer):
         Distances from each allowed label, in canonical order, to each observed label, in the order of the
         columns of the weights.
     compiled : bool, optional
-        Whether to search with numba. By default with numba where it is installed, once the process has
-        loaded it or this scorer was asked for enough to make up for loading it. Answers are the same.
+        Whether to search with numba. By default numba is used where it is installed, as soon as the process
+        has loaded it or this scorer has had enough work to repay loading it. The answers are the same.
 
     Notes
     -----
-    The first few hundred rows of weights are scored as they come, by a `DenseScorer`; then the rows of
-    distances are grouped, once: a few passes over `distances`, and as much memory as the distinct rows take
-    and up to a third more. Without numba, several labels for a sample leave out equal rows alone; a choice of
-    candidates leaves out nothing.
+    A `DenseScorer` scores the first few hundred rows of weights. Then the rows of distances are grouped,
+    once; this takes a few passes over `distances`, the memory of the distinct rows and up to a third more.
+    Without numba, a request for several labels skips only equal rows; a request with candidates skips no
+    rows.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class GraphScorer(Scorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return what `score` does for arguments of the right shape."""
+        """Return the result of `score` for arguments of the right shape."""
         self._n_rows += len(given)
         if candidates is not None or self._n_rows < _WORTH_REDUCING:
             return self._dense.score_rows(given, top, candidates)
@@ -82,7 +82,7 @@ class GraphScorer(Scorer):
         )
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return what `tied` does for one row of the right shape."""
+        """Return the result of `tied` for one row of the right shape."""
         self._n_rows += 1
         if self._n_rows < _WORTH_REDUCING:
             return self._dense.tied_row(given)
@@ -95,7 +95,7 @@ class GraphScorer(Scorer):
         return self._dense.variance(weights)
 
     def reduce(self) -> tuple[int, int, int]:
-        """Group the rows now; return the number of rows, of distinct ones and of groups of these."""
+        """Group the rows now; return the numbers of rows, of distinct rows and of groups of distinct rows."""
         self._n_rows += _WORTH_REDUCING
         tree = self._prepared[1]
         return len(self._distances), len(self._classes.row), 0 if tree is None else tree.n_groups
@@ -106,7 +106,7 @@ class GraphScorer(Scorer):
 
     @cached_property
     def _prepared(self) -> tuple[Classes, RowTree | None, DenseScorer]:
-        """Equal rows as classes, distinct rows in groups (None: out of float32's reach), and their scorer."""
+        """Classes of equal rows, groups of distinct rows (None: beyond float32), and a scorer for these."""
         classes = Classes.of(self._distances)
         rows = self._distances[classes.row]
         if not RowTree.fits(rows):
@@ -115,7 +115,7 @@ class GraphScorer(Scorer):
         return classes.taken(tree.order), tree, DenseScorer(tree.rows)
 
     def _decided(self, given: NDArray[Any], top: int) -> Iterator[tuple[slice, Finalists]]:
-        """Yield the classes of one batch of samples after another that may be among the `top`, or tied."""
+        """Yield the classes that may be among the `top` or tied, batch by batch."""
         _, tree, distinct = self._prepared
         compiled = None if tree is None else self._compilation.module(len(given))
         wanted = min(top, distinct.n_labels)

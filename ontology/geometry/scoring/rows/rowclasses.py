@@ -1,4 +1,4 @@
-"""Labels with equal rows of distances are one class: they have one value, whatever the weights."""
+"""Classes of labels with equal rows of distances: their values are equal for all weights."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""RowTree: finds the best rows of distances (beta = 2) by ruling out whole groups of them.
+"""RowTree finds the best rows of distances (beta = 2) by ruling out whole groups of rows.
 
-Take the least distance of a group of rows in every column. For any weights, the sum over these distances is
-at most that of each row of the group: a group whose sum is above the value of some row holds neither the best
-row nor one that is tied with it. Groups are made of rows that are near one another, larger groups of smaller
-ones; a search begins with the largest and opens what it cannot rule out.
+Take the smallest distance of a group of rows in every column. For any weights, the sum over these distances
+is at most the sum of each row of the group. So a group whose sum is above the value of some row holds neither
+the best row nor a row tied with it. Groups hold rows that are near each other, and larger groups hold smaller
+groups. A search begins with the largest groups and opens those that it cannot rule out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CHUNK_ENTRIES = 1 << 18
 _LARGEST = 1e15
 _MOST_COLUMNS = 1 << 20
 
-_WORTHWHILE = 3  # a value found alone takes some three times as long as one of a matrix product
+_WORTHWHILE = 3  # a single value takes about three times as long as a value in a matrix product
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Sample and row of each finalist."""
@@ -45,25 +45,27 @@ class RowTree:
     Attributes
     ----------
     order : ndarray of shape (n_rows,), dtype=int64
-        Rows as they were given, in the order in which groups hold them; rows are numbered in this order.
+        Indices of the given rows in the order of the groups; rows are numbered in this order.
     items : ndarray of shape (n_groups + n_rows, n_observed)
-        The least distances of each group, largest groups first, then the rows; in the dtype of `distances`.
+        The smallest distances of each group, largest groups first, then the rows; in the dtype of
+        `distances`.
     begin : ndarray of shape (n_groups + 1,), dtype=int64
-        Group g is made of the items ``begin[g], ..., begin[g + 1] - 1``; those before ``begin[0]`` are in no
+        Group g holds the items ``begin[g], ..., begin[g + 1] - 1``; the items before ``begin[0]`` are in no
         larger group.
     relative, absolute : float
-        A value in float32 is off by `relative` of itself and by `absolute` at most.
+        The error of a float32 value is at most `relative` times the value plus `absolute`.
     tolerance : float
-        By what factor values of tied rows may differ: the tie rule itself, and what rounding may do to the
-        two plain sums it compares.
+        Factor by which the values of tied rows may differ: the tie rule, plus the rounding error of the two
+        plain sums that it compares.
 
     Notes
     -----
     Preparation: O(n_rows log n_rows) time on a sample of columns, and a few passes over `distances`. Memory:
-    a copy of the rows and an eighth to a third of them again.
+    a copy of the rows, and an eighth to a third as much again for the groups.
 
     A sum of n non-negative float32 products, each of a few roundings, lies within a factor of
-    ``1 +- (n + 8) u`` of the true value, u the rounding unit, but for products too small for the format.
+    ``1 +- (n + 8) u`` of the true value, where u is the rounding unit, except for products too small for the
+    format.
     """
 
     def __init__(self, distances: NDArray[Any]) -> None:
@@ -84,7 +86,7 @@ class RowTree:
 
     @staticmethod
     def fits(distances: NDArray[Any]) -> bool:
-        """Return whether float32 sums over these distances have a bound of any use."""
+        """Return whether float32 sums over these distances have a useful error bound."""
         return distances.shape[1] <= _MOST_COLUMNS and float(distances.max(initial=0)) <= _LARGEST
 
     @property
@@ -103,7 +105,7 @@ class RowTree:
         return self.items[self.n_groups :]
 
     def most_values(self, n_samples: int) -> int:
-        """Return how many values found one by one take as long as a matrix product with all rows."""
+        """Return how many single values take as long as a matrix product with all rows."""
         return n_samples * len(self.items) // _WORTHWHILE
 
     def shares(self, weights: NDArray[Any], total: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -111,7 +113,7 @@ class RowTree:
         share: NDArray[np.float32] = np.multiply(weights, 1 / total[:, None], dtype=np.float64).astype(
             np.float32
         )
-        # shares below the normal range slow every product down; `absolute` makes up for losing them
+        # shares below the normal range slow every product down; `absolute` allows for dropping them
         share[share < np.finfo(np.float32).tiny] = 0
         return share
 
@@ -121,17 +123,17 @@ class RowTree:
         Parameters
         ----------
         share : ndarray of shape (n_samples, n_observed)
-            What `shares` returns.
+            The result of `shares`.
 
         Returns
         -------
         pairs : tuple of ndarray, or None
-            None where groups rule out too little, or pairs are too many to hold.
+            None if the groups rule out too few rows, or there are too many pairs to hold.
 
         Notes
         -----
-        A matrix product over the largest groups, then all samples go down level by level, first on the lowest
-        way, whose end bounds the answer.
+        A matrix product over the largest groups comes first. Then all samples go down level by level, first
+        along the lowest groups: the row at their end is an upper bound of the answer.
         """
         start, stop = 0, int(self.begin[0])
         while stop < self.n_groups and self.begin[stop] - stop <= _MOST_IN_PRODUCT:
@@ -159,7 +161,7 @@ class RowTree:
         return sample, item - self.n_groups
 
     def _limit(self, value: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return what a computed value is at most where its row may be tied with one of computed `value`."""
+        """Return the largest computed value of a row that may be tied with a row of computed `value`."""
         above = (value.astype(np.float64) + self.absolute) / (1 - self.relative)
         return np.asarray(above * self.tolerance * (1 + self.relative) + self.absolute)
 
@@ -180,10 +182,10 @@ class RowTree:
 
 
 def _grouped(distances: NDArray[Any]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-    """Return an order of the rows, and where groups begin in it: small ones first, then larger ones.
+    """Return an order of the rows, and where groups begin in it: small groups first, then larger groups.
 
-    A group is split in two about two centers, which are far from one another at first and then the means of
-    their sides, until it is small.
+    A group is split in two, again and again, until its parts are small. The two sides of a split gather
+    around two centers, which are far from each other at first and then become the means of their sides.
     """
     n_rows, n_observed = distances.shape
     columns = np.unique(np.linspace(0, n_observed - 1, min(n_observed, _SPLIT_COLUMNS)).astype(np.int64))
@@ -211,7 +213,7 @@ def _grouped(distances: NDArray[Any]) -> tuple[NDArray[np.int64], list[NDArray[n
 
 
 def _sides(points: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Return which of the points lie on the second of two sides; neither side is empty."""
+    """Return whether each point is on the second of two sides; neither side is empty."""
     one = points[np.square(points - points[0]).sum(axis=1).argmax()]
     other = points[np.square(points - one).sum(axis=1).argmax()]
     far = np.arange(len(points)) >= len(points) // 2

@@ -1,1 +1,1 @@
-"""Fréchet means on trees, without a matrix."""
+"""Fréchet means on trees, without a matrix of distances."""

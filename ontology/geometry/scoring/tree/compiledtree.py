@@ -27,7 +27,7 @@ _BATCH_ENTRIES = 1 << 20
 
 
 class CompiledTree:
-    """What the compiled search reads: a skeleton, and where the column of each label stands.
+    """The input of the compiled search: a skeleton, and the column of each label.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class CompiledTree:
     nearest : ndarray of shape (n_chain,)
         Length of the shortest edge at each vertex of the chain.
     order : ndarray of shape (n_observed,), dtype=int64, optional
-        Column of the rows for each observed label; their own order by default.
+        Column of the rows for each observed label; the order of the observed labels by default.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class CompiledTree:
             columns = columns[:0]
         depth = np.zeros((n_observed // STRIDE + 1) * STRIDE)
         depth[:n_observed] = skeleton.label_depth
-        by = np.concatenate([[0], skeleton.child])  # the root, then children side by side
+        by = np.concatenate([[0], skeleton.child])  # the root, then children, with siblings adjacent
         node = np.empty((len(by), 6), dtype=np.int32)
         node[:, 0], node[:, 1] = skeleton.low[by], skeleton.high[by]
         node[:, 2], node[:, 3] = skeleton.begin[by] + 1, skeleton.begin[by + 1] + 1
@@ -60,27 +60,27 @@ class CompiledTree:
             skeleton.chain_depth,
             nearest,
             tie_slack(observed),
-            (2 * TOTALS[0], TOTALS[1] / 2),  # nearer to a limit, the one who refuses adds up
+            (2 * TOTALS[0], TOTALS[1] / 2),  # nearer to a limit, the check of the rows computes the sum again
         )
 
     def lowest(self, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        """Return the lowest vertex of each row, as a place in the chain, its rival, and how many have one.
+        """Return each row's lowest vertex (a place in the chain), its rival, and the number of marked rows.
 
-        `rows` are float32 or float64, C-contiguous, aligned and writable: every other kind of array would be
-        compiled for once more. In place of a rival stands `CLEAR` where there is none, `CROWDED` where there
-        may be several, and `REFUSED` where the row may break a rule; it then has no place.
+        `rows` are float32 or float64, C-contiguous, aligned and writable: numba would compile the loops again
+        for every other kind of array. The rival is `CLEAR` where there is none, `CROWDED` where there may be
+        several, and `REFUSED` where the row may break a rule; such a row has no place.
         """
         place, rival = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
         return place, rival, find_lowest(rows, *self._tables, place, rival)
 
 
 class TreeDecision:
-    """Takes decisions on rows as a model emits them: the way of single rows and of large batches.
+    """Takes decisions on the output rows of a model, single rows as well as large batches.
 
     Parameters
     ----------
     search : CompiledTree
-        For the columns of the model.
+        The search for the columns of the model.
     label : ndarray of shape (n_chain,), dtype=int64
         The label at each place.
     order : ndarray of shape (n_observed,), dtype=int64, or None
@@ -104,7 +104,7 @@ class TreeDecision:
         Parameters
         ----------
         rows : ndarray of shape (n_samples, n_observed)
-            As for `CompiledTree.lowest`.
+            The same kind of rows as for `CompiledTree.lowest`.
         """
         place, rival, n_marked = self._search.lowest(rows)
         if n_marked and (rival == REFUSED).any():
@@ -127,7 +127,7 @@ class CompiledTreeBatch:
     ----------
     observed : Observed
     search : CompiledTree
-        For the columns in the order of the observed labels.
+        The search for columns in the order of the observed labels.
     given : ndarray of shape (n_samples, n_observed)
         Weights in any real dtype; float32 and float64 are read as they are, float16 as float32.
     """
@@ -138,7 +138,10 @@ class CompiledTreeBatch:
         self._rows = np.require(given, dtype, ["C", "A", "W"])
 
     def lowest(self) -> Lowest | None:
-        """Return what `TreeBatch.lowest` says; None where a row may break a rule, which is not for here."""
+        """Return the result of `TreeBatch.lowest`.
+
+        Returns None if a row may break a rule, which `NumpyTreeBatch` checks.
+        """
         place, rival, n_marked = self._search.lowest(self._rows)
         if not n_marked:
             return place, rival, np.zeros(len(place), dtype=np.bool_)
@@ -152,7 +155,7 @@ class CompiledTreeBatch:
         if observed.tree.n_parts > 1:
             sums_of_positions(observed, self._rows, sample, observed.skeleton.chain[place], by, total)
             return total
-        depth = observed.tree.depth_at(observed.skeleton.chain)  # where the ways to all labels turn
+        depth = observed.tree.depth_at(observed.skeleton.chain)  # where the paths to all labels turn
         sums_of_groups(
             self._rows,
             sample,

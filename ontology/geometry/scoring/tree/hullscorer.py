@@ -1,11 +1,11 @@
-"""HullScorer: exact minimizers of any power of the distances on a tree, from rows of the hull alone.
+"""HullScorer: exact minimizers of any power of the distances on a tree, from the rows of the hull only.
 
 The hull of the observed labels is every vertex on a path between two of them. A vertex y outside it hangs on
-a vertex x of it at some height h, and is farther by h from every observed label. With R the largest distance
-between a vertex of the hull and an observed label, ``(d + h)^beta >= d^beta (1 + h / R)^beta`` for each of
-them, and so ``F(y) >= F(x) (1 + h / R)^beta``: y is worse, and no tie, unless edges are so short or beta so
-small that this factor is lost in rounding, or powers of them underflow. Then every label is scored, as it is
-where more than one label is asked for.
+a vertex x of it at some height h, and is farther than x by h from every observed label. With R the largest
+distance between a vertex of the hull and an observed label, ``(d + h)^beta >= d^beta (1 + h / R)^beta`` for
+each distance d from x, and so ``F(y) >= F(x) (1 + h / R)^beta``. So y is worse than x and does not tie with
+it, unless rounding hides this factor (because edges are very short or beta is very small) or powers
+underflow. In these cases, and if more than one label is requested, every label is scored.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from labelgrove.ontology.geometry.ties import TIE_RELATIVE, FrechetResult
 __all__ = ["HullScorer"]
 
 _STORED_ENTRIES = 1 << 24
-_SMALLEST_LOG = -230.0  # of a power: 1e-100, which times a weight of 1e-150 is still a normal number
+_SMALLEST_LOG = -230.0  # log of a power: 1e-100 times a weight of 1e-150 is still a normal number
 
 
 class HullScorer(DenseScorer):
-    """Scores a tree with every label allowed, whatever the exponent.
+    """Scores a tree with every label allowed, for any exponent.
 
     Parameters
     ----------
     space : TreeSpace
-        The tree; where some labels are not allowed, every allowed one is scored.
+        The tree; if some labels are not allowed, every allowed label is scored.
     observed : array_like of shape (n_observed,), dtype=int
         Point indices of the observed labels, in the order of the columns of the weights.
     beta : float
@@ -42,7 +42,7 @@ class HullScorer(DenseScorer):
 
     Notes
     -----
-    One label for each sample: O(n_hull * n_observed) time for each. Several labels, candidates and variances:
+    One label takes O(n_hull * n_observed) time for each sample. For several labels, candidates and variances,
     the distances of all labels are measured again for each batch of about a thousand samples.
 
     Examples
@@ -62,7 +62,7 @@ class HullScorer(DenseScorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return what `score` does for arguments of the right shape."""
+        """Return the result of `score` for arguments of the right shape."""
         if top != 1 or candidates is not None or self._inside is None:
             return super().score_rows(given, top, candidates)
         labels, scorer = self._inside
@@ -70,7 +70,7 @@ class HullScorer(DenseScorer):
         return FrechetResult(labels[found.index], found.value, found.n_tied)
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return what `tied` does for one row of the right shape."""
+        """Return the result of `tied` for one row of the right shape."""
         if self._inside is None:
             return super().tied_row(given)
         labels, scorer = self._inside
@@ -78,7 +78,7 @@ class HullScorer(DenseScorer):
 
     @cached_property
     def _inside(self) -> tuple[NDArray[np.int64], DenseScorer] | None:
-        """The labels of the hull and their scorer; None where others may be best or tied."""
+        """The labels of the hull and their scorer; None if other labels may be best or tied."""
         if self._space.allowed is not None:
             return None
         tree = self._space.tree

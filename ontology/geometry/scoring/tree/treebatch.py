@@ -1,4 +1,4 @@
-"""Some rows on their way to a decision over all labels of a tree: what the search finds, and plain sums."""
+"""Batches of rows decided over all labels of a tree: the search, and plain sums."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from labelgrove.ontology.geometry.ties import TIE_RELATIVE, plain_sums, powers, 
 __all__ = ["Lowest", "NumpyTreeBatch", "TreeBatch", "tie_slack"]
 
 Lowest = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
-"""Best place of each row, its rival that may be tied (-1: none), and whether there may be more of them.
+"""Best place of each row, a rival that may be tied with it (-1: none), and whether the row is crowded.
 
-Places count the vertices of ``Skeleton.chain``. A row is crowded where a neighbor of the best vertex or of
-its rival is so near that rounding cannot tell them apart.
+Places count the vertices of ``Skeleton.chain``. A row is crowded if a neighbor of the best vertex or of its
+rival is so near that rounding cannot tell the two apart: more vertices may then be tied.
 """
 
 
@@ -25,25 +25,25 @@ class TreeBatch(Protocol):
     """Rows of weights."""
 
     def lowest(self) -> Lowest | None:
-        """Return what the search found; None where it leaves the rows to another."""
+        """Return the result of the search; None if another batch has to search these rows."""
         ...
 
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the plain sum of each of `sample` (by default all of them, in order) at its place."""
+        """Return the plain sum of each sample in `sample` (by default all, in order) at its place."""
         ...
 
 
 def tie_slack(observed: Observed) -> float:
-    """Return by how much F / W may differ between vertices that are tied, as far as running sums can tell.
+    """Return the largest difference of F / W, computed from running sums, between tied vertices.
 
-    Moments carry an error of n rounding units of W times the reach, F one of W times its square, and so does
-    a tie.
+    Moments have an error of n rounding units of W times the reach. F has an error of n rounding units of W
+    times the square of the reach, and so does a tie.
     """
     return (2 * TIE_RELATIVE + 32 * (len(observed.at) + 8) * 2.0**-53) * observed.skeleton.reach**2
 
 
 class NumpyTreeBatch:
-    """A `TreeBatch` in numpy alone.
+    """A `TreeBatch` that needs only numpy.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class NumpyTreeBatch:
     given : ndarray of shape (n_samples, n_observed)
         Weights in any real dtype.
     first : int
-        The number of row 0 in messages.
+        The number that messages give to row 0.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class NumpyTreeBatch:
         refuse_bad_rows(given, self._running.total.real, first)
 
     def lowest(self) -> Lowest:
-        """Return what the search found."""
+        """Return the result of the search."""
         place, other, gain, _ = self._observed.skeleton.descend(self._running)
         slack = tie_slack(self._observed)
         rival = np.where(gain <= slack, other, -1)
@@ -82,7 +82,7 @@ class NumpyTreeBatch:
         return place, rival, near * near <= slack
 
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the plain sum of each of `sample` at its place."""
+        """Return the plain sum of each sample in `sample` at its place."""
         observed = self._observed
         distinct, which = np.unique(place, return_inverse=True)
         powered = powers(observed.tree.distances(observed.at, observed.skeleton.chain[distinct]), 2)

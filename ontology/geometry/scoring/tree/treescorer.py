@@ -1,19 +1,20 @@
 """TreeScorer: exact Fréchet means (beta = 2, every label allowed) on a tree, without a distance matrix.
 
 Write F for the Fréchet variance, W for a sample's total weight and S for its first moment about a vertex v,
-the weighted sum of distances to the observed labels. Let B be the part of S that lies below a child c. Then
-moving t from v towards c changes F by ``2t(S - 2B) + W t^2``, as long as no observed label and no branching
-is passed: on such a stretch F is a parabola with its lowest point ``(2B - S) / W`` beyond v. Hence:
+the weighted sum of distances to the observed labels. Let B be the part of S that comes from below a child c.
+Then moving by t from v towards c changes F by ``2t(S - 2B) + W t^2``, as long as the move passes no observed
+label and no branching. On such a stretch F is a parabola with its lowest point ``(2B - S) / W`` beyond v.
+Hence:
 
 * only observed labels and the vertices where their paths meet matter: the *skeleton*, at most
   ``2 * n_observed - 1`` nodes;
-* in preorder, what lies below a node is an interval, so W and B of a child are differences of running sums;
+* in preorder, the labels below a node are an interval, so W and B of a child are differences of running sums;
 * only the child that holds the half-moment can pull the mean towards it; bisection finds it;
-* the descent stops at a node or within one skeleton edge, and the best vertex is then the node, or the vertex
-  of that edge nearest to the lowest point.
+* the descent stops at a node or within one skeleton edge; the best vertex is then the node, or the vertex of
+  that edge nearest to the lowest point.
 
-Rounding can leave two candidates, or more where edges are extremely short; both are noticed against a proven
-bound, and decided by the plain sum (see `ontology.geometry.ties`).
+Rounding can leave two candidates, or more where edges are extremely short. A proven bound detects both cases,
+and the plain sum decides (see `ontology.geometry.ties`).
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ _BATCH_ENTRIES = 1 << 20
 class TreeScorer(OnTree):
     """Scores every label of a tree in O(n_observed) for each sample.
 
-    Parameters are those of `OnTree`; every label of the tree is allowed. More than one label for a sample
-    and candidates are answered by a `RestrictedTreeScorer`.
+    The parameters are those of `OnTree`; every label of the tree is allowed. A `RestrictedTreeScorer` answers
+    requests for more than one label or with candidates.
 
     Notes
     -----
-    Preparation is O(n_points + n_observed log n_observed) time and O(n_points) memory, numpy alone.
+    Preparation is O(n_points + n_observed log n_observed) time and O(n_points) memory, and needs only numpy.
 
     Examples
     --------
@@ -73,7 +74,7 @@ class TreeScorer(OnTree):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return what `score` does for arguments of the right shape."""
+        """Return the result of `score` for arguments of the right shape."""
         if top != 1 or candidates is not None:
             return self._restricted.score_rows(given, top, candidates)
         result = FrechetResult(
@@ -88,7 +89,7 @@ class TreeScorer(OnTree):
         return result
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return what `tied` does for one row of the right shape."""
+        """Return the result of `tied` for one row of the right shape."""
         batch, (place, rival, crowded) = self._searched(given, 0)
         if crowded[0]:
             found, total = self._neighbourhood(given[0], int(place[0]))
@@ -127,7 +128,7 @@ class TreeScorer(OnTree):
         result.index[of], result.value[of], result.n_tied[of] = index, value, n_tied
 
     def _searched(self, given: NDArray[Any], first: int) -> tuple[TreeBatch, Lowest]:
-        """Return rows with their lowest vertices; `first` is the number of row 0."""
+        """Return the rows as a batch with their lowest vertices; `first` is the number of row 0."""
         module = self._compilation.module(len(given))
         if module is not None:
             if self._search is None:
@@ -141,7 +142,7 @@ class TreeScorer(OnTree):
 
     @cached_property
     def _nearest(self) -> NDArray[np.float64]:
-        """Length of the shortest edge at each vertex of the chain, or less where none is too short."""
+        """Length of the shortest edge at each vertex of the chain; a lower bound if no edge is too short."""
         chain, parent = self._observed.skeleton.chain, self._space.tree.parent
         length = self._space.tree.length
         length[0] = np.inf
@@ -153,10 +154,10 @@ class TreeScorer(OnTree):
         return nearest[chain]
 
     def _neighbourhood(self, row: NDArray[Any], place: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return vertices among which all tied ones are, as positions in the tree, and their plain sums.
+        """Return vertices that include all tied ones, as positions in the tree, and their plain sums.
 
-        F is convex along paths, so the vertices below any level hang together: walk from one over neighbors
-        for as long as they are within the tolerance of the best seen.
+        F is convex along paths, so the vertices with F below any level are connected. The walk goes from one
+        vertex to neighbors while these are within the tolerance of the best value seen.
         """
         column = row.astype(np.float64)[:, None]
         tree, at = self._space.tree, self._observed.at
@@ -184,7 +185,7 @@ class TreeScorer(OnTree):
 
     @cached_property
     def _links(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Parents, and children one after the other: made where edges are so short that labels crowd."""
+        """Parents, and lists of children, built only if edges are so short that rows are crowded."""
         parent = self._space.tree.parent
         by_parent = np.argsort(parent[1:], kind="stable") + 1
         return parent, np.searchsorted(parent[by_parent], np.arange(len(parent) + 1)), by_parent
