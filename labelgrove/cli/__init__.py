@@ -38,15 +38,15 @@ COMMANDS = {
     "bundle": ("labelgrove.cli.bundles:bundle", "Build, list and inspect bundles for model servers."),
     "calibrate": ("labelgrove.cli.evaluating:calibrate", "Fit a temperature and compare it with others."),
     "completion": ("labelgrove.cli.completion:completion", "Complete words in bash, zsh or fish."),
-    "cover": ("labelgrove.cli.cover:cover", "Find a set of labels from which all can be reached."),
+    "cover": ("labelgrove.cli.cover:cover", "Find labels to observe so that all can be reached."),
     "cypher": ("labelgrove.cli.cypher:cypher", "Query the graph, read-only."),
     "db": ("labelgrove.cli.database:db", "Upgrade the schema of the catalog and the ledger."),
     "distances": ("labelgrove.cli.distances:distances", "Measure distances between labels."),
-    "doctor": ("labelgrove.cli.doctor:doctor", "Check every part in use, and say how to fix it."),
+    "doctor": ("labelgrove.cli.doctor:doctor", "Check every part in use, and name the fixes."),
     "evaluate": ("labelgrove.cli.evaluating:evaluate", "Measure a model against every baseline."),
     "experiment": (
         "labelgrove.cli.experiments:experiment",
-        "Test a claim of the paper on open data or on your own.",
+        "Test a claim of the paper on open data, or on yours.",
     ),
     "graph": ("labelgrove.cli.graph:graph", "Rebuild or verify the graph."),
     "ingest": (
@@ -55,7 +55,7 @@ COMMANDS = {
     ),
     "jobs": ("labelgrove.cli.jobs:jobs", "Submit, follow and schedule background jobs."),
     "labels": ("labelgrove.cli.labels:labels", "Search labels and walk the hierarchy."),
-    "locus": ("labelgrove.cli.locus:locus", "Show which answers a model can reach."),
+    "locus": ("labelgrove.cli.locus:locus", "Show which labels a model can answer with."),
     "ontology": ("labelgrove.cli.ontologies:ontology", "List, show, validate, export and delete ontologies."),
     "plot": ("labelgrove.cli.plot:plot", "Draw prediction regions, loci and selections."),
     "quickstart": ("labelgrove.cli.quickstart:quickstart", "Run the whole job on real input, and draw it."),
@@ -193,7 +193,7 @@ def _fail(error: GroveError) -> NoReturn:
             n = report.counts["error"]
             said = f"error: {n} {'error' if n == 1 else 'errors'}, listed above; nothing was taken in"
             say(said, err=True)
-    except OSError:  # stderr cannot be written: only the exit code can still tell
+    except OSError:  # stderr cannot be written: only the exit code is left
         _forget(sys.stderr)
     raise SystemExit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
 

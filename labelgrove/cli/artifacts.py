@@ -23,7 +23,9 @@ def artifacts() -> None:
 
 @artifacts.command("list")
 @click.option("--unreferenced", is_flag=True, help="Only artifacts that nothing refers to, of any age.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 100_000))
+@click.option(
+    "--limit", default=50, show_default=True, type=click.IntRange(1, 100_000), help="Most artifacts to list."
+)
 @json_option
 @with_workspace
 def list_(workspace: Workspace, unreferenced: bool, limit: int, as_json: bool) -> None:

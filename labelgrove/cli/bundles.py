@@ -45,7 +45,14 @@ def bundle() -> None:
     help="Whether labels are given by key or by name. A name that several labels share is an error, which "
     "lists their keys.",
 )
-@click.option("--metric", type=click.Choice(["auto", "tree", "graph"]), default="auto", show_default=True)
+@click.option(
+    "--metric",
+    type=click.Choice(["auto", "tree", "graph"]),
+    default="auto",
+    show_default=True,
+    help="tree: lengths of paths over primary parents; graph: lengths of shortest paths over all edges; "
+    "auto: tree if the hierarchy is a tree, else graph.",
+)
 @click.option(
     "--labels",
     "allowed",
@@ -80,9 +87,10 @@ def build(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Build the bundle NAME for the current version of ONTOLOGY; model servers load it as ``ONTOLOGY/NAME``.
+    """Build the bundle NAME for the current version of ONTOLOGY.
 
-    Building is a background job: it runs in this process without a broker, and on the workers with one.
+    Model servers load it as ``ONTOLOGY/NAME``. Building is a background job: it runs in this process without
+    a broker, and on the workers with one.
     """
     from labelgrove.workers.client import build_bundle_job
 

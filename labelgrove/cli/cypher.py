@@ -40,8 +40,21 @@ _EATEN = re.compile(r":\s*[,}]")
     help='Bind a parameter: key=545 is text, depth:=2 is a number, keys:=\'["a", "b"]\' is a list. May be '
     "repeated.",
 )
-@click.option("--max-rows", default=1000, show_default=True, type=click.IntRange(1, 1_000_000))
-@click.option("--timeout", "timeout_s", default=30.0, show_default=True, type=click.FloatRange(0.1, 3600))
+@click.option(
+    "--max-rows",
+    default=1000,
+    show_default=True,
+    type=click.IntRange(1, 1_000_000),
+    help="Most rows to show.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(0.1, 3600),
+    help="Seconds after which the query is ended.",
+)
 @click.option("--csv", "as_csv_", is_flag=True, help="Print CSV with a header.")
 @safe_option
 @json_option
@@ -99,7 +112,7 @@ def cypher(
 
 
 def _current(workspace: Workspace, ontology: str) -> str:
-    """Return the current version in the graph; without one, that of the catalog, which says what is wrong."""
+    """Return the current version in the graph, or else in the catalog, whose error says what is missing."""
     return workspace.graph.current(ontology) or workspace.catalog.version(ontology).digest
 
 

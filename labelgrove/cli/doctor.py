@@ -191,7 +191,10 @@ def _look(part: str, uses: str, check: Callable[[], str]) -> Finding:
 
 
 def _ready(workspace: Workspace) -> list[Version] | None:
-    """Return the complete versions in the catalog, None if it cannot be read: the database row says why."""
+    """Return the complete versions in the catalog, or None if it cannot be read.
+
+    The reason is then in the row of the database.
+    """
     try:
         return [version for version in workspace.catalog.versions() if version.state == "ready"]
     except GroveError:

@@ -79,7 +79,7 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--resamples", default=1000, show_default=True, type=click.IntRange(1), help="Number of bootstrap draws."
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of these draws.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the bootstrap.")
 @click.option(
     "--calibrate",
     "with_calibration",

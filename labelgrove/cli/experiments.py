@@ -63,7 +63,7 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "changes",
     multiple=True,
     metavar="NAME=VALUES",
-    help="Change a setting, such as sizes=10,25 or n_test=0; may be repeated.",
+    help="Change a setting, such as sizes=10,25 or n_test=0. May be repeated.",
 )
 @click.option(
     "--seeds-from",
@@ -72,7 +72,13 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Count the seeds from N instead of 0, to test the same claims on other draws.",
 )
 @_file_options
-@click.option("--metric", type=click.Choice(["tree", "graph"]), default="tree", show_default=True)
+@click.option(
+    "--metric",
+    type=click.Choice(["tree", "graph"]),
+    default="tree",
+    show_default=True,
+    help="Metric of --hierarchy: paths over primary parents, or shortest paths over all edges.",
+)
 @click.option(
     "--answers",
     type=click.Choice(["all", "leaves"]),

@@ -20,7 +20,7 @@ __all__ = ["graph"]
 
 @click.group()
 def graph() -> None:
-    """Rebuild or verify the graph, which can always be made again from the catalog and the artifacts."""
+    """Rebuild or verify the graph, which is derived from the catalog and the artifacts."""
 
 
 @graph.command()

@@ -94,7 +94,9 @@ def submit(
 @click.option("--state", type=click.Choice(_STATES), help="Only jobs in this state.")
 @click.option("--kind", shell_complete=completers.kinds, help="Only jobs of this kind.")
 @click.option("--stale", is_flag=True, help="Only done jobs about a version that is no longer current.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 100_000))
+@click.option(
+    "--limit", default=50, show_default=True, type=click.IntRange(1, 100_000), help="Most jobs to list."
+)
 @json_option
 @with_workspace
 def list_(
@@ -124,10 +126,10 @@ def list_(
 @json_option
 @with_workspace
 def refresh(workspace: Workspace, ontology: str, dry_run: bool, wait: bool, as_json: bool) -> None:
-    """Submit the stale jobs of ONTOLOGY again, for its current version; bundle names move to the new results.
+    """Submit the stale jobs of ONTOLOGY again, for its current version.
 
-    A request that the current version cannot meet, because a label is gone, is reported and left out. The
-    exit code is 1 if this command waited and a job failed.
+    The names of bundles move to the new results. A request that the current version cannot meet, because a
+    label is gone, is reported and left out. The exit code is 1 if this command waited and a job failed.
     """
     if wait and not dry_run:
         check_waitable(workspace)
@@ -195,7 +197,9 @@ def retry(workspace: Workspace, job: str, wait: bool, as_json: bool) -> None:
 
 @jobs.command()
 @click.argument("job", shell_complete=completers.jobs())
-@click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 100_000))
+@click.option(
+    "--limit", default=100, show_default=True, type=click.IntRange(1, 100_000), help="Most units to show."
+)
 @json_option
 @with_workspace
 def logs(workspace: Workspace, job: str, limit: int, as_json: bool) -> None:

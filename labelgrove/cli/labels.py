@@ -73,11 +73,13 @@ def _close(graph: LabelGraph, text: str) -> list[str]:
 @labels.command()
 @click.argument("name", shell_complete=ontologies)
 @click.argument("text")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 10_000))
+@click.option(
+    "--limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="Most labels to show."
+)
 @json_option
 @with_workspace
 def search(workspace: Workspace, name: str, text: str, limit: int, as_json: bool) -> None:
-    """Find labels of ontology NAME whose key or name contains TEXT, in upper or lower case."""
+    """Find labels of ontology NAME whose key or name contains TEXT, ignoring case."""
     _answer(
         workspace, name, as_json, lambda graph, digest: graph.search(digest, text, limit=limit), searched=text
     )

@@ -44,7 +44,7 @@ def list_(workspace: Workspace, as_json: bool) -> None:
 @json_option
 @with_workspace
 def show(workspace: Workspace, name: str, as_json: bool) -> None:
-    """Show the properties of NAME, or of an earlier version as NAME@VERSION, and list all stored versions."""
+    """Show the properties of NAME, or of another version as NAME@VERSION, and all its versions."""
     name, version = name_and_version(name)
     shown = workspace.catalog.version(name, version)
     graph = workspace.snapshot(shown)
@@ -83,13 +83,13 @@ def validate(source: str, as_json: bool, **reading: Any) -> None:
 @ontology.command()
 @click.argument("name", shell_complete=ontologies)
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout if not given."
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout by default."
 )
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["tsv", "json"]),
-    help="Format to write; by default the one that --out ends in, else tsv.",
+    help="Format to write; by default the ending of --out, else tsv.",
 )
 @safe_option
 @with_workspace

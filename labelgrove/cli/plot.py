@@ -48,7 +48,14 @@ def plot() -> None:
 @plot.command()
 @click.argument("ontology", required=False, shell_complete=ontologies)
 @click.option("--observed", metavar=KEYS, shell_complete=files(), help="Three labels of ONTOLOGY.")
-@click.option("--metric", type=click.Choice(["auto", "tree", "graph"]), default="auto", show_default=True)
+@click.option(
+    "--metric",
+    type=click.Choice(["auto", "tree", "graph"]),
+    default="auto",
+    show_default=True,
+    help="tree: lengths of paths over primary parents; graph: lengths of shortest paths over all edges; "
+    "auto: tree if the hierarchy is a tree, else graph.",
+)
 @click.option(
     "--labels",
     type=click.Choice(["all", "leaves"]),
@@ -96,14 +103,21 @@ def simplex(
     "--start", default=3, show_default=True, type=click.IntRange(1), help="Labels observed at the start."
 )
 @click.option(
-    "--rounds", default=30, show_default=True, type=click.IntRange(1), help="Labels to pick, one per round."
+    "--rounds",
+    default=30,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Number of rounds, each of which picks one label.",
 )
 @click.option(
     "--seeds", default=10, show_default=True, type=click.IntRange(1), help="Number of random trees."
 )
 @_out
 def selection(n_labels: int, start: int, rounds: int, seeds: int, out: Path) -> None:
-    """Draw how many labels are reached after each round on random trees, by active and random selection."""
+    """Draw how many labels active and random selection reach on random trees.
+
+    The picture shows the number of labels after each round.
+    """
     import numpy as np
 
     from labelgrove import plots

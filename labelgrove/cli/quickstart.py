@@ -26,8 +26,8 @@ def quickstart(out: Path, as_json: bool) -> None:
     """Train small classifiers, answer with labels that they never saw, measure the answers, and draw them.
 
     Part one is a model of handwritten digits on a 9 x 9 grid of labels, which knows the four corners. Part
-    two is a text classifier over the 4,017 animals of WordNet. If WordNet is installed
-    (`apt-get install wordnet-base`), all its 82,115 nouns are loaded into the graph as well.
+    two is a text classifier over the 4,017 animals of WordNet. If WordNet is installed (Debian package
+    wordnet-base), all its 82,115 nouns are loaded into the graph as well.
     """
     kept = resumable(f"the ontologies and bundles that were made stay; go on with: {typed()}")
     with kept, Steps() as progress:

@@ -22,7 +22,10 @@ __all__ = ["schedule"]
 
 @click.group()
 def schedule() -> None:
-    """Submit jobs at set times; `grove worker`, and any command that waits for a job, submits what is due."""
+    """Submit jobs at set times.
+
+    Due jobs are submitted by `grove worker`, and by any command that waits for a job.
+    """
 
 
 @schedule.command()
@@ -52,7 +55,7 @@ def add(
     grove jobs schedule add nightly --cron "30 2 * * MON-FRI" cover --param ontology=garden
 
     The name of an ontology means the version that is current at the due time. If several due times pass while
-    nothing runs, only the latest one is made up for.
+    nothing runs, a job is submitted only for the latest one.
     """
     from labelgrove.workers.schedules.schedule import Timetable, add_schedule
 

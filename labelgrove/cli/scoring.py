@@ -244,7 +244,7 @@ def _naming_candidates(given: str | None) -> Iterator[None]:
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write, as JSON if its name ends in .json, else as CSV; stdout by default.",
+    help="File to write, as JSON if its name ends in .json; stdout by default.",
 )
 @safe_option
 @json_option
@@ -260,7 +260,7 @@ def score(
     as_json: bool,
     **model: Any,
 ) -> None:
-    """Answer each row of OUTPUTS with labels of the whole space of BUNDLE.
+    """Answer each row of OUTPUTS with any label of the space of BUNDLE.
 
     BUNDLE is ``ontology/name``, a path or a digest of 64 hex digits. OUTPUTS is a .npy, .npz, .safetensors,
     .parquet or .csv file with a row for each sample and a column for each class. If rows list only a few

@@ -48,7 +48,7 @@ def train(
     """Train a simple model on FEATURES and LABELS, and write its probabilities for TEST_FEATURES.
 
     Features are embeddings or texts. Embeddings have a row for each sample, in a .npy file, or a .npz file of
-    a scipy sparse matrix. Texts stand in a .txt file, one per line, and become TF-IDF vectors. LABELS has one
+    a scipy sparse matrix. Texts are in a .txt file, one per line, and become TF-IDF vectors. LABELS has one
     label key per line, for each sample. The command writes two files for `grove score` and `grove evaluate`:
     probabilities.npy, and columns.txt for --columns.
     """

@@ -1,7 +1,7 @@
 """Completion of names in a shell.
 
 A shell starts `grove` at every press of TAB, and shows its output in the middle of the line. So names are
-read without importing SQLAlchemy, and where they cannot be read, nothing is offered and nothing is printed.
+read without importing SQLAlchemy. If they cannot be read, nothing is offered and nothing is printed.
 """
 
 from __future__ import annotations
