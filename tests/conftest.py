@@ -228,7 +228,7 @@ def s3_url(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
     """The URL of an empty bucket; the environment is set for its clients."""
     import s3fs
 
-    s3fs.S3FileSystem.clear_instance_cache()  # its key is the arguments, which lack the endpoint
+    s3fs.S3FileSystem.clear_instance_cache()  # clients are cached by arguments, without the endpoint
     for name, value in s3_server.environment.items():
         monkeypatch.setenv(name, value)
     bucket = f"grove-{secrets.token_hex(8)}"

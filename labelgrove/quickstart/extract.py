@@ -43,7 +43,7 @@ def animals_of(wordnet: Path) -> bytes:
     lines = nouns.read_text(encoding="utf-8").splitlines()
     kept = [line if line.startswith("  ") else _record(line, offsets) for line in lines]
     packed = io.BytesIO()
-    with gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as file:  # no file name and no date
+    with gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as file:  # no file name, date or system
         file.write("".join(f"{line.rstrip()}\n" for line in kept if line).encode())
     return packed.getvalue()
 

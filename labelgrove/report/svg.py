@@ -212,7 +212,7 @@ class Drawing:
         self.legend.append((class_, said, sign))
 
     def axes(self, x: Scale, y: Scale, x_label: str, y_label: str, *, x_ticks: int = 6) -> None:
-        """Draw both axes with ticks and labels; call this first, so that the grid is behind the rest."""
+        """Draw both axes with ticks, labels and a grid, which later elements cover."""
         left, right, top, bottom = x.start, x.stop, y.stop, y.start
         for value in y.ticks(5):
             self.line(left, y(value), right, y(value), "grid")

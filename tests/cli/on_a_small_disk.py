@@ -1,7 +1,8 @@
-"""``python -m tests.cli.on_a_small_disk DISK HOME OUT NAMES``: every command on a disk that takes no byte.
+"""Run every command on a full disk, and on a read-only one.
 
-To be run in a mount namespace of its own, such as `unshare --mount` makes. Mounts a small disk on the folder
-DISK, copies HOME there, fills it or makes it read-only, and prints as JSON how each command ended.
+``python -m tests.cli.on_a_small_disk DISK HOME OUT NAMES`` needs a separate mount namespace, such as that of
+`unshare --mount`. It mounts a small disk on the folder DISK, copies HOME there, fills the disk or makes it
+read-only, and prints as JSON how each command ended.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ def on_read_only_disk(
     disk: Path, home: Path, out: Path, names: dict[str, str]
 ) -> Iterator[dict[str, object]]:
     copy = Path(shutil.copytree(home, disk / "home"))
-    gc.collect()  # frames of errors hold memory maps of deleted files, and these keep the disk busy
+    gc.collect()  # frames of errors keep memory maps of deleted files, which keep the disk busy
     mount("-o", "remount,ro", str(disk))
     for command in COMMANDS:
         yield from ended(command, copy, out, names)
 
 
 def ended(command: str, home: Path, out: Path, names: dict[str, str]) -> Iterator[dict[str, object]]:
-    """Run a command that has to do with the database, and say how it ended."""
+    """Run a command if it uses the database, and yield how it ended."""
     if COMMANDS[command][0] in (READS, WRITES):
         result = Deployment(home, f"sqlite:///{home / 'catalog.db'}", names).run(command, out)
         raised = None if isinstance(result.exception, SystemExit | None) else repr(result.exc_info)
@@ -47,7 +48,7 @@ def ended(command: str, home: Path, out: Path, names: dict[str, str]) -> Iterato
 
 
 def fill(path: Path) -> None:
-    """Take every byte that is left."""
+    """Fill the disk with a file."""
     with path.open("wb", buffering=0) as file:
         try:
             while True:
