@@ -165,7 +165,7 @@ def violations(
 
 
 def _misled(told: Sequence[str], commits: Mapping[str, list[int]]) -> list[str]:
-    """Return the units with several commits told as won, and won commits of workers without the lease."""
+    """Return the units with several won commits, and the won commits of workers without the lease."""
     found, winners = [], defaultdict(list)
     for line in told:
         key, fence, outcome = line.split()
