@@ -177,7 +177,7 @@ def _url(request: pytest.FixtureRequest, name: str) -> str:
 
 @pytest.fixture
 def neo4j_url(request: pytest.FixtureRequest) -> str:
-    """The Bolt URL with credentials of a graph with the data that earlier tests left."""
+    """The Bolt URL, with credentials, of a graph that may hold data of earlier tests."""
     _alone(request)
     return _url(request, "neo4j")
 

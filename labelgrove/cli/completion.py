@@ -12,7 +12,9 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion(shell: str) -> None:
-    """Print the script with which SHELL completes commands, options and names of stored things.
+    """Print the script that completes words in SHELL.
+
+    It completes commands, options, and names of ontologies, bundles and jobs.
 
     \b
     eval "$(grove completion bash)"                                  in ~/.bashrc

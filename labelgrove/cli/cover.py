@@ -105,7 +105,10 @@ def _found(stored: StoredSpace, options: Mapping[str, Any]) -> Cover:
 
 
 def _needed(stored: StoredSpace) -> MustObserve:
-    """Return the labels that every cover contains, without a job: the search for a cover begins with this."""
+    """Return the labels that every cover contains.
+
+    This is not a job, since it is only the first step of the search for a cover.
+    """
     from labelgrove.ontology.geometry import must_observe
 
     with Progress(f"cover of {stored.space.n_labels:,} labels").shown():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["cypher"]
 
 _EATEN = re.compile(r":\s*[,}]")
-"""A map without a value: the shell replaced a parameter such as ``$version`` by nothing."""
+"""A key of a map without its value, as in ``{version: }`` after a shell removed an unquoted ``$version``."""
 
 
 @click.command()
@@ -112,14 +112,14 @@ def cypher(
 
 
 def _current(workspace: Workspace, ontology: str) -> str:
-    """Return the current version in the graph, or else in the catalog, whose error says what is missing."""
+    """Return the current version in the graph; if there is none, let the catalog answer or raise an error."""
     return workspace.graph.current(ontology) or workspace.catalog.version(ontology).digest
 
 
 def _whole_version(workspace: Workspace, beginning: str) -> str:
-    """Return the digest of the one version in the graph that begins like this.
+    """Return the digest of the only version in the graph whose digest begins with `beginning`.
 
-    An unknown version is an error here, because the query would only return no rows.
+    An unknown version is an error here; otherwise the query would return no rows and no reason.
     """
     from labelgrove.ontology.errors import InputError, NotFoundError, first_few
 

@@ -299,7 +299,7 @@ def _workers(settings: Settings) -> str:
 
 
 def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> str:
-    """Count the living workers; none is a problem only if jobs or schedules wait for workers."""
+    """Count the living workers; having none is a problem only if jobs or schedules wait for one."""
     from labelgrove.workers.running.presence import living
     from labelgrove.workers.schedules.schedule import Timetable
 
@@ -404,5 +404,5 @@ def _wordnet() -> Finding:
 
 
 def _existing_folder(folder: Path) -> Path:
-    """Return the folder, or its nearest existing parent: a new folder is created on the disk of that one."""
+    """Return the folder, or its nearest existing parent, on whose disk the folder will be created."""
     return next(path for path in (folder, *folder.absolute().parents) if path.exists())

@@ -280,7 +280,7 @@ def _ontology(bundle: str, ontology: str | None) -> str | None:
 
 
 def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str], str]:
-    """Return a function that shows a key: with its name if the ontology is at hand, else without."""
+    """Return a function that turns a key into text, with the name if the ontology is available."""
     from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, NotFoundError
     from labelgrove.ontology.versions.workspace import Workspace
 

@@ -21,7 +21,7 @@ PALETTE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 _DPI = 160
 _MOST_CHARACTERS = 28
 _LEAST_CHARACTERS = 6
-"""The characters that stay of a name that is cut to fit, including the ellipsis."""
+"""The least number of characters of a name that is cut to fit, including the ellipsis."""
 
 
 def panels(

@@ -30,7 +30,7 @@ _CROSSING = 0.03
 
 
 class Names:
-    """Names next to marks, which do not cover other names or marks, and lines only if no place is better.
+    """Names next to marks, which never cover other names or marks, and cover lines only if they must.
 
     Create it after everything else in the figure is drawn, because it relies on the position of the axes.
 

@@ -1,4 +1,4 @@
-"""Digits on a grid: a classifier that knows the four corners of a 9×9 grid answers with all 81 positions.
+"""Digits on a grid: a classifier that knows the four corners of a 9×9 grid answers with any of 81 positions.
 
 The 8×8 digits of scikit-learn are pasted on a blank 16×16 canvas. The label of a picture is the position of
 its digit, so distances in the grid graph measure how wrong an answer is.

@@ -49,7 +49,7 @@ def animals_of(wordnet: Path) -> bytes:
 
 
 def _record(line: str, offsets: set[str]) -> str:
-    """Return a record with only its pointers to these offsets; empty if its own offset is another one."""
+    """Return a record with only its pointers to `offsets`; empty if its own offset is not one of them."""
     if line[:8] not in offsets:
         return ""
     record, bar, gloss = line.partition("| ")

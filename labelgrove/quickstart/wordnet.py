@@ -1,4 +1,4 @@
-"""Animals of WordNet: a text classifier that knows some synsets answers with every synset below *animal*.
+"""Animals of WordNet: a text classifier that knows some synsets answers with any synset below *animal*.
 
 The text of a synset is its gloss without the synset's own words. The label of a training gloss is the nearest
 observed synset, so the classifier is as good as a partly observed label space allows.

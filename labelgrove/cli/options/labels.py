@@ -72,7 +72,7 @@ Find = Callable[[Sequence[str], str], tuple[str, ...]]
 """A function that finds the keys of labels; errors use its second argument as the word for a label."""
 
 KEYS = "FILE|KEYS"
-"""The value of an option that names labels, in help: a file with one per line, - for stdin, or key,key,..."""
+"""The metavar of options that name labels: a file with one label per line, - for stdin, or key,key,..."""
 
 
 def finder(workspace: Workspace, ontology: str, graph: LabelGraph, by: Any) -> Find:
