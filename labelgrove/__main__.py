@@ -1,4 +1,4 @@
-"""The command `grove`, also ``python -m labelgrove``."""
+"""The command `grove`, which ``python -m labelgrove`` runs as well."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 import sys
 
 _STOPPED = 130
-"""The exit code `EXIT_STOPPED` of `labelgrove.cli`, which may not be imported yet when Ctrl-C comes."""
+"""The exit code `EXIT_STOPPED` of `labelgrove.cli`, repeated: that may not be imported yet at Ctrl-C."""
 
 _STDERR = 2
 
 
 def main() -> None:
-    """Run the command line, or say which command installs what it needs."""
+    """Run the command line; where a package is missing, say which command installs it."""
     _open_streams()
     try:
         _run()
@@ -27,7 +27,7 @@ def main() -> None:
 def _open_streams() -> None:
     """Open the null device for each stream that the caller closed, as in ``grove ... >&-``.
 
-    Otherwise the next file that is opened would get the number of the stream, and what is printed with it.
+    Otherwise the next file to be opened would get the number of that stream, and receive what is printed.
     """
     while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         os.set_inheritable(number, True)
@@ -37,7 +37,7 @@ def _open_streams() -> None:
 
 
 def _run() -> None:
-    from labelgrove.ontology.errors import MissingExtraError  # here: Ctrl-C may come while it is imported
+    from labelgrove.ontology.errors import MissingExtraError  # not at the top: Ctrl-C may come meanwhile
 
     try:
         from labelgrove.cli import grove
@@ -48,11 +48,11 @@ def _run() -> None:
 
 
 def _end() -> None:
-    """End at once: what threads were computing is computed again by whoever goes on with it."""
+    """End at once, without waiting for threads: their work is computed again when the job goes on."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError):  # its reader went away, or it is closed
+        except (OSError, ValueError):  # the reader of the stream went away, or the stream is closed
             continue
     os._exit(_STOPPED)
 

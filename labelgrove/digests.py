@@ -1,4 +1,4 @@
-"""What did a run read? The sha256 of files, which tells contents and no path of a machine."""
+"""The sha256 of the files that a run read: it identifies their contents without naming a path."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _BLOCK = 1 << 20
 
 
 def sha256_of(path: Path) -> str:
-    """Return the sha256 of a file, or that of all files of a folder, one after another by name.
+    """Return the sha256 of a file, or of the joined contents of all files in a folder, sorted by path.
 
     Raises
     ------
     NotFoundError
-        If there is no such file.
+        If the file does not exist.
     InputError
-        If it cannot be read.
+        If the file cannot be read.
     """
     hashed = hashlib.sha256()
     files = sorted(p for p in path.rglob("*") if p.is_file()) if isdir(path) else [path]

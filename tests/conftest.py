@@ -1,9 +1,9 @@
-"""What every test shares: an environment of its own, real servers, and the rule about skipping.
+"""Fixtures of all tests: a separate environment, real servers, and the rule about skipping.
 
-A server comes from `GROVE_TEST_NEO4J_URL`, `GROVE_TEST_REDIS_URL` or `GROVE_TEST_POSTGRES_URL` when set, else
-it is started on first use; of several processes only the first takes the Redis that is set. A test whose
-server or data cannot be had is skipped, with the reason; with `GROVE_TEST_REQUIRE_SERVICES=1` (continuous
-integration) it fails instead, and so does a run in which any test at all was skipped.
+A server comes from `GROVE_TEST_NEO4J_URL`, `GROVE_TEST_REDIS_URL` or `GROVE_TEST_POSTGRES_URL` if set. Else
+it is started on first use. If several processes run tests, only the first uses the Redis of the variable. A
+test whose server or data is not available is skipped, with the reason. With `GROVE_TEST_REQUIRE_SERVICES=1`
+(continuous integration) such a test fails instead, and a run with any skipped test fails too.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from tests.services.postgres_server import create_database, drop_database
 _REQUIRE = "GROVE_TEST_REQUIRE_SERVICES"
 _WIPE_BATCH = 10_000
 
-# Wall-clock deadlines per example only measure how busy the machine is; pytest-timeout bounds each test.
+# A deadline for each example would only measure how busy the machine is; pytest-timeout limits each test.
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.register_profile("nightly", deadline=None, max_examples=5_000, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# What a shell runs in the background ignores Ctrl-C, and so would every process that tests interrupt.
+# A background process of a shell ignores Ctrl-C, and the processes that tests interrupt would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -52,7 +52,7 @@ def _services_required() -> bool:
 
 
 def unavailable(reason: str) -> NoReturn:
-    """Skip, or fail where every service must be there."""
+    """Skip the test, or fail it if every service is required."""
     if _services_required():
         pytest.fail(f"{reason} ({_REQUIRE}=1)", pytrace=False)
     pytest.skip(reason)
@@ -94,9 +94,9 @@ ONE_PROCESS = pytest.mark.xdist_group("servers")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests that share Neo4j, which they empty, in one process where there are several (`-n 3`).
+    """Run all tests that use Neo4j in one process if there are several (`-n 3`), since they empty it.
 
-    Redis starts in no time, so each process has its own, and PostgreSQL gives each test a database.
+    Redis starts so fast that each process has its own, and PostgreSQL gives each test a separate database.
     """
     for item in items:
         if "neo4j_url" in getattr(item, "fixturenames", ()):
@@ -104,7 +104,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _alone(request: pytest.FixtureRequest) -> None:
-    """Fail a test that would empty a server under the feet of another process's test."""
+    """Fail a test that could empty a server while a test in another process uses it."""
     groups = request.node.iter_markers("xdist_group")
     if not any(ONE_PROCESS.args == group.args for group in groups):
         pytest.fail(
@@ -119,7 +119,7 @@ def _alone(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(autouse=True)
 def _own_environment(tmp_path: Path) -> Iterator[None]:
-    """Hide the developer's own settings, and give each test a home of its own."""
+    """Hide the developer's settings, and give each test a separate home."""
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith("GROVE_") and not name.startswith("GROVE_TEST_"):
@@ -133,7 +133,7 @@ def _own_environment(tmp_path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def serving(server: Server) -> Iterator[Server]:
-    """Run a server of a test's own; skip or fail, by the rule above, where its program is missing."""
+    """Run a server for one test; if its program is missing, skip or fail by the rule above."""
     try:
         with server:
             yield server
@@ -150,7 +150,7 @@ def neo4j_server() -> Iterator[Neo4jServer]:
 
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
-    """A Redis process with an append-only file, that a test may kill and start again."""
+    """A Redis process with an append-only file, which a test may kill and start again."""
     with serving(RedisServer(appendonly=True)) as server:
         yield server
 
@@ -163,9 +163,9 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 def _url(request: pytest.FixtureRequest, name: str) -> str:
-    """Return the URL from the environment, or of our own server, started again if a test left it dead.
+    """Return the URL from the environment, or that of our own server, restarted if a test left it dead.
 
-    The Redis of the environment is taken by the first of several processes alone: tests empty it.
+    If there are several processes, only the first one uses the Redis of the environment: tests empty it.
     """
     given = os.environ.get(f"GROVE_TEST_{name.upper()}_URL")
     if given and (name != "redis" or os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"):
@@ -177,28 +177,28 @@ def _url(request: pytest.FixtureRequest, name: str) -> str:
 
 @pytest.fixture
 def neo4j_url(request: pytest.FixtureRequest) -> str:
-    """Bolt URL with credentials; the content is whatever earlier tests left."""
+    """The Bolt URL, with credentials, of a graph that may hold data of earlier tests."""
     _alone(request)
     return _url(request, "neo4j")
 
 
 @pytest.fixture
 def neo4j_clean_url(neo4j_url: str) -> str:
-    """Bolt URL of a graph without data; it has the constraints and indexes of this version, and no others."""
+    """The Bolt URL of a graph without data; it has only the constraints and indexes of this version."""
     clear_neo4j(neo4j_url)
     return neo4j_url
 
 
 @pytest.fixture
 def neo4j_empty_url(neo4j_url: str) -> str:
-    """Bolt URL of a graph without nodes, constraints or indexes."""
+    """The Bolt URL of a graph without nodes, constraints or indexes."""
     wipe_neo4j(neo4j_url)
     return neo4j_url
 
 
 @pytest.fixture
 def redis_url(request: pytest.FixtureRequest) -> str:
-    """URL of a Redis database emptied before the test."""
+    """The URL of a Redis database that is emptied before the test."""
     import redis
 
     url = _url(request, "redis")
@@ -209,7 +209,7 @@ def redis_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """SQLAlchemy URL of a database made for this test alone."""
+    """The SQLAlchemy URL of a database that only this test uses."""
     server_url = _url(request, "postgres")
     url = create_database(server_url)
     yield url
@@ -218,17 +218,17 @@ def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[S3Server]:
-    """A server that speaks S3."""
+    """An S3 server."""
     with serving(S3Server()) as server:
         yield server
 
 
 @pytest.fixture
 def s3_url(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
-    """URL of an empty bucket, with the environment that reaches it."""
+    """The URL of an empty bucket; the environment is set for its clients."""
     import s3fs
 
-    s3fs.S3FileSystem.clear_instance_cache()  # it keeps clients by their arguments, and the endpoint is none
+    s3fs.S3FileSystem.clear_instance_cache()  # clients are cached by arguments, without the endpoint
     for name, value in s3_server.environment.items():
         monkeypatch.setenv(name, value)
     bucket = f"grove-{secrets.token_hex(8)}"
@@ -248,13 +248,13 @@ def wipe_neo4j(url: str) -> None:
 
 
 def clear_neo4j(url: str) -> None:
-    """Delete all data. Making constraints and indexes takes seconds: those of this version are kept."""
+    """Delete all data; keep the constraints and indexes of this version, since making them takes seconds."""
     from labelgrove.ontology.graph import GraphStore
     from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
 
     with _running(url) as run:
         _delete(run, "MATCH (n) WHERE NOT n:_Migration")
-        run("CALL db.clearQueryCaches()")  # plans for what an earlier test had loaded
+        run("CALL db.clearQueryCaches()")  # plans for the data of an earlier test
         if _schema(run) != _schemas.get(url):
             wipe_neo4j(url)
             with GraphStore(Neo4jEngine(url)) as store:
@@ -263,7 +263,7 @@ def clear_neo4j(url: str) -> None:
 
 
 _schemas: dict[str, list[tuple[str, ...]]] = {}
-"""What `migrate` makes on an empty server, by its URL."""
+"""The schema that `migrate` creates on an empty server, by the URL of the server."""
 
 
 @contextlib.contextmanager
@@ -298,7 +298,7 @@ def _schema(run: Callable[..., list[Any]]) -> list[tuple[str, ...]]:
 
 @pytest.fixture(scope="session")
 def wordnet_dir() -> Path:
-    """Folder with WordNet's own database files (`data.noun` and its companions)."""
+    """The folder with the database files of WordNet (`data.noun` and others)."""
     places = [Path("/usr/share/wordnet")]
     if home := os.environ.get("WNHOME"):
         places = [Path(home) / "dict", Path(home), *places]

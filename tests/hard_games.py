@@ -1,9 +1,9 @@
-"""Matrix games and distances that are hard to settle exactly, from a seed.
+"""Random matrix games and distances that are hard to decide exactly.
 
-Games: payoffs of many bits of which a mixture of columns leaves nothing (`tied`, and one unit above and
-below), payoffs whose rows and columns differ in size by powers of two (`stretched`), and rows that are the
-same number in float64 (`alike`). Distances: of leaves of random trees whose lengths are information contents,
-or of all sizes at once, and rows that come as close to each other as the tie rule and rounding allow.
+The games have payoffs of many bits. In some, a mixture of columns gives zero (`tied`, and one unit above and
+below). In others, rows and columns differ in size by powers of two (`stretched`), or rows are equal in
+float64 (`alike`). The distances are between leaves of random trees, with lengths that are differences of
+information content or of all sizes, or they are rows that differ by as little as the tie rule or rounding.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Generator = np.random.Generator
 
 
 def whole(draw: Generator, shape: tuple[int, ...], n_bits: int) -> NDArray[Any]:
-    """Random whole numbers of so many bits, of either sign."""
+    """Return random whole numbers of `n_bits` bits, of either sign."""
     n_bytes = n_bits // 8 + 1
     count = int(np.prod(shape))
     raw = draw.bytes(n_bytes * count)
@@ -32,10 +32,10 @@ def whole(draw: Generator, shape: tuple[int, ...], n_bits: int) -> NDArray[Any]:
 
 
 def tied(draw: Generator, n_rows: int, n_columns: int, n_bits: int, above: int = 0) -> NDArray[Any]:
-    """A game of value 0, or nearly: its first payoff is raised by `above`.
+    """Return a game of value 0, or of nearly 0 if `above` is added to a payoff.
 
-    Some mixture of all columns leaves the first rows at zero and the others not below, and a mixture of these
-    rows, as many as there are columns, leaves every column at zero.
+    A mixture of all columns gives zero in as many rows as there are columns, and at least zero in the other
+    rows. A mixture of these rows gives zero in every column. The rows are shuffled.
     """
     weights = draw.integers(1, 1000, n_columns).astype(object)
     multipliers = draw.integers(1, 1000, n_columns).astype(object)
@@ -49,21 +49,21 @@ def tied(draw: Generator, n_rows: int, n_columns: int, n_bits: int, above: int =
 
 
 def stretched(draw: Generator, n_rows: int, n_columns: int, n_bits: int) -> NDArray[Any]:
-    """A tied game whose rows and columns are multiplied by powers of two, up to as many bits again."""
+    """Return a tied game whose rows and columns are multiplied by powers of two below ``2**n_bits``."""
     rows, columns = draw.integers(0, n_bits, n_rows), draw.integers(0, n_bits, n_columns)
     shift = (rows[:, None] + columns).astype(object)
     return tied(draw, n_rows, n_columns, n_bits, int(draw.integers(-1, 2))) << shift
 
 
 def alike(draw: Generator, n_rows: int, n_columns: int, n_bits: int) -> NDArray[Any]:
-    """A tied game whose rows come in groups that agree to 60 bits and differ after them."""
+    """Return a tied game with groups of rows that differ only in their lowest bits."""
     few = tied(draw, n_columns + 1, n_columns, n_bits) << 60
     more = few[draw.integers(0, len(few), n_rows - len(few))]
     return np.concatenate([few, more + whole(draw, more.shape, 20)])
 
 
 def random_tree(draw: Generator, n_points: int) -> NDArray[np.int64]:
-    """Parents of a random tree, each before its children."""
+    """Return the parents of a random tree; each parent comes before its children."""
     upper = np.arange(1, n_points)
     return np.append(-1, (upper * draw.beta(2.0, 1.6, n_points - 1)).astype(np.int64))
 
@@ -71,7 +71,7 @@ def random_tree(draw: Generator, n_points: int) -> NDArray[np.int64]:
 def tree_distances(
     parent: NDArray[np.int64], length: NDArray[np.float64], observed: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Distances from every point to observed ones, by way of the root: rounded, as users' are."""
+    """Return the distances from every point to observed points, rounded like those of users."""
     n_points = len(parent)
     depth = np.zeros(n_points)
     for v in range(1, n_points):
@@ -90,7 +90,7 @@ def tree_distances(
 
 
 def information_content(draw: Generator, n_rows: int, n_columns: int) -> NDArray[np.float64]:
-    """Leaves of a random tree whose lengths are differences of information content."""
+    """Return distances between leaves of a random tree with differences of information content as lengths."""
     parent = random_tree(draw, 4 * n_rows)
     n_leaves = np.bincount(parent[1:], minlength=len(parent)) == 0
     leaves, below, level = np.flatnonzero(n_leaves), n_leaves.astype(np.float64), np.zeros(len(parent))
@@ -105,7 +105,7 @@ def information_content(draw: Generator, n_rows: int, n_columns: int) -> NDArray
 
 
 def all_sizes(draw: Generator, n_rows: int, n_columns: int) -> NDArray[np.float64]:
-    """Leaves of a random tree whose lengths are of every size from 1e-9 to 1e9."""
+    """Return distances between leaves of a random tree with lengths of all sizes from 1e-9 to 1e9."""
     parent = random_tree(draw, 4 * n_rows)
     leaves = np.setdiff1d(np.arange(len(parent)), parent)
     length = 10.0 ** draw.uniform(-9, 9, len(parent))
@@ -114,7 +114,7 @@ def all_sizes(draw: Generator, n_rows: int, n_columns: int) -> NDArray[np.float6
 
 
 def next_to_each_other(draw: Generator, n_rows: int, n_columns: int) -> NDArray[np.float64]:
-    """Rows with near copies: some are as far apart as rounding, some as the tie rule."""
+    """Return rows with close copies, some as far apart as a rounding error, some as the tie rule allows."""
     few = np.sqrt(1.0 + draw.dirichlet(np.ones(n_columns), n_rows // 5))
     copies = few[draw.integers(0, len(few), n_rows - len(few))]
     apart = draw.choice([2.0**-53, 2.0**-50, 5e-13, 1e-12], len(copies))[:, None]

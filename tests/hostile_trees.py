@@ -1,4 +1,4 @@
-"""Trees whose edge lengths floats round, blur or lose: each family by another rule, with exact distances."""
+"""Trees whose edge lengths suffer from rounding in floats, with exact distances; each family differently."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Draw = np.random.Generator
 
 
 def mixed(draw: Draw, n: int) -> list[float]:
-    """Any magnitude from 1e-17 to 1e12."""
+    """Return lengths of any magnitude from 1e-17 to 1e12."""
     return (10 ** draw.uniform(-17, 12, n)).tolist()
 
 
 def stem(draw: Draw, n: int) -> list[float]:
-    """Decimals below a first edge that is millions of times longer."""
+    """Return decimals after a first length that is thousands of times larger or more."""
     return [float(draw.choice([4000.1, 1e9 / 3, 1e12])), *(draw.integers(1, 9, n) / 10).tolist()][:n]
 
 
@@ -34,17 +34,17 @@ def decimals(draw: Draw, n: int) -> list[float]:
 
 
 def crumbs(draw: Draw, n: int) -> list[float]:
-    """Edges that the tie rule blurs, beside such as it leaves alone."""
+    """Return lengths, some of which are too small for the tie rule to tell apart."""
     return draw.choice([1.0, 2.5, 1e-17, 2e-17, 1e-13, 1e-12, 5e-12, 1e-9, 1e-7, 1e-6, 1e-5], n).tolist()
 
 
 def halves(draw: Draw, n: int) -> list[float]:
-    """Sums that end half way between two floats, and a crumb that decides which is the nearer."""
+    """Return lengths with sums halfway between two floats, and tiny ones that decide how to round."""
     return draw.choice([1.0, 2.0**-53, 3 * 2.0**-53, 2.0**-106, 2.0**-170], n).tolist()
 
 
 def whole(draw: Draw, n: int) -> list[float]:
-    """Whole numbers whose sums are beyond 2^53."""
+    """Return whole numbers whose sums exceed 2^53."""
     return draw.choice([1.0, 3.0, 2.0**53, 2.0**60 + 2.0**20], n).tolist()
 
 
@@ -55,7 +55,7 @@ FAMILIES: dict[str, Callable[[Draw, int], list[float]]] = {
 
 @dataclass(frozen=True)
 class HostileTree:
-    """A tree twice, measured by its own space and by that of any graph, and its exact distances."""
+    """A tree in two spaces, that of trees and that of graphs, with its exact distances."""
 
     graph: LabelGraph
     tree: TreeSpace
@@ -73,15 +73,15 @@ class HostileTree:
         return self.graph.keys.take(self.observed)
 
     def rows(self, observed: list[int] | None = None) -> list[list[int]]:
-        """Exact squared distances in whole numbers, from allowed to observed labels."""
+        """Return exact squared distances from allowed to observed labels, scaled to whole numbers."""
         chosen = self.observed if observed is None else observed
         table = [[Fraction(self.exact[y][o]) for o in chosen] for y in self.allowed]
-        unit = max(d.denominator for row in table for d in row)  # powers of two all
+        unit = max(d.denominator for row in table for d in row)  # all are powers of two
         return [[int(d * unit) ** 2 for d in row] for row in table]
 
 
 def hostile_tree(family: str, number: int, most_labels: int = 8, labels: str = "") -> HostileTree:
-    """Tree `number` of a family; the same one in every run."""
+    """Return tree `number` of a family, which is the same in every run."""
     draw = np.random.default_rng([sorted(FAMILIES).index(family), number])
     n = int(draw.integers(2, most_labels + 1))
     window = int(draw.choice([1, 2, 99]))  # a path, a deep tree, any

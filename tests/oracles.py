@@ -1,4 +1,4 @@
-"""Slow and obvious answers, in exact arithmetic, that fast code is compared with."""
+"""Compute slow and obvious answers, in exact arithmetic, with which tests compare those of fast code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Number = int | Fraction
 
 
 def all_distances(n: int, edges: Sequence[tuple[int, int, Number]]) -> list[list[Number]]:
-    """Shortest paths between all pairs (Dijkstra from each vertex), edges taken both ways."""
+    """Return the lengths of shortest paths between all vertices of an undirected graph (Dijkstra)."""
     neighbors: list[list[tuple[int, Number]]] = [[] for _ in range(n)]
     for a, b, length in edges:
         neighbors[a].append((b, length))
@@ -32,12 +32,12 @@ def all_distances(n: int, edges: Sequence[tuple[int, int, Number]]) -> list[list
 
 
 def graph_distances(graph: LabelGraph) -> list[list[Number]]:
-    """Shortest paths over every edge of a label graph."""
+    """Return the lengths of shortest paths over all edges of a label graph."""
     return all_distances(graph.n_labels, [(c, p, w) for c, p, w, _ in _edges(graph)])
 
 
 def primary_tree_distances(graph: LabelGraph) -> list[list[Number]]:
-    """Paths over primary parents alone: the edge of each label with the smallest (rank, parent key)."""
+    """Return the lengths of paths over primary parents, those with the smallest (rank, key)."""
     best: dict[int, tuple[int, bytes, int, Number]] = {}
     for c, p, w, rank in _edges(graph):
         entry = (rank, graph.keys[p].encode(), p, w)
@@ -60,23 +60,23 @@ def variances(
     weights: Sequence[Number],
     beta: int = 2,
 ) -> list[Number]:
-    """The weighted sum of powered distances of every allowed label, exactly."""
+    """Return the exact weighted sum of powers of the distances of every allowed label."""
     return [sum(w * distances[y][o] ** beta for w, o in zip(weights, observed, strict=True)) for y in allowed]
 
 
 def smallest(values: Sequence[Number]) -> list[int]:
-    """Indices of all that share the smallest value, ascending."""
+    """Return the indices of all smallest values, in ascending order."""
     least = min(values)
     return [i for i, value in enumerate(values) if value == least]
 
 
 def ranking(values: Sequence[Number], top: int) -> list[int]:
-    """Indices of the `top` smallest values, the lower index first among equals."""
+    """Return the indices of the `top` smallest values; among equal values, the lower index comes first."""
     return sorted(range(len(values)), key=lambda i: (values[i], i))[:top]
 
 
 def float_plain_sum(weights: Sequence[float], distances: Sequence[float]) -> float:
-    """The weighted sum of squares in float64, one rounded term added after the other."""
+    """Return the weighted sum of squares in float64, with each term rounded and added in order."""
     total = 0.0
     for w, d in zip(weights, distances, strict=True):
         total += w * (d * d)

@@ -1,10 +1,10 @@
-"""Loci, covers and selections by exact brute force: slow, obvious, in whole numbers and fractions.
+"""Compute loci, covers and selections by slow and exact brute force, in whole numbers and fractions.
 
-A label y of Y is in the locus of the observed labels when some weights make it a Fréchet mean. With
-``m[z][i] = d(z, l_i)^2 - d(y, l_i)^2`` that asks for weights w on the simplex with ``sum_i w_i m[z][i] >= 0``
-for every other z; y is uniquely reachable when all of these sums can be positive at once. Two methods that
-share no step answer it: the value of a matrix game, by the simplex method in whole numbers, and the corners
-of the polytope of weights, one by one.
+A label y of Y is in the locus of the observed labels if some weights make it a Fréchet mean. With
+``m[z][i] = d(z, l_i)^2 - d(y, l_i)^2``, these are weights w on the simplex with ``sum_i w_i m[z][i] >= 0``
+for every other z. The label y is uniquely reachable if some weights make all these sums positive. Two methods
+that share no step decide this: the value of a matrix game, by the simplex method in whole numbers, and the
+corners of the polytope of weights, one by one.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Rows = list[list[int]]
 class Margin:
     """The best worst case of one label: ``min_z sum_i w_i m[z][i]``, maximized over w on the simplex.
 
-    `weights` attain it (up to their sum), and `multipliers` over the other labels prove that nothing is
-    larger: mixed in these proportions, the others leave no observed label more than `value`.
+    `weights` attain it, after division by their sum. `multipliers` over the other labels prove that no
+    weights give more: in this mixture of the others, no observed label has more than `value`.
     """
 
     value: Fraction
@@ -35,7 +35,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class ExactLocus:
-    """Positions among the allowed labels, ascending; weights for each member, and for each unique one."""
+    """Members and unique members as ascending positions among the allowed labels, and weights of members."""
 
     members: tuple[int, ...]
     unique: tuple[int, ...]
@@ -43,16 +43,16 @@ class ExactLocus:
 
 
 def squared(distances: Sequence[Sequence[Number]]) -> Rows:
-    """The squares of distances as whole numbers, all scaled by the same factor where there are fractions."""
+    """Return the squares of distances as whole numbers; fractions are all scaled by the same factor."""
     scale = math.lcm(*(Fraction(d).denominator for row in distances for d in row))
     return [[int(d * scale) ** 2 for d in row] for row in distances]
 
 
 def game(payoff: Sequence[Sequence[int]]) -> tuple[Fraction, tuple[int, ...], tuple[int, ...]]:
-    """Value and best mixtures of a matrix game: the row player maximizes, the column player minimizes.
+    """Return the value and the best mixtures of a matrix game; rows maximize, and columns minimize.
 
-    The primal simplex method with Bland's rule. All entries stay whole: each step multiplies out and divides
-    by the pivot before, which is exact.
+    The method is the primal simplex method with Bland's rule. All entries stay whole: each step multiplies
+    out and divides by the previous pivot, which leaves no remainder.
     """
     n_rows, n_columns = len(payoff), len(payoff[0])
     shift = 1 - min(map(min, payoff))
@@ -88,14 +88,14 @@ def game(payoff: Sequence[Sequence[int]]) -> tuple[Fraction, tuple[int, ...], tu
 
 
 def margin(rows: Rows, y: int) -> Margin:
-    """The margin of row `y` against every other row; there must be another."""
+    """Return the margin of row `y` against all other rows; there must be at least one other."""
     others = [row for z, row in enumerate(rows) if z != y]
     payoff = [[row[i] - rows[y][i] for row in others] for i in range(len(rows[y]))]
     return Margin(*game(payoff))
 
 
 def locus_of_rows(rows: Rows) -> ExactLocus:
-    """The locus, from squared distances: one row for each allowed label, one column for each observed."""
+    """Return the locus, from squared distances of allowed labels (rows) to observed labels (columns)."""
     if len(rows) == 1:
         return ExactLocus((0,), (0,), ((1,) * len(rows[0]),))
     margins = [margin(rows, y) for y in range(len(rows))]
@@ -105,7 +105,7 @@ def locus_of_rows(rows: Rows) -> ExactLocus:
 
 
 def locus_by_tie_rule(rows: Rows) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Members and unique members where sums tie that differ by a relative 1e-12, each side of it whole."""
+    """Return the members and unique members if sums within a relative 1e-12 tie, in whole numbers."""
 
     def best(y: int, own: int, theirs: int) -> Fraction:
         others = [row for z, row in enumerate(rows) if z != y]
@@ -118,10 +118,10 @@ def locus_by_tie_rule(rows: Rows) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def locus_by_corners(rows: Rows) -> ExactLocus:
-    """The same, from the corners of each label's polytope of weights.
+    """Return the locus, computed from the corners of each label's polytope of weights.
 
-    A polytope that is not empty has a corner; the mean of its corners lies inside, and there every
-    inequality is strict that is strict anywhere.
+    A polytope that is not empty has a corner. At the mean of its corners, every inequality is strict that is
+    strict anywhere in the polytope.
     """
     n_observed = len(rows[0])
     faces = [[int(i == j) for j in range(n_observed)] for i in range(n_observed)]
@@ -141,7 +141,7 @@ def locus_by_corners(rows: Rows) -> ExactLocus:
 
 
 def _corners(constraints: Rows, n: int) -> Iterator[list[Fraction]]:
-    """Every point of the simplex's plane where n - 1 constraints hold with equality and all others hold."""
+    """Yield each point with sum 1 at which n - 1 constraints hold with equality, and all others hold."""
     for tight in itertools.combinations(constraints, n - 1):
         point = _solve([[1] * n, *tight], n)
         if point and all(_dot(point, row) >= 0 for row in constraints):
@@ -149,7 +149,7 @@ def _corners(constraints: Rows, n: int) -> Iterator[list[Fraction]]:
 
 
 def _solve(matrix: Sequence[Sequence[int]], n: int) -> list[Fraction] | None:
-    """The x with matrix x = (1, 0, ..., 0), or None where there is not exactly one."""
+    """Return the x with matrix x = (1, 0, ..., 0), or None if there is not exactly one."""
     table = [[Fraction(entry) for entry in row] + [Fraction(int(r == 0))] for r, row in enumerate(matrix)]
     for column in range(n):
         pivot = next((r for r in range(column, n) if table[r][column]), None)
@@ -169,19 +169,19 @@ def _dot(weights: Sequence[Number], row: Sequence[int]) -> Number:
 
 
 def means(rows: Rows, weights: Sequence[Number]) -> list[int]:
-    """Every Fréchet mean under `weights`, exactly."""
+    """Return every Fréchet mean under `weights`, computed exactly."""
     return smallest([_dot(weights, row) for row in rows])
 
 
 def pair_union(rows: Rows) -> tuple[int, ...]:
-    """The union of the exact loci of all pairs of observed labels (of the one label where there is one)."""
+    """Return the union of the exact loci of all pairs of observed labels, or of a single observed label."""
     n = len(rows[0])
     pairs = itertools.combinations(range(n), 2) if n > 1 else [(0,)]
     return tuple(sorted({y for pair in pairs for y in locus_of_rows(_columns(rows, pair)).members}))
 
 
 def pair_grid_union(rows: Rows, steps: int) -> tuple[int, ...]:
-    """The paper's Algorithm 2: each pair under the weights 0/steps, 1/steps, ..., steps/steps."""
+    """Return the result of the paper's Algorithm 2: each pair with the weights 0/steps, ..., steps/steps."""
     found: set[int] = set()
     for pair in itertools.combinations(range(len(rows[0])), 2):
         columns = _columns(rows, pair)
@@ -191,7 +191,10 @@ def pair_grid_union(rows: Rows, steps: int) -> tuple[int, ...]:
 
 
 def weight_grid_union(rows: Rows, steps: int, *, with_zero: bool) -> tuple[int, ...]:
-    """The paper's Algorithm 3: every weight a multiple of 1/steps; as printed it includes all zero."""
+    """Return the result of the paper's Algorithm 3: all weights that are multiples of 1/steps.
+
+    The algorithm as printed includes the weights that are all zero (`with_zero`).
+    """
     found: set[int] = set()
     for weights in itertools.product(range(steps + 1), repeat=len(rows[0])):
         if with_zero or any(weights):
@@ -205,9 +208,9 @@ def _columns(rows: Rows, which: Iterable[int]) -> Rows:
 
 
 class ExactSpace:
-    """Loci, covers and greedy selections of a small space, by exhaustive search.
+    """A small space whose loci, covers and greedy selections are found by exhaustive search.
 
-    Observed and allowed labels are indices of points; loci are positions among the allowed labels.
+    Observed and allowed labels are indices of points, and loci are positions among the allowed labels.
     """
 
     def __init__(self, distances: Sequence[Sequence[Number]], allowed: Sequence[int]) -> None:
@@ -219,7 +222,7 @@ class ExactSpace:
         return squared([[self.distances[y][o] for o in observed] for y in self.allowed])
 
     def locus(self, observed: Iterable[int]) -> ExactLocus:
-        """The locus of a set of points; witnesses are weights over `observed` in ascending order."""
+        """Return the locus of a set of points; witnesses are weights over `observed` in ascending order."""
         chosen = frozenset(observed)
         if chosen not in self._loci:
             self._loci[chosen] = locus_of_rows(self.rows(sorted(chosen)))
@@ -237,7 +240,7 @@ class ExactSpace:
         return len(found.unique if identifying else found.members) == len(self.allowed)
 
     def covers(self, *, identifying: bool = False) -> list[tuple[int, ...]]:
-        """Every set of allowed labels that is a cover, the small ones first."""
+        """Return every set of allowed labels that is a cover, small sets first."""
         return [
             chosen
             for size in range(1, len(self.allowed) + 1)
@@ -246,11 +249,11 @@ class ExactSpace:
         ]
 
     def best_size(self, observed: Sequence[int], n: int, candidates: Sequence[int]) -> int:
-        """The largest locus that `n` more labels can give."""
+        """Return the size of the largest locus that `n` more labels can give."""
         return max(self.size([*observed, *more]) for more in itertools.combinations(candidates, n))
 
     def greedy(self, observed: Sequence[int], n: int, candidates: Sequence[int]) -> list[tuple[int, int]]:
-        """Label and gain of each round; the lowest index among equals."""
+        """Return the label and gain of each round; among equal gains, the lowest index is picked."""
         chosen, picks = list(observed), []
         for _ in range(n):
             left = [c for c in candidates if c not in chosen]

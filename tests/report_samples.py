@@ -1,4 +1,4 @@
-"""Reports to look at: an evaluation with every picture and hostile names, an experiment, and an overview."""
+"""Sample reports: an evaluation with every picture and hostile names, an experiment, and an overview."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from labelgrove.report.experiment import experiment_report, overview_report
 from labelgrove.report.simplex import regions_of
 
 HOSTILE = "<script>alert('x')</script> & \"a\" | `b` ](javascript:c) \x07"
-"""A label that is markup in HTML, in SVG and in Markdown, with a character that no page may hold."""
+"""A label with markup of HTML, SVG and Markdown, and a character that no page may contain."""
 
 ORIGIN = Origin(
     "grove evaluate garden/mine '<b>`outputs`.npy' truth.txt --report page.html",
@@ -38,9 +38,9 @@ def evaluation(
     calibrated: bool = False,
     unobserved: bool = False,
 ) -> Report:
-    """Return the report of a model whose logits fall off with the distance to the truth.
+    """Return the report of a model whose logits decrease with the distance to the truth.
 
-    `unobserved`: no truth is an observed label.
+    If `unobserved` is set, no truth is an observed label.
     """
     graph = garden(n_kinds)
     observed = sorted(graph.leaves)[:: max(1, len(graph.leaves) // n_observed)][:n_observed]
@@ -72,7 +72,7 @@ def experiment(verdict: str = "holds in part") -> Report:
 
 
 def experiment_document(verdict: str = "holds in part") -> dict[str, object]:
-    """Return what a ``result.json`` holds."""
+    """Return the content of a ``result.json``."""
     contrasts = [
         {
             "setting": f"{HOSTILE}, K = {k}",
@@ -141,7 +141,7 @@ def experiment_document(verdict: str = "holds in part") -> dict[str, object]:
 
 
 def overview() -> Report:
-    """Return the page that leads to several experiments."""
+    """Return the overview page with links to several experiments."""
     verdicts = ("holds", "holds in part", "does not hold", "reverses", "not testable", "holds")
     documents = [experiment_document(v) | {"experiment": f"made-up-{i}"} for i, v in enumerate(verdicts)]
     return overview_report(documents, [1.5] * 6, lambda d: f"{d['experiment']}/result.html")

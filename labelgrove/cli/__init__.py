@@ -1,6 +1,6 @@
-"""The command line `grove`: nouns and verbs, one file per group, loaded when called.
+"""The command line `grove`: one file for each group of commands, loaded when a command is called.
 
-The table below is all that ``grove --help`` needs, so that it starts without importing a driver.
+``grove --help`` needs only the table below, so it starts without importing a driver.
 """
 
 from __future__ import annotations
@@ -33,39 +33,39 @@ if TYPE_CHECKING:
 __all__ = ["EXIT_CODES", "EXIT_STOPPED", "LazyGroup", "grove"]
 
 COMMANDS = {
-    "artifacts": ("labelgrove.cli.artifacts:artifacts", "Measure and collect what the store holds."),
-    "backup": ("labelgrove.cli.backup:backup", "Copy database and artifacts into a folder."),
-    "bundle": ("labelgrove.cli.bundles:bundle", "Build, list and inspect what the adapter loads."),
-    "calibrate": ("labelgrove.cli.evaluating:calibrate", "Fit a temperature, and show what others would do."),
+    "artifacts": ("labelgrove.cli.artifacts:artifacts", "List, measure and clean up stored artifacts."),
+    "backup": ("labelgrove.cli.backup:backup", "Copy the database and the artifacts into a folder."),
+    "bundle": ("labelgrove.cli.bundles:bundle", "Build, list and inspect bundles for model servers."),
+    "calibrate": ("labelgrove.cli.evaluating:calibrate", "Fit a temperature and compare it with others."),
     "completion": ("labelgrove.cli.completion:completion", "Complete words in bash, zsh or fish."),
-    "cover": ("labelgrove.cli.cover:cover", "Show which labels must be known to reach all."),
+    "cover": ("labelgrove.cli.cover:cover", "Find labels to observe so that all can be reached."),
     "cypher": ("labelgrove.cli.cypher:cypher", "Query the graph, read-only."),
-    "db": ("labelgrove.cli.database:db", "Upgrade the schema of catalog and ledger."),
+    "db": ("labelgrove.cli.database:db", "Upgrade the schema of the catalog and the ledger."),
     "distances": ("labelgrove.cli.distances:distances", "Measure distances between labels."),
-    "doctor": ("labelgrove.cli.doctor:doctor", "Say what is in use, reach it, and name the fix."),
-    "evaluate": ("labelgrove.cli.evaluating:evaluate", "Measure a model's outputs beside all baselines."),
+    "doctor": ("labelgrove.cli.doctor:doctor", "Check every part in use, and name the fixes."),
+    "evaluate": ("labelgrove.cli.evaluating:evaluate", "Measure a model against every baseline."),
     "experiment": (
         "labelgrove.cli.experiments:experiment",
-        "Test a claim of the paper on open data, or your own.",
+        "Test a claim of the paper on open data, or on yours.",
     ),
     "graph": ("labelgrove.cli.graph:graph", "Rebuild or verify the graph."),
     "ingest": (
         "labelgrove.cli.ingest:ingest",
         "Read a hierarchy and make it the current version of NAME.",
     ),
-    "jobs": ("labelgrove.cli.jobs:jobs", "Ask for, follow and schedule background jobs."),
+    "jobs": ("labelgrove.cli.jobs:jobs", "Submit, follow and schedule background jobs."),
     "labels": ("labelgrove.cli.labels:labels", "Search labels and walk the hierarchy."),
-    "locus": ("labelgrove.cli.locus:locus", "Show what a model that knows some labels can answer."),
+    "locus": ("labelgrove.cli.locus:locus", "Show which labels a model can answer with."),
     "ontology": ("labelgrove.cli.ontologies:ontology", "List, show, validate, export and delete ontologies."),
-    "plot": ("labelgrove.cli.plot:plot", "Draw regions, loci and selections."),
-    "quickstart": ("labelgrove.cli.quickstart:quickstart", "Run the main job on real input, and draw it."),
-    "restore": ("labelgrove.cli.backup:restore", "Bring a backup back into an empty database."),
+    "plot": ("labelgrove.cli.plot:plot", "Draw prediction regions, loci and selections."),
+    "quickstart": ("labelgrove.cli.quickstart:quickstart", "Run the whole job on real input, and draw it."),
+    "restore": ("labelgrove.cli.backup:restore", "Restore a backup into an empty database."),
     "sample": ("labelgrove.cli.sample:sample", "Draw observed labels at random."),
-    "score": ("labelgrove.cli.scoring:score", "Answer a model's outputs with labels of the whole space."),
+    "score": ("labelgrove.cli.scoring:score", "Answer a model's outputs with any label of the space."),
     "select": ("labelgrove.cli.select:select", "Show which labels to collect next."),
     "summarize": ("labelgrove.cli.summarize:summarize", "Merge a huge graph into supernodes."),
-    "train": ("labelgrove.cli.train:train", "Train a simple model, for who has none yet."),
-    "worker": ("labelgrove.cli.worker:worker", "Serve background jobs from the broker."),
+    "train": ("labelgrove.cli.train:train", "Train a simple model, if you have none yet."),
+    "worker": ("labelgrove.cli.worker:worker", "Run background jobs until stopped."),
 }
 
 EXIT_CODES: tuple[tuple[type[GroveError], int], ...] = (
@@ -77,14 +77,14 @@ EXIT_CODES: tuple[tuple[type[GroveError], int], ...] = (
     (InputError, 2),
     (GroveError, 1),
 )
-"""Exit code of each kind of error; the first row that fits holds."""
+"""The exit code of each kind of error; the first row that matches an error decides."""
 
 EXIT_STOPPED = 130
-"""Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
+"""The exit code after Ctrl-C: 128 plus the number of the signal, as in shells."""
 
 
 _WHATEVER_IS_SET = {"completion", "doctor"}
-"""Commands that run beside variables that are not settings: one of them lists these."""
+"""Commands that run although a ``GROVE_`` variable is not a setting; `doctor` lists such variables."""
 
 _ASKS_FOR_HELP = "labelgrove.asks-for-help"
 
@@ -93,7 +93,7 @@ class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Note whether help is asked for, which is given whatever is set."""
+        """Record whether help was requested: it is shown even when the settings are wrong."""
         ctx.meta[_ASKS_FOR_HELP] = not set(ctx.help_option_names).isdisjoint(args)
         return super().parse_args(ctx, args)
 
@@ -112,7 +112,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; one that is not there is refused with those spelled much like it."""
+        """Find a command; an error on an unknown command suggests commands with a similar spelling."""
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchOption:
@@ -141,7 +141,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command line; what cannot be written becomes one message and an exit code."""
+        """Run the command line; turn output that cannot be written into one message and an exit code."""
         try:
             return super().main(*args, **kwargs)
         except UnicodeEncodeError as error:
@@ -153,7 +153,7 @@ class LazyGroup(click.Group):
             _fail(_not_writable(sys.stderr if raised.f_locals["err"] else sys.stdout, error))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a labelgrove error becomes one message and the exit code of its kind."""
+        """Run a command; turn a labelgrove error into one message and the exit code of its kind."""
         try:
             return super().invoke(ctx)
         except GroveError as error:
@@ -161,17 +161,17 @@ class LazyGroup(click.Group):
         except KeyboardInterrupt as interrupt:
             _stop(*interrupt.args)
         except click.Abort as abort:
-            if isinstance(abort.__context__, KeyboardInterrupt):  # at a question
+            if isinstance(abort.__context__, KeyboardInterrupt):  # pressed at a prompt
                 _stop("nothing was changed")
             raise
         except BrokenPipeError:
-            # The reader of our output went away (`grove ... | head`): nothing is wrong here.
+            # The reader of our output went away (`grove ... | head`), which is not an error.
             sys.stderr.close()
             raise SystemExit(0) from None
 
 
 def _stop(kept: str = "") -> NoReturn:
-    """End as Ctrl-C asks, saying what is kept and how to go on."""
+    """Exit after Ctrl-C, and say what is kept and how to go on."""
     from labelgrove.cli.printing.text import say
     from labelgrove.cli.waiting.stopping import typed
     from labelgrove.ontology.settings import masked
@@ -188,19 +188,19 @@ def _fail(error: GroveError) -> NoReturn:
     try:
         if report is None:
             say(f"error: {masked(in_options(str(error)))}", err=True)
-        else:  # the message of the error names some of the defects again
+        else:  # not the error's own message: it would repeat some of the defects
             say(report.render(), err=True)
             n = report.counts["error"]
             said = f"error: {n} {'error' if n == 1 else 'errors'}, listed above; nothing was taken in"
             say(said, err=True)
-    except OSError:  # nobody can be told; the exit code is what is left
+    except OSError:  # stderr cannot be written: only the exit code is left
         _forget(sys.stderr)
     raise SystemExit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
 
 
 def _not_encodable(error: UnicodeEncodeError) -> GroveError:
-    """Return what to say of text that has no bytes: an argument's, or what was to be printed."""
-    if error.encoding == "utf-8":  # an argument's bytes, on their way to a database or a socket
+    """Return the error for text that cannot be encoded: text of an argument, or text to be printed."""
+    if error.encoding == "utf-8":  # from an argument, sent to a database or a socket
         return InputError(f"{error.object!r:.80} holds bytes that are not UTF-8; write it in UTF-8")
     return SettingsError(
         f"stdout: {error.object[error.start]!a} cannot be written in {error.encoding}, its encoding here; "
@@ -209,7 +209,7 @@ def _not_encodable(error: UnicodeEncodeError) -> GroveError:
 
 
 def _not_writable(stream: TextIO, error: OSError) -> GroveError:
-    """Return what to say of a stream that takes nothing."""
+    """Return the error for a stream that cannot be written."""
     from labelgrove.ontology.store.disk_faults import disk_advice
 
     _forget(stream)
@@ -219,7 +219,7 @@ def _not_writable(stream: TextIO, error: OSError) -> GroveError:
 
 
 def _forget(stream: TextIO) -> None:
-    """Send what a stream still buffers to the null device: Python would fail to write it at exit."""
+    """Send the buffered output of a stream to the null device: writing it at exit would fail."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)
@@ -237,8 +237,8 @@ def grove(ctx: click.Context) -> None:
     grove bundle build wordnet animals --observed my-classes.txt
     grove score wordnet/animals probabilities.npy --columns my-classes.txt
 
-    `labels`, `cypher`, `ontology export` and the commands on distances, loci and selections also take
-    NAME@VERSION, with the beginning of a version's digest.
+    `labels`, `cypher`, `ontology export` and the commands on distances, loci and selections also accept
+    NAME@VERSION, where VERSION is the beginning of the digest of a version.
     Settings come from GROVE_* variables or a .env file; `grove doctor` shows them.
     Exit codes: 0 ok, 1 failure, 2 usage, 3 defects found, 4 not found, 5 service unreachable, 130 stopped
     by Ctrl-C.

@@ -1,4 +1,4 @@
-"""``grove artifacts``: what the artifact store holds, and what of it nothing refers to."""
+"""``grove artifacts``: the contents of the artifact store, and which of them nothing refers to."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ __all__ = ["artifacts"]
 
 @click.group()
 def artifacts() -> None:
-    """List, measure and collect what the artifact store holds."""
+    """List and measure the contents of the artifact store, and delete what nothing refers to."""
 
 
 @artifacts.command("list")
-@click.option("--unreferenced", is_flag=True, help="Only those that nothing refers to, of any age.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 100_000))
+@click.option("--unreferenced", is_flag=True, help="Only artifacts that nothing refers to, of any age.")
+@click.option(
+    "--limit", default=50, show_default=True, type=click.IntRange(1, 100_000), help="Most artifacts to list."
+)
 @json_option
 @with_workspace
 def list_(workspace: Workspace, unreferenced: bool, limit: int, as_json: bool) -> None:
@@ -51,7 +53,7 @@ def list_(workspace: Workspace, unreferenced: bool, limit: int, as_json: bool) -
 @json_option
 @with_workspace
 def size(workspace: Workspace, as_json: bool) -> None:
-    """Say how many artifacts there are and how large they are, and how much of it nothing refers to."""
+    """Show the number and total size of all artifacts, and of those that nothing refers to."""
     from labelgrove.ontology.errors import NotFoundError
     from labelgrove.workers.upkeep.references import references
 
@@ -69,14 +71,14 @@ def size(workspace: Workspace, as_json: bool) -> None:
 
 
 @artifacts.command()
-@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and change nothing.")
 @json_option
 @with_workspace
 def collect(workspace: Workspace, dry_run: bool, as_json: bool) -> None:
-    """Forget old jobs and delete artifacts that nothing has referred to for a day.
+    """Delete old jobs, and artifacts that nothing has referred to for a day.
 
-    Workers do so by themselves every ten minutes. A finished job is forgotten after GROVE_KEEP_JOBS_DAYS (30)
-    days, unless a bundle or a schedule needs it; its artifacts go a day after it.
+    Workers do the same by themselves every ten minutes. A finished job is deleted after GROVE_KEEP_JOBS_DAYS
+    days (30 by default), unless a bundle or a schedule needs it. Its artifacts are deleted a day later.
     """
     from labelgrove.workers.upkeep import retention
 

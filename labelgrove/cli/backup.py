@@ -1,4 +1,4 @@
-"""``grove backup`` and ``grove restore``: database and artifacts, out of and into a deployment."""
+"""``grove backup`` and ``grove restore``: copy database and artifacts out of a deployment, and back in."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["backup", "restore"]
 @json_option
 @with_workspace
 def backup(workspace: Workspace, folder: Path, as_json: bool) -> None:
-    """Copy catalog, ledger and artifacts into FOLDER, while they are in use.
+    """Copy the catalog, the ledger and the artifacts into FOLDER; they may be in use meanwhile.
 
-    FOLDER is new or empty, or holds an earlier backup: then only what is new is copied, and the earlier
-    backup stays valid until the new one is complete. The graph and the index files are not in it: they are
-    made from what is.
+    FOLDER may be new, be empty, or hold an earlier backup. In the last case only new artifacts are copied,
+    and the earlier backup stays valid until the new one is complete. A backup does not hold the graph and
+    the index files, since they are rebuilt from the rest.
     """
     from labelgrove.workers.upkeep.backup import backup as write_backup
 
@@ -53,10 +53,10 @@ def backup(workspace: Workspace, folder: Path, as_json: bool) -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 @json_option
 def restore(folder: Path, as_json: bool) -> None:
-    """Bring the backup in FOLDER back, into an empty database and any artifact store.
+    """Restore the backup in FOLDER into an empty database and any artifact store.
 
-    Database and store are those of GROVE_DATABASE_URL and GROVE_ARTIFACTS_URL; SQLite and PostgreSQL take
-    each other's backups. The graph is made again when a command next opens it.
+    GROVE_DATABASE_URL and GROVE_ARTIFACTS_URL name the database and the store. A backup from SQLite can be
+    restored into PostgreSQL, and the other way around. The graph is rebuilt when a command next opens it.
     """
     from labelgrove.ontology.settings import Settings
     from labelgrove.workers.upkeep.restore import restore as bring_back

@@ -1,4 +1,4 @@
-"""``grove bundle``: build, list, inspect."""
+"""``grove bundle``: build, list and inspect bundles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["bundle"]
 
 @click.group()
 def bundle() -> None:
-    """Build, list and inspect bundles: what the adapter loads in a model server."""
+    """Build, list and inspect bundles, the files that the adapter loads in a model server."""
 
 
 @bundle.command()
@@ -42,9 +42,17 @@ def bundle() -> None:
     type=click.Choice(["auto", "key", "name"]),
     default="auto",
     show_default=True,
-    help="Whether labels are given by key or name; a name of several labels is refused with candidates.",
+    help="Whether labels are given by key or by name. A name that several labels share is an error, which "
+    "lists their keys.",
 )
-@click.option("--metric", type=click.Choice(["auto", "tree", "graph"]), default="auto", show_default=True)
+@click.option(
+    "--metric",
+    type=click.Choice(["auto", "tree", "graph"]),
+    default="auto",
+    show_default=True,
+    help="tree: lengths of paths over primary parents; graph: lengths of shortest paths over all edges; "
+    "auto: tree if the hierarchy is a tree, else graph.",
+)
 @click.option(
     "--labels",
     "allowed",
@@ -52,14 +60,15 @@ def bundle() -> None:
     show_default=True,
     metavar="all|leaves|FILE|KEYS",
     shell_complete=files("all", "leaves"),
-    help="The labels it may answer with.",
+    help="The labels that may be an answer.",
 )
 @click.option(
     "--form",
     type=click.Choice(["auto", "tree", "block"]),
     default="auto",
     show_default=True,
-    help="block: store all distances, also of a tree, which needs none; tree: refuse what is not a tree.",
+    help="auto: the form that fits the metric; tree: refuse a metric that is not a tree metric; block: store "
+    "all distances, even of a tree metric, which does not need them.",
 )
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Also write the bundle to a file."
@@ -78,9 +87,10 @@ def build(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Build the bundle NAME for the current version of ONTOLOGY; load it as ``ONTOLOGY/NAME``.
+    """Build the bundle NAME for the current version of ONTOLOGY.
 
-    Building is a background job: without a broker it runs here, with one on the workers.
+    Model servers load it as ``ONTOLOGY/NAME``. Building is a background job: it runs in this process without
+    a broker, and on the workers with one.
     """
     from labelgrove.workers.client import build_bundle_job
 
@@ -104,7 +114,7 @@ def build(
         job = follow(workspace, job, progress)
     sha256 = job.result_sha256
     named = _digest_of(workspace, ontology, name)
-    if sha256 is None or named != sha256:  # with its name it is of use, whatever the graph shows
+    if sha256 is None or named != sha256:  # a bundle that has its name can be used, whatever the graph shows
         sha256 = result_of(job)
     if out is not None:
         write_file(out, workspace.artifacts.read_bytes(sha256), "the bundle")
@@ -127,23 +137,23 @@ def build(
 
 
 def _digest_of(workspace: Workspace, ontology: str, name: str) -> str | None:
-    """Return which bundle a name means in the catalog."""
+    """Return the digest of the bundle that the catalog records under a name, None if there is none."""
     return next((b.sha256 for b in workspace.catalog.bundles(ontology) if b.name == name), None)
 
 
 def _instead(workspace: Workspace, replaced: str | None) -> str:
-    """Name the bundle that is replaced, with its number of observed labels where its file is local."""
+    """Name the replaced bundle, with its number of observed labels where its file is local."""
     from labelgrove.adapter.loading.source import open_bundle
     from labelgrove.ontology.errors import GroveError, counted
 
     if replaced is None:
         return ""
     observes = ""
-    if workspace.artifacts.local_path(replaced) is not None:  # nothing is fetched for a word
+    if workspace.artifacts.local_path(replaced) is not None:  # never fetch a file only for this
         try:
             n_observed = open_bundle(replaced, artifacts_url=workspace.settings.artifacts_url).n_observed
             observes = f" ({counted(n_observed, 'observed label')})"
-        except GroveError:  # what is wrong with what nobody needs any more is no fault of the new one
+        except GroveError:  # a fault of the replaced bundle does not matter any more
             pass
     return f", in place of {replaced[:12]}{observes}"
 
@@ -153,7 +163,10 @@ def _instead(workspace: Workspace, replaced: str | None) -> str:
 @json_option
 @with_workspace
 def list_(workspace: Workspace, ontology: str | None, as_json: bool) -> None:
-    """List the named bundles of ONTOLOGY, or of all; a stale one was made from another version."""
+    """List the named bundles of ONTOLOGY, or of all ontologies.
+
+    A bundle is stale if it was built from a version that is no longer current.
+    """
     if ontology is not None:
         workspace.catalog.version(ontology)
     currents = workspace.catalog.currents()
@@ -176,7 +189,10 @@ def list_(workspace: Workspace, ontology: str | None, as_json: bool) -> None:
 @click.argument("uri", shell_complete=bundles)
 @json_option
 def inspect(uri: str, as_json: bool) -> None:
-    """Show what the bundle at URI holds: a path, a URL, a 64-hex digest or ``ontology/name[@DIGEST]``."""
+    """Show the contents of the bundle at URI.
+
+    URI is a path, a URL, a digest of 64 hex digits or ``ontology/name[@DIGEST]``.
+    """
     from labelgrove.adapter.loading.source import open_bundle
 
     found = open_bundle(uri)

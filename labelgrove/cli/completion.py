@@ -1,4 +1,4 @@
-"""``grove completion``: what a shell loads to complete words."""
+"""``grove completion``: the script that a shell loads to complete words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion(shell: str) -> None:
-    """Print what SHELL loads to complete commands, options, and names of ontologies, bundles and jobs.
+    """Print the script that completes words in SHELL.
+
+    It completes commands, options, and names of ontologies, bundles and jobs.
 
     \b
     eval "$(grove completion bash)"                                  in ~/.bashrc

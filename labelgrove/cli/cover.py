@@ -1,4 +1,4 @@
-"""``grove cover``: which labels must be observed so that all are reached."""
+"""``grove cover``: find labels to observe so that every label is reached."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ __all__ = ["cover"]
     "--observed",
     metavar=KEYS,
     shell_complete=files(),
-    help="Check these labels instead of looking for a cover.",
+    help="Check whether these labels are a cover, instead of searching for one.",
 )
-@click.option("--identifying", is_flag=True, help="Every label must be reached uniquely.")
+@click.option("--identifying", is_flag=True, help="Require that every label is reached uniquely.")
 @click.option(
     "--method",
     type=click.Choice(["minimum", "phylogenetic", "small", "must"]),
     default="minimum",
     show_default=True,
-    help="minimum: as few as known; phylogenetic: the published Algorithm 1; small: fewer, on leaf-only "
-    "trees; must: the labels that every cover contains.",
+    help="minimum: the smallest cover known; phylogenetic: Algorithm 1 of the paper; small: a search, which "
+    "on trees with only leaves as answers finds smaller covers than Algorithm 1; must: the labels that every "
+    "cover contains.",
 )
 @out_option
 @json_option
@@ -50,9 +51,9 @@ def cover(
     safe: bool,
     as_json: bool,
 ) -> None:
-    """Show which labels of ONTOLOGY a model has to know so that it can answer with every label.
+    """Find labels of ONTOLOGY such that a model that knows them can answer with every label.
 
-    With --observed: whether these do.
+    With --observed, check whether these labels suffice.
     """
     if observed is not None:
         document, text = _checked(stored, stored.keys(observed, "observed label"))
@@ -96,7 +97,7 @@ def _cover(
 
 
 def _found(stored: StoredSpace, options: Mapping[str, Any]) -> Cover:
-    """Return a cover, the result of a job."""
+    """Return a cover, computed by a job."""
     from labelgrove.workers.kinds.cover import read_cover
 
     digest = stored.answer(f"cover of {stored.space.n_labels:,} labels", "cover", options)
@@ -104,7 +105,10 @@ def _found(stored: StoredSpace, options: Mapping[str, Any]) -> Cover:
 
 
 def _needed(stored: StoredSpace) -> MustObserve:
-    """Return the labels of every cover; not a job, since the search for a cover begins with them."""
+    """Return the labels that every cover contains.
+
+    This is not a job, since it is only the first step of the search for a cover.
+    """
     from labelgrove.ontology.geometry import must_observe
 
     with Progress(f"cover of {stored.space.n_labels:,} labels").shown():

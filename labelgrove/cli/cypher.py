@@ -1,4 +1,4 @@
-"""``grove cypher``: query the graph, read-only."""
+"""``grove cypher``: run a read-only query on the graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["cypher"]
 
 _EATEN = re.compile(r":\s*[,}]")
-"""A value that is missing from a map: what is left of a parameter that a shell took for its own."""
+"""A key of a map without its value, as in ``{version: }`` after a shell removed an unquoted ``$version``."""
 
 
 @click.command()
@@ -29,7 +29,7 @@ _EATEN = re.compile(r":\s*[,}]")
 @click.option(
     "--ontology",
     shell_complete=ontologies,
-    help="Bind $version to the current version of this ontology, or to that of NAME@VERSION.",
+    help="Bind $version to the current version of this ontology, or to another version as NAME@VERSION.",
 )
 @click.option(
     "--param",
@@ -37,10 +37,24 @@ _EATEN = re.compile(r":\s*[,}]")
     "parameters",
     multiple=True,
     metavar="NAME=TEXT|NAME:=JSON",
-    help='Bind a parameter: key=545 is text, depth:=2 a number, keys:=\'["a", "b"]\' a list; repeatable.',
+    help='Bind a parameter: key=545 is text, depth:=2 is a number, keys:=\'["a", "b"]\' is a list. May be '
+    "repeated.",
 )
-@click.option("--max-rows", default=1000, show_default=True, type=click.IntRange(1, 1_000_000))
-@click.option("--timeout", "timeout_s", default=30.0, show_default=True, type=click.FloatRange(0.1, 3600))
+@click.option(
+    "--max-rows",
+    default=1000,
+    show_default=True,
+    type=click.IntRange(1, 1_000_000),
+    help="Most rows to show.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(0.1, 3600),
+    help="Seconds after which the query is ended.",
+)
 @click.option("--csv", "as_csv_", is_flag=True, help="Print CSV with a header.")
 @safe_option
 @json_option
@@ -56,7 +70,7 @@ def cypher(
     safe: bool,
     as_json: bool,
 ) -> None:
-    """Run one read-only Cypher STATEMENT (docs/cypher.md is a cookbook).
+    """Run one read-only Cypher STATEMENT; docs/cypher.md has examples.
 
     \b
     grove cypher --ontology wordnet \\
@@ -98,12 +112,15 @@ def cypher(
 
 
 def _current(workspace: Workspace, ontology: str) -> str:
-    """Return the version that the graph calls current; where it calls none, the catalog says why."""
+    """Return the current version in the graph; if there is none, let the catalog answer or raise an error."""
     return workspace.graph.current(ontology) or workspace.catalog.version(ontology).digest
 
 
 def _whole_version(workspace: Workspace, beginning: str) -> str:
-    """Return the digest of the version in the graph that begins so: none would be answered with no rows."""
+    """Return the digest of the only version in the graph whose digest begins with `beginning`.
+
+    An unknown version is an error here; otherwise the query would return no rows and no reason.
+    """
     from labelgrove.ontology.errors import InputError, NotFoundError, first_few
 
     digests = sorted({str(version["digest"]) for version in workspace.graph.versions()})
@@ -135,5 +152,5 @@ def _parameter(text: str) -> tuple[str, Any]:
         raise InputError(
             f"--param {name}:={value}: is not JSON ({error}); text goes after a plain ="
         ) from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+    except (ValueError, RecursionError) as error:  # thousands of digits, or of nested brackets
         raise InputError(f"--param {name}: {error}; give text, a number of 64 bits, or a list") from error

@@ -1,4 +1,4 @@
-"""``grove db``: the SQL schema of catalog and ledger."""
+"""``grove db``: the SQL schema of the catalog and the ledger."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["db"]
 
 @click.group()
 def db() -> None:
-    """Upgrade the schema of catalog and ledger."""
+    """Upgrade the schema of the catalog and the ledger."""
 
 
 @db.command()
 @json_option
 def upgrade(as_json: bool) -> None:
-    """Bring the database at GROVE_DATABASE_URL to the schema of this version; a second run is harmless."""
+    """Upgrade the database at GROVE_DATABASE_URL to the current schema; running this again is harmless."""
     from labelgrove.ontology.settings import Settings, masked
     from labelgrove.ontology.sql.database import create_engine, upgrade
 

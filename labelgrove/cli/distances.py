@@ -1,4 +1,4 @@
-"""``grove distances``: blocks of distances, and what they look like."""
+"""``grove distances``: measure distances between labels, and show, summarize or write them."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ _MOST_SHOWN = 10_000
     metavar=KEYS,
     shell_complete=files(),
     required=True,
-    help="Labels to measure from: the columns.",
+    help="Labels to measure from, one column each.",
 )
 @click.option(
     "--rows",
     metavar=KEYS,
     shell_complete=files(),
-    help="Labels to measure to: the rows; every allowed label by default.",
+    help="Labels to measure to, one row each; by default every allowed label.",
 )
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A .npy file to write; the keys go beside it, to .rows.txt and .columns.txt.",
+    help="A .npy file to write; the keys go into files next to it, .rows.txt and .columns.txt.",
 )
 @json_option
 def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | None, as_json: bool) -> None:
-    """Measure the distances of ONTOLOGY between labels, and show them, or write them to a file.
+    """Measure distances between labels of ONTOLOGY, and print them or write them to a file.
 
-    A matrix is printed where it is small; of a large one, how far the labels are.
+    The matrix is printed if it has at most 10,000 distances; otherwise only their mean and the largest.
     """
     from labelgrove.ontology.errors import InputError
     from labelgrove.ontology.geometry import pairwise_distances
@@ -66,7 +66,7 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
             matrix = _stored(stored, title, column_keys)
             if array is not None:
                 array[:] = matrix
-        else:  # few, or to labels that are named: not a job, which measures from all that are allowed
+        else:  # few distances, or chosen rows; a job always measures to every allowed label
             with Progress(title).shown():
                 indices = None if rows is None else space.index(row_keys)
                 matrix = pairwise_distances(space, indices, space.point_index(column_keys), out=array)
@@ -95,7 +95,7 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
 
 
 def _stored(stored: StoredSpace, title: str, columns: tuple[str, ...]) -> NDArray[Any]:
-    """Return the distances from every allowed label to `columns`, in their order: the result of a job."""
+    """Return the distances from every allowed label to `columns`, in the order of `columns`, by a job."""
     import numpy as np
 
     from labelgrove.workers.kinds.distances import read_distances

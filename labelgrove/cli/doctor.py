@@ -1,4 +1,4 @@
-"""``grove doctor``: what is in use, whether it answers, and the fix for what is wrong."""
+"""``grove doctor``: check every part that is in use, and name the fix for each problem."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["doctor"]
 
 _SKEW_NOTED_S, _SKEW_WRONG_S = 2.0, 10.0
-_LOW_BYTES, _LOW_SHARE = 10**9, 20  # little room: below a gigabyte, or a twentieth of a smaller disk
+_LOW_BYTES, _LOW_SHARE = 10**9, 20  # too little free: under 1 GB, or under 1/20 of a smaller disk
 _OPEN_FILES = 1024
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at: `ok` is None where nothing is wrong but something could be had."""
+    """The result of one check: `ok` is None where nothing is wrong but something could be better."""
 
     part: str
     ok: bool | None
@@ -47,7 +47,7 @@ class Finding:
 
 
 class Note(str):
-    """What a check returns where work goes on but something could be better; its text names the fix."""
+    """The result of a check where work goes on but something could be better; the text names the fix."""
 
     __slots__ = ()
 
@@ -55,9 +55,9 @@ class Note(str):
 @click.command()
 @json_option
 def doctor(as_json: bool) -> None:
-    """Say which parts are in use, reach each of them, and name the fix for what is wrong.
+    """Check every part that is in use, and name the fix for each problem.
 
-    Exit code 5 when a service cannot be reached, 1 when something else is wrong; notes leave it 0.
+    The exit code is 5 if a service cannot be reached, and 1 for another problem. Notes leave it at 0.
     """
     unknown = unknown_variables(os.environ)
     known = {name: value for name, value in os.environ.items() if name not in unknown}
@@ -91,13 +91,14 @@ _NEEDS = {
     "cache": ("GROVE_CACHE_URL",),
     "workers": ("GROVE_BROKER_URL", "GROVE_DATABASE_URL", "GROVE_GRAPH_URL"),
 }
-"""The variables that each part goes by, its own first."""
+"""The variables that each part depends on; the first one is the part's own."""
 
 
 def _settings(known: Mapping[str, str]) -> tuple[Settings, dict[str, SettingsError]]:
-    """Return the settings, and what is wrong with variables: these have their defaults, which nobody may use.
+    """Return the settings, and the errors of malformed variables by name.
 
-    Where the home itself is not known, nothing can be looked at.
+    A malformed variable has its default value in the settings, but a part that depends on it is not checked.
+    A malformed ``GROVE_HOME`` is raised, since nothing can be checked without it.
     """
     env = dict(known)
     malformed: dict[str, SettingsError] = {}
@@ -175,11 +176,11 @@ def _host(settings: Settings) -> list[Finding]:
 
 
 def _look(part: str, uses: str, check: Callable[[], str]) -> Finding:
-    """Run one check; its error, which names the fix, becomes the detail."""
+    """Run one check and return its finding; the message of an error, which names the fix, is the detail."""
     try:
         detail = check()
     except GroveError as error:
-        # Work goes on without a cache: nobody should restart a worker for that.
+        # Work goes on without a cache: no worker should be restarted because it is away.
         away = isinstance(error, ServiceError)
         ok = None if away and part == "cache" else False
         return Finding(part, ok, masked(uses), masked(str(error)), reachable=not away)
@@ -190,7 +191,10 @@ def _look(part: str, uses: str, check: Callable[[], str]) -> Finding:
 
 
 def _ready(workspace: Workspace) -> list[Version] | None:
-    """Return the versions that the catalog calls whole, None where it cannot be asked: its row says why."""
+    """Return the complete versions in the catalog, or None if it cannot be read.
+
+    The reason is then in the row of the database.
+    """
     try:
         return [version for version in workspace.catalog.versions() if version.state == "ready"]
     except GroveError:
@@ -198,7 +202,7 @@ def _ready(workspace: Workspace) -> list[Version] | None:
 
 
 def _holds_none(store: ArtifactStore, ready: Sequence[Version]) -> bool:
-    """Return whether the store lacks the snapshot of every version: its address may be wrong."""
+    """Return whether the store lacks the snapshots of all versions, a sign that its URL may be wrong."""
     return bool(ready) and not any(store.exists(version.snapshot_sha256) for version in ready)
 
 
@@ -224,7 +228,7 @@ def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
             )
         what = "the folder is not there yet; the first ingest makes it"
         return what if ready is not None else Note(f"{what}, unless the database, which cannot tell, has any")
-    # A content of its own: of two who look at once, one would delete what the other is about to read.
+    # Random content: with equal content, one doctor would delete the file that another is about to read.
     probe = store.put_bytes(f"labelgrove doctor {secrets.token_hex(16)}\n".encode())
     store.read_bytes(probe)
     store.delete(probe)
@@ -235,7 +239,7 @@ def _database(workspace: Workspace) -> str:
     import labelgrove.workers.ledger.schema  # noqa: F401 - the tables of the ledger are tried too
     from labelgrove.ontology.sql.database import describe, find_damage, try_writing
 
-    names = workspace.catalog.names()  # connects, so that what follows is the way there and back alone
+    names = workspace.catalog.names()  # connects, so that the time below is only that of a round trip
     began = time.perf_counter()
     facts = describe(workspace.engine)
     milliseconds = 1000 * (time.perf_counter() - began)
@@ -259,12 +263,12 @@ def _graph(workspace: Workspace, ready: Sequence[Version] | None) -> str:
     from labelgrove.ontology.errors import GraphDamagedError
 
     described = ", ".join(f"{k} {v}" for k, v in workspace.graph.describe().items())
-    if ready is None:  # the graph answers; what is wrong with the database is said in its own row
+    if ready is None:  # the graph answers; the row of the database says what is wrong there
         return Note(f"{described}; the database cannot tell what it should hold")
     if _holds_none(workspace.artifacts, ready):
         return Note(f"{described}; nothing could make it again from this artifact store, see artifacts")
     for version in ready:
-        workspace.artifacts.size(version.snapshot_sha256)  # NotFoundError: nothing could make it again
+        workspace.artifacts.size(version.snapshot_sha256)  # NotFoundError: the graph could not be rebuilt
         if version.current and workspace.graph.current(version.ontology) != version.digest:
             raise GraphDamagedError(
                 f"the graph of {version.ontology!r} is out of date; see the warnings, then run: "
@@ -295,7 +299,7 @@ def _workers(settings: Settings) -> str:
 
 
 def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> str:
-    """Count the workers that are alive; none is a matter of those who leave their jobs to them."""
+    """Count the living workers; having none is a problem only if jobs or schedules wait for one."""
     from labelgrove.workers.running.presence import living
     from labelgrove.workers.schedules.schedule import Timetable
 
@@ -316,7 +320,7 @@ def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> s
 
 
 def _clocks(workspace: Workspace, reached: Collection[str]) -> str:
-    """Compare the clocks of what was reached with that of this host."""
+    """Compare the clocks of the services that were reached with the clock of this host."""
     from labelgrove.ontology.sql.database import describe
     from labelgrove.workers.celery_transport.broker_check import check_broker
 
@@ -340,7 +344,7 @@ def _clocks(workspace: Workspace, reached: Collection[str]) -> str:
 
 
 def _graph_seconds(workspace: Workspace) -> float:
-    found = workspace.graph.run_named("clock")  # a query of a user would take a process of its own to start
+    found = workspace.graph.run_named("clock")  # a user query would start a separate process
     return float(found.rows[0][0]) / 1000
 
 
@@ -351,7 +355,7 @@ def _ahead(clock: Callable[[], float]) -> float:
 
 
 def _folders(settings: Settings) -> dict[str, Path]:
-    """Return the local folders in use; those that share a disk with an earlier one are left out."""
+    """Return the local folders in use, one for each disk, by the variable that names them."""
     from labelgrove.ontology.store.artifacts import open_store
 
     folders = {"GROVE_HOME": settings.home}
@@ -378,7 +382,7 @@ def _disk(folder: Path) -> str:
 
 
 def _open_files() -> str:
-    if importlib.util.find_spec("resource") is None:  # only POSIX systems have it, and this limit
+    if importlib.util.find_spec("resource") is None:  # only POSIX systems have the module and the limit
         return "no limit"
     import resource
 
@@ -400,5 +404,5 @@ def _wordnet() -> Finding:
 
 
 def _existing_folder(folder: Path) -> Path:
-    """Return the folder, or the nearest one above it that is there: what is made below it takes its room."""
+    """Return the folder, or its nearest existing parent, on whose disk the folder will be created."""
     return next(path for path in (folder, *folder.absolute().parents) if path.exists())

@@ -25,21 +25,22 @@ __all__ = ["calibrate", "evaluate"]
 
 
 def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what both commands ask beside the model: the truth, the ontology, where the report goes."""
+    """Add the arguments and options that follow `model_options`: truth, ontology and reports."""
     options = (
         click.argument("truth", type=click.Path(path_type=Path)),
         click.option(
             "--ontology",
             shell_complete=ontologies,
-            help="The ontology of the bundle, unless BUNDLE names it: needed on a graph metric, and for the "
-            "names of labels in a report.",
+            help="The ontology of the bundle, if BUNDLE does not name it. It is needed on a graph metric, "
+            "and for the names of labels in a report.",
         ),
         click.option(
             "--report",
             "reports",
             multiple=True,
             type=click.Path(dir_okay=False, path_type=Path),
-            help="File to write the report to: .html, .md or .json, as its name ends; may be repeated.",
+            help="File to write the report to; its ending names the format: .html, .md or .json. "
+            "May be repeated.",
         ),
         json_option,
     )
@@ -54,18 +55,18 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--train-truth",
     type=click.Path(path_type=Path),
-    help="Labels of the training samples: what the constant baseline may know.",
+    help="The labels of the training samples; the constant baseline is fitted to them.",
 )
 @click.option(
     "--hierarchy",
     is_flag=True,
-    help="On a graph metric: read ancestors and branches along the first parents of the ontology.",
+    help="On a graph metric: take ancestors and branches from the primary parents in the ontology.",
 )
 @click.option(
     "--branch-level",
     type=click.IntRange(0),
-    help="Depth at which branches begin, 1 for the children of the root; by default the first level at which "
-    "no branch holds more than half of the samples.",
+    help="Depth at which branches begin: 1 for the children of the root. The default is the first level at "
+    "which no branch holds more than half of the samples.",
 )
 @click.option("--top", default=5, show_default=True, type=click.IntRange(1), help="The k of top-k accuracy.")
 @click.option(
@@ -73,18 +74,18 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     default=0.95,
     show_default=True,
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Of the intervals.",
+    help="Confidence level of the intervals.",
 )
 @click.option(
-    "--resamples", default=1000, show_default=True, type=click.IntRange(1), help="Draws of the bootstrap."
+    "--resamples", default=1000, show_default=True, type=click.IntRange(1), help="Number of bootstrap draws."
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the draws.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the bootstrap.")
 @click.option(
     "--calibrate",
     "with_calibration",
     is_flag=True,
-    help="Add to the report what other temperatures and exponents would give, and which temperature makes "
-    "E[d²] smallest; reads OUTPUTS several times more.",
+    help="Add to the report the results at other temperatures and exponents, and the temperature with the "
+    "smallest E[d²]. This reads OUTPUTS several more times.",
 )
 def evaluate(
     bundle: str,
@@ -103,11 +104,14 @@ def evaluate(
     as_json: bool,
     **model: Any,
 ) -> None:
-    """Measure the answers to OUTPUTS against TRUTH (a label per line, key or name), beside every baseline.
+    """Measure the answers to OUTPUTS, and those of every baseline, against TRUTH.
 
-    The report shows the Fréchet mean, argmax, a constant answer, the Fréchet mean among observed labels, CRM,
-    and the observed label nearest to the truth, which no rule that answers with observed labels can beat; and
-    it ends in a verdict. OUTPUTS are what `grove score` takes; dense ones may be larger than memory.
+    TRUTH has one label per line, as key or name. OUTPUTS has a form that `grove score` reads; a dense file
+    may be larger than memory.
+
+    The report compares the Fréchet mean with argmax, a constant answer, the Fréchet mean among observed
+    labels, CRM, and the observed label nearest to the truth. No rule that answers with observed labels can
+    beat the last one. The report ends with a verdict.
     """
     from labelgrove.adapter import evaluate as measure
     from labelgrove.adapter.outputs.truthfile import read_truth_keys
@@ -168,9 +172,11 @@ def evaluate(
     type=click.Choice(["nll", "ece", "error", "squared_distance"]),
     default="nll",
     show_default=True,
-    help="What the temperature makes smallest.",
+    help="The measure that the temperature minimizes.",
 )
-@click.option("--bins", default=15, show_default=True, type=click.IntRange(1), help="Of calibration errors.")
+@click.option(
+    "--bins", default=15, show_default=True, type=click.IntRange(1), help="Bins of calibration errors."
+)
 def calibrate(
     bundle: str,
     outputs: Path,
@@ -182,11 +188,13 @@ def calibrate(
     as_json: bool,
     **model: Any,
 ) -> None:
-    """Fit a temperature to OUTPUTS and their TRUTH (a label per line, key or name), not seen in training.
+    """Fit a temperature to OUTPUTS and TRUTH, of samples that the model did not see in training.
 
-    The report shows E[d²], calibration error and accuracy over temperatures, with the default, the best for
-    E[d²] and the best for the calibration error marked; the bins of the reliability diagram; and E[d²] for
-    other exponents of the distances.
+    TRUTH has one label per line, as key or name.
+
+    The report shows E[d²], calibration error and accuracy over temperatures. It marks the default
+    temperature, the best one for E[d²] and the best one for the calibration error. It also shows the bins of
+    the reliability diagram, and E[d²] for other exponents of the distances.
     """
     from labelgrove.adapter.calibration.report import calibrate as fitted
     from labelgrove.adapter.outputs.truthfile import read_truth_keys
@@ -218,7 +226,7 @@ def calibrate(
 
 
 def _checked(reports: tuple[Path, ...]) -> None:
-    """Refuse a report of no known form, or in no folder, before anything is computed."""
+    """Refuse a report of unknown format or in a missing folder, before anything is computed."""
     from labelgrove.ontology.errors import InputError
     from labelgrove.report.forms import check_ending
 
@@ -229,7 +237,7 @@ def _checked(reports: tuple[Path, ...]) -> None:
 
 
 def _origin(inputs: dict[str, Path], settings: dict[str, Any]) -> Origin:
-    """Return where a report comes from: the command, its settings, digests of what it read, versions."""
+    """Return the origin of a report: the command, its settings, digests of its inputs, and versions."""
     from labelgrove.digests import sha256_of
     from labelgrove.report.content import Origin
     from labelgrove.report.forms import versions
@@ -248,7 +256,10 @@ def _write(page: Report, reports: tuple[Path, ...]) -> None:
 def _spaces(
     bundle: str, ontology: str | None, adapter: Adapter, hierarchy: bool
 ) -> tuple[MetricSpace | None, TreeSpace | None]:
-    """Return what measures between the labels of a block, and its tree where that is asked for."""
+    """Return the space between the labels of a block bundle, and its tree if `hierarchy` is set.
+
+    Both are None without an ontology, and for a bundle that has its own space.
+    """
     ontology = _ontology(bundle, ontology)
     if ontology is None or adapter.space is not None:
         return None, None
@@ -262,14 +273,14 @@ def _spaces(
 
 
 def _ontology(bundle: str, ontology: str | None) -> str | None:
-    """Return the name of the ontology: what was asked for, or what BUNDLE names."""
+    """Return the name of the ontology: that of ``--ontology``, or else that in BUNDLE."""
     if ontology is None and "/" in bundle and not Path(bundle).exists():
         return bundle.partition("/")[0]
     return ontology
 
 
 def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str], str]:
-    """Return what people see for a key: name and key where an ontology is named and at hand, else the key."""
+    """Return a function that turns a key into text, with the name if the ontology is available."""
     from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, NotFoundError
     from labelgrove.ontology.versions.workspace import Workspace
 
@@ -279,7 +290,7 @@ def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str
     try:
         with Workspace.open() as workspace:
             graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
-    except (NotFoundError, *DEPLOYMENT_FAULTS) as error:  # a bundle can be at hand where its ontology is not
+    except (NotFoundError, *DEPLOYMENT_FAULTS) as error:  # a bundle may be at hand without its ontology
         note(f"labels are shown by key, not by name: {error}")
         return str
 

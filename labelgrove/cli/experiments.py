@@ -1,4 +1,4 @@
-"""``grove experiment``: the paper's experiments."""
+"""``grove experiment``: run the experiments that test the claims of the paper."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["experiment"]
 
 _FILE_OPTIONS = {
-    "hierarchy": "The labels: anything `grove ingest` reads.",
+    "hierarchy": "The hierarchy of labels, in any format that `grove ingest` reads.",
     "probs": "Probabilities of the test samples, .npy or .csv.",
     "columns": "The label key of each column of --probs, one per line; the header of a .csv names them.",
     "truth": "The label key of each row of --probs, one per line.",
@@ -51,24 +51,34 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("experiments"),
     show_default=True,
-    help="Folder of the results; what is there already is not computed again.",
+    help="Folder of the results; results that are already there are not computed again.",
 )
-@click.option("--quick", is_flag=True, help="Small settings, a few seconds each: to see that it runs.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Use small settings, a few seconds for each experiment, to see that it runs.",
+)
 @click.option(
     "--set",
     "changes",
     multiple=True,
     metavar="NAME=VALUES",
-    help="Change a setting, such as sizes=10,25 or n_test=0; may be repeated.",
+    help="Change a setting, such as sizes=10,25 or n_test=0. May be repeated.",
 )
 @click.option(
     "--seeds-from",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Count the seeds from N on instead of 0: the same claims on other draws.",
+    help="Count the seeds from N instead of 0, to test the same claims on other draws.",
 )
 @_file_options
-@click.option("--metric", type=click.Choice(["tree", "graph"]), default="tree", show_default=True)
+@click.option(
+    "--metric",
+    type=click.Choice(["tree", "graph"]),
+    default="tree",
+    show_default=True,
+    help="Metric of --hierarchy: paths over primary parents, or shortest paths over all edges.",
+)
 @click.option(
     "--answers",
     type=click.Choice(["all", "leaves"]),
@@ -88,11 +98,11 @@ def experiment(
     as_json: bool,
     **paths: Path | None,
 ) -> None:
-    """Test a claim of the source paper: on data available everywhere, or on your own files.
+    """Test a claim of the source paper on data that is available everywhere, or on your own files.
 
-    `list` says which claims there are, `all` tests every one and writes results.html and
-    results.md, the pages of all of them. A run can be stopped at any time and goes on where
-    it was. The layout of files is in docs/experiments.md.
+    `list` lists the claims. `all` tests every claim, and writes the pages results.html and results.md about
+    all of them. A run can be stopped at any time; the same command then goes on where it stopped.
+    docs/experiments.md describes the layout of the files.
     """
     from labelgrove.datasets.ownfiles import Files
     from labelgrove.experiments import NAMES, load, select
@@ -169,7 +179,7 @@ def _list(as_json: bool) -> None:
 
 
 def _command(name: str, quick: bool, seeds_from: int | None) -> str:
-    """Return the command that repeats an experiment: what was typed, or its own where ``all`` was."""
+    """Return the command that repeats one experiment: the typed one, or for ``all`` the experiment's own."""
     if sys.argv[1:3] == ["experiment", name]:
         return typed()
     other_seeds = "" if seeds_from is None else f" --seeds-from {seeds_from}"

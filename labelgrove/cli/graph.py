@@ -1,4 +1,4 @@
-"""``grove graph``: rebuild and verify the graph from the record."""
+"""``grove graph``: rebuild the graph from stored snapshots, or compare it with them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ __all__ = ["graph"]
 
 @click.group()
 def graph() -> None:
-    """Rebuild or verify the graph: a live form of what catalog and artifacts record."""
+    """Rebuild or verify the graph, which is derived from the catalog and the artifacts."""
 
 
 @graph.command()
-@click.option("--detach", is_flag=True, help="Leave it to the workers.")
+@click.option("--detach", is_flag=True, help="Leave the job to the workers, and do not wait for it.")
 @json_option
 @with_workspace
 def rebuild(workspace: Workspace, detach: bool, as_json: bool) -> None:
-    """Build the graph again from the snapshots of every version.
+    """Rebuild the graph from the snapshots of all versions.
 
-    It is a background job: without a broker it runs here, with one on the workers.
+    This is a background job: it runs in this process without a broker, and on the workers with one.
     """
     from labelgrove.workers.client import submit_rebuild
 
     if not detach:
         check_waitable(workspace)
-        workspace.graph.describe()  # one that cannot be reached is an error now, not after some attempts
+        workspace.graph.describe()  # report an unreachable graph now, not after several attempts of the job
     job = submit_rebuild(workspace, wait=False)
     if detach:
         emit(
@@ -57,7 +57,7 @@ def rebuild(workspace: Workspace, detach: bool, as_json: bool) -> None:
 @json_option
 @with_workspace
 def verify(workspace: Workspace, as_json: bool) -> None:
-    """Compare every version in the graph with its snapshot; exit code 1 on a difference."""
+    """Compare every version in the graph with its snapshot; the exit code is 1 if any differs."""
     from labelgrove.ontology.versions.rebuilding import verify_graph
 
     progress = Progress("verify")

@@ -1,4 +1,4 @@
-"""``grove ingest``: a hierarchy becomes the current version of a name."""
+"""``grove ingest``: read a hierarchy and make it the current version of an ontology."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["ingest"]
 
 
 def _recorded(source: str) -> str:
-    """Return a path as the catalog can hold it: bytes that are not UTF-8 become ``\\xNN``."""
+    """Return a path as text that the catalog can store: bytes that are not UTF-8 become ``\\xNN``."""
     return os.fsencode(source).decode(errors="backslashreplace")
 
 
@@ -35,9 +35,11 @@ def _recorded(source: str) -> str:
 @click.argument("name", shell_complete=ontologies)
 @click.argument("source", type=click.Path())
 @reading_options
-@click.option("--detach", is_flag=True, help="Read and check, then leave the rest to the workers as a job.")
-@click.option("--refresh", is_flag=True, help="Ask for the jobs that become stale again, on the new version.")
-@click.option("--shrink", is_flag=True, help="Also if it has less than half of the labels that NAME has now.")
+@click.option("--detach", is_flag=True, help="Read and check SOURCE, then leave the rest to the workers.")
+@click.option("--refresh", is_flag=True, help="Submit jobs that become stale again, for the new version.")
+@click.option(
+    "--shrink", is_flag=True, help="Accept a hierarchy with less than half of the labels that NAME has."
+)
 @json_option
 @with_workspace
 def ingest(
@@ -57,9 +59,9 @@ def ingest(
     grove ingest wordnet /usr/share/wordnet
     grove ingest products edges.csv --direction child-parent --policy roots=virtual
 
-    Files with defects are not taken in: every defect is listed with file and line, and the exit code is 3. A
-    source that is unchanged since it gave a version of NAME is not read again. With a broker the workers load
-    the graph, as a job, and this command waits for them.
+    A source with defects is refused: every defect is listed with its file and line, and the exit code is 3. A
+    source that has not changed since it became a version of NAME is not read again. With a broker, a job on
+    the workers loads the graph, and this command waits for it.
     """
     from labelgrove.ontology.versions.ingest import register
     from labelgrove.ontology.versions.sources import read_once
@@ -91,7 +93,7 @@ def ingest(
         with progress.shown():
             if by_workers:
                 registered = _by_job(workspace, name, result, asked, progress)
-            else:  # one process, one batch: its steps are resumable as they are
+            else:  # needs no job: its steps can be resumed as they are
                 registered = register(workspace, name, result, progress=progress, **asked)
     document = {
         "ontology": registered.name,
@@ -118,7 +120,7 @@ def ingest(
 
 
 def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
-    """Return what a reading reported, and since when its source is unchanged if it was an earlier one."""
+    """Return the report of a reading, and its time if it was an earlier reading of an unchanged source."""
     from labelgrove.ontology.versions.snapshots import Snapshot
 
     if isinstance(result, Snapshot) and result.reading is not None:
@@ -127,7 +129,7 @@ def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
 
 
 def _tell(source: str, report: Report, since: str | None) -> None:
-    """Tell people what a reading reported, which may be an earlier one."""
+    """Print the report of a reading, and say so if it was an earlier one."""
     if since is not None:
         told = "; what was reported then:" if report.defects else ""
         note(f"{source} is unchanged since it was read at {since}, and is not read again{told}")
@@ -136,7 +138,7 @@ def _tell(source: str, report: Report, since: str | None) -> None:
 
 
 def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
-    """Ask at a terminal whether most labels may go, where they would; elsewhere that is an error."""
+    """Return whether more than half of the labels may go: ask at a terminal, raise an error elsewhere."""
     from labelgrove.ontology.errors import ShrinkError
     from labelgrove.ontology.versions.ingest import check_size
 
@@ -152,7 +154,7 @@ def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
 
 
 def _said(done: RegisterResult) -> str:
-    """Return in a sentence what an ingest did."""
+    """Return a sentence about the result of an ingest."""
     from labelgrove.ontology.errors import counted
 
     if done.created:
@@ -166,7 +168,7 @@ def _said(done: RegisterResult) -> str:
 
 
 def _say_stale(workspace: Workspace, name: str) -> None:
-    """Say how many results are about a version of the ontology that is no longer current."""
+    """Print how many results are about a version of the ontology that is no longer current."""
     from labelgrove.ontology.errors import counted
     from labelgrove.workers.refresh import stale_jobs
 
@@ -184,7 +186,7 @@ def _by_job(
     asked: dict[str, Any],
     progress: Progress,
 ) -> RegisterResult:
-    """Let the workers load what was read, and wait for it."""
+    """Let the workers load the hierarchy, and wait for them."""
     from labelgrove.ontology.versions.ingest import RegisterResult
     from labelgrove.workers.client import submit_ingest
 
@@ -214,7 +216,7 @@ def _leave(
     document: dict[str, Any],
     as_json: bool,
 ) -> None:
-    """Ask for the job and say how it is followed."""
+    """Submit the job and print how to follow it."""
     from labelgrove.workers.client import submit_ingest
 
     job = submit_ingest(workspace, name, result, wait=False, **asked)

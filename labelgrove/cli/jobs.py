@@ -1,4 +1,4 @@
-"""``grove jobs``: ask for background jobs, follow, cancel and retry them."""
+"""``grove jobs``: submit, follow, cancel and retry background jobs."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _waiting = click.option(
     "wait",
     default=True,
     show_default=True,
-    help="Follow the job to its end, or leave it to the workers.",
+    help="Wait until the job ends, or leave it to the workers.",
 )
 
 
 @click.group()
 def jobs() -> None:
-    """Ask for background jobs, follow, cancel and retry them, and have the clock ask for them."""
+    """Submit, follow, cancel, retry and schedule background jobs."""
 
 
 jobs.add_command(kinds)
@@ -52,7 +52,7 @@ jobs.add_command(schedule)
 @jobs.command()
 @asking
 @_waiting
-@click.option("--estimate", is_flag=True, help="Say what the job would take, and submit nothing.")
+@click.option("--estimate", is_flag=True, help="Show the time and space that the job needs; submit nothing.")
 @json_option
 @with_workspace
 def submit(
@@ -64,15 +64,16 @@ def submit(
     estimate: bool,
     as_json: bool,
 ) -> None:
-    """Ask for a job of KIND; the same request again is the same job, computed once.
+    """Submit a job of KIND; a repeated request is the same job, which is computed once.
 
     \b
     grove jobs submit cover --param ontology=garden
     grove jobs submit bundle --param ontology=garden --param observed=@mine.txt \\
         --target ontology=garden --target bundle=mine
 
-    An ontology is a name, NAME@VERSION or a digest. A detached job without a broker waits for `grove worker`
-    or for whoever watches it. Exit code 1 if the job that was waited for failed.
+    An ontology is given as a name, NAME@VERSION or a digest. Without a broker, a detached job waits until
+    `grove worker` runs or somebody watches the job. The exit code is 1 if this command waited and the job
+    failed.
     """
     from labelgrove.workers import client
 
@@ -92,8 +93,10 @@ def submit(
 @jobs.command("list")
 @click.option("--state", type=click.Choice(_STATES), help="Only jobs in this state.")
 @click.option("--kind", shell_complete=completers.kinds, help="Only jobs of this kind.")
-@click.option("--stale", is_flag=True, help="Only done jobs about a version that no name answers with now.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 100_000))
+@click.option("--stale", is_flag=True, help="Only done jobs about a version that is no longer current.")
+@click.option(
+    "--limit", default=50, show_default=True, type=click.IntRange(1, 100_000), help="Most jobs to list."
+)
 @json_option
 @with_workspace
 def list_(
@@ -118,15 +121,15 @@ def list_(
 
 @jobs.command()
 @click.argument("ontology", shell_complete=completers.ontologies)
-@click.option("--dry-run", is_flag=True, help="Say what would be asked for, and submit nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be submitted, and submit nothing.")
 @_waiting
 @json_option
 @with_workspace
 def refresh(workspace: Workspace, ontology: str, dry_run: bool, wait: bool, as_json: bool) -> None:
-    """Ask for the stale jobs of ONTOLOGY again, on its current version; names of bundles move with them.
+    """Submit the stale jobs of ONTOLOGY again, for its current version.
 
-    A request that the version cannot take, because a label is gone, is reported and left out. Exit code 1 if
-    a job that was waited for failed.
+    The names of bundles move to the new results. A request that the current version cannot meet, because a
+    label is gone, is reported and left out. The exit code is 1 if this command waited and a job failed.
     """
     if wait and not dry_run:
         check_waitable(workspace)
@@ -140,7 +143,7 @@ def refresh(workspace: Workspace, ontology: str, dry_run: bool, wait: bool, as_j
 @json_option
 @with_workspace
 def show(workspace: Workspace, job: str, as_json: bool) -> None:
-    """Show one job, named by its id or the start of it, with its units by state."""
+    """Show one job, given by its id or the start of its id, with its units by state."""
     from labelgrove.workers import client
 
     _show(workspace, client.status(workspace, job), as_json)
@@ -151,9 +154,10 @@ def show(workspace: Workspace, job: str, as_json: bool) -> None:
 @json_option
 @with_workspace
 def watch(workspace: Workspace, job: str, as_json: bool) -> None:
-    """Follow a job to its end: a bar on a terminal, else a line on stderr for each change.
+    """Wait until a job ends; show a bar on a terminal, else a line on stderr for each change.
 
-    Without a broker this process takes part in the work. Exit code 1 if the job failed or was cancelled.
+    Without a broker this process takes part in the work. The exit code is 1 if the job failed or was
+    cancelled.
     """
     from labelgrove.workers import client
 
@@ -166,7 +170,7 @@ def watch(workspace: Workspace, job: str, as_json: bool) -> None:
 @json_option
 @with_workspace
 def cancel(workspace: Workspace, job: str, as_json: bool) -> None:
-    """Cancel a job, for everyone who asked for it; units that another job wants go on."""
+    """Cancel a job for everyone who submitted it; units that another job needs go on."""
     from labelgrove.workers import client
     from labelgrove.workers.ledger.states import State
 
@@ -193,11 +197,13 @@ def retry(workspace: Workspace, job: str, wait: bool, as_json: bool) -> None:
 
 @jobs.command()
 @click.argument("job", shell_complete=completers.jobs())
-@click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 100_000))
+@click.option(
+    "--limit", default=100, show_default=True, type=click.IntRange(1, 100_000), help="Most units to show."
+)
 @json_option
 @with_workspace
 def logs(workspace: Workspace, job: str, limit: int, as_json: bool) -> None:
-    """Show what is recorded of each unit of a job: its attempts, and time and error of the last one."""
+    """Show each unit of a job: the number of attempts, and the time and error of the last attempt."""
     from labelgrove.workers import client
 
     found = client.status(workspace, job)
@@ -234,7 +240,7 @@ def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: b
 
 
 def _told(found: Estimate, free: int | None) -> dict[str, str]:
-    """Return an estimate in words, with units of measurement."""
+    """Return an estimate as text, with units of measurement."""
     seconds = "unknown" if found.seconds is None else f"about {found.seconds:,.1f} s on one core"
     least = f", {sized(found.least_bytes)} at least" if found.least_bytes else ""
     room = "unknown" if free is None else sized(free)
@@ -250,7 +256,7 @@ def _told(found: Estimate, free: int | None) -> dict[str, str]:
 
 
 def _warn_of_size(workspace: Workspace, job: Job) -> None:
-    """Say so when a job may write more than there is room for, or its units take longer than they may."""
+    """Print a note if a job may need more space than is free, or its units more time than the limit."""
     from labelgrove.workers import client
 
     found, free = client.estimate(workspace, job.kind, job.parameters), client.free_bytes(workspace)
@@ -270,7 +276,7 @@ def _warn_of_size(workspace: Workspace, job: Job) -> None:
 
 
 def _say_version(workspace: Workspace, job: Job, asked: str) -> None:
-    """Say on stderr which version was asked for by digest, where it is not the current one."""
+    """Print a note on stderr if the version in ``NAME@VERSION`` is not the current one."""
     name, at, _ = asked.partition("@")
     if at:
         version, current = job.parameters["ontology"], workspace.catalog.current(name)
@@ -279,7 +285,7 @@ def _say_version(workspace: Workspace, job: Job, asked: str) -> None:
 
 
 def _end(workspace: Workspace, job: Job, wait: bool, as_json: bool) -> None:
-    """Follow a job to its end if asked to, show it, and fail if it failed."""
+    """Wait until a job ends if `wait` is set, show it, and raise an error if it failed."""
     if not wait:
         note(f"job {job.id[:12]} is {job.state}; follow it with: grove jobs watch {job.id[:12]}")
         _show(workspace, job, as_json)
@@ -319,7 +325,10 @@ def _listed(workspace: Workspace, found: Sequence[Job], described: Sequence[dict
 
 
 def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
-    """Return the ontology of a job: of several with the same content those of its targets, or all."""
+    """Return the names of the ontologies with the content that a job is about.
+
+    Where several ontologies have this content, return those among the job's targets, or all if none is.
+    """
     from labelgrove.ontology.sql.database import reading
     from labelgrove.workers.ledger.records import read_targets
 

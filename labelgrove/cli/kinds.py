@@ -1,4 +1,4 @@
-"""``grove jobs kinds``: the kinds of jobs with their parameters."""
+"""``grove jobs kinds``: list the kinds of jobs with their parameters."""
 
 from __future__ import annotations
 

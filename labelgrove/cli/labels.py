@@ -1,4 +1,4 @@
-"""``grove labels``: search, path, lowest common ancestors, ancestors, children."""
+"""``grove labels``: search labels, and show paths, ancestors and children in the hierarchy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["labels"]
 
-_MOST_COMPARED = 5000  # labels: spellings are compared one by one
+_MOST_COMPARED = 5000  # labels, since spellings are compared one by one
 
 
 @click.group()
@@ -36,7 +36,11 @@ def _answer(
     *given: str,
     searched: str | None = None,
 ) -> None:
-    """Print what the graph answers of a version; `given` are the keys asked for, `searched` is the text."""
+    """Print the rows that `ask` gets from the graph for a version of an ontology.
+
+    `given` are the keys in the question, and `searched` is the text of a search. An error names the first
+    unknown key, and an empty search suggests similar keys and names.
+    """
     from labelgrove.ontology.errors import UnknownLabelError
 
     name, beginning = name_and_version(name)
@@ -59,7 +63,7 @@ def _answer(
 
 
 def _close(graph: LabelGraph, text: str) -> list[str]:
-    """Return keys and names that are spelled much like a text; none of an ontology too large to compare."""
+    """Return at most 3 keys and names with a spelling similar to `text`; none in a large ontology."""
     if graph.n_labels > _MOST_COMPARED:
         return []
     spelled = {spelling.casefold(): spelling for spelling in (*graph.names, *graph.keys)}
@@ -69,11 +73,13 @@ def _close(graph: LabelGraph, text: str) -> list[str]:
 @labels.command()
 @click.argument("name", shell_complete=ontologies)
 @click.argument("text")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 10_000))
+@click.option(
+    "--limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="Most labels to show."
+)
 @json_option
 @with_workspace
 def search(workspace: Workspace, name: str, text: str, limit: int, as_json: bool) -> None:
-    """Find labels of ontology NAME whose key or name contains TEXT, whatever its case."""
+    """Find labels of ontology NAME whose key or name contains TEXT, ignoring case."""
     _answer(
         workspace, name, as_json, lambda graph, digest: graph.search(digest, text, limit=limit), searched=text
     )

@@ -1,4 +1,4 @@
-"""``grove locus``: what observed labels can reach."""
+"""``grove locus``: show which labels can be reached from observed labels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ __all__ = ["locus", "stored_locus"]
     type=click.Choice(["exact", "pairs", "pair-grid", "grid"]),
     default="exact",
     show_default=True,
-    help="exact; or a published approximation: union of exact pair loci, Algorithm 2, Algorithm 3.",
+    help="exact: the whole locus. The others are published approximations: pairs: the union of exact pair "
+    "loci; pair-grid: Algorithm 2; grid: Algorithm 3.",
 )
 @click.option("--witness", metavar="LABEL", help="Also show weights at which LABEL is the answer.")
 @out_option
@@ -45,9 +46,10 @@ def locus(
     safe: bool,
     as_json: bool,
 ) -> None:
-    """Show which labels of ONTOLOGY a model can answer with, when it knows the observed ones.
+    """Show which labels of ONTOLOGY a model that knows the observed labels can answer with.
 
-    A label is reached if some probabilities make it an answer, uniquely if some make it the only one.
+    A label is reached if some probabilities make it an answer. It is reached uniquely if some make it the
+    only answer.
     """
     from labelgrove.ontology.errors import NotFoundError
 
@@ -87,13 +89,13 @@ def _locus(stored: StoredSpace, keys: tuple[str, ...], method: LocusMethod) -> L
 
     if method in ("exact", "pairs"):
         return stored_locus(stored, keys, method)
-    # on a grid of weights: published for comparison, for small spaces, and not a job
+    # The methods on a grid of weights serve comparison in small spaces, and have no job.
     with Progress(f"locus of {len(keys):,} labels").shown():
         return geometry.locus(stored.space, keys, method=method)
 
 
 def stored_locus(stored: StoredSpace, keys: tuple[str, ...], method: str = "exact") -> Locus:
-    """Return what some labels reach, the result of a job."""
+    """Return the locus of some labels, computed by a job."""
     from labelgrove.workers.kinds.locus.file import read_locus
 
     digest = stored.answer(f"locus of {len(keys):,} labels", "locus", {"method": method}, observed=keys)

@@ -1,4 +1,4 @@
-"""``grove ontology``: ontologies listed, shown, checked, exported and deleted."""
+"""``grove ontology``: list, show, validate, export and delete ontologies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ontology() -> None:
 @json_option
 @with_workspace
 def list_(workspace: Workspace, as_json: bool) -> None:
-    """List the ontologies with their current version."""
+    """List the ontologies with their current versions."""
     described = [_described(v) for v in workspace.catalog.versions() if v.current]
     if not described:
         note("no ontology yet: grove quickstart, or grove ingest NAME FILE")
@@ -44,7 +44,7 @@ def list_(workspace: Workspace, as_json: bool) -> None:
 @json_option
 @with_workspace
 def show(workspace: Workspace, name: str, as_json: bool) -> None:
-    """Show the shape of NAME, or of another version as NAME@VERSION, and every version kept."""
+    """Show the properties of NAME, or of another version as NAME@VERSION, and all its versions."""
     name, version = name_and_version(name)
     shown = workspace.catalog.version(name, version)
     graph = workspace.snapshot(shown)
@@ -67,7 +67,10 @@ def show(workspace: Workspace, name: str, as_json: bool) -> None:
 @reading_options
 @json_option
 def validate(source: str, as_json: bool, **reading: Any) -> None:
-    """Report every defect of the file at SOURCE and register nothing; exit code 3 if it would be refused."""
+    """Report every defect of the hierarchy at SOURCE, and register nothing.
+
+    The exit code is 3 if `grove ingest` would refuse the hierarchy.
+    """
     result = read_source(source, strict=False, **reading)
     document = result.report.to_dict() | {"accepted": result.graph is not None}
     if result.graph is not None:
@@ -80,20 +83,20 @@ def validate(source: str, as_json: bool, **reading: Any) -> None:
 @ontology.command()
 @click.argument("name", shell_complete=ontologies)
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout if not given."
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout by default."
 )
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["tsv", "json"]),
-    help="What to write; if not given what the ending of --out says, else tsv.",
+    help="Format to write; by default the ending of --out, else tsv.",
 )
 @safe_option
 @with_workspace
 def export(workspace: Workspace, name: str, out: Path | None, format_: str | None, safe: bool) -> None:
     """Write NAME, or its version NAME@VERSION, as a table or as JSON; `grove ingest` reads both back.
 
-    What a table cannot hold, such as keys with line ends, is refused (docs/formats.md).
+    A label that a table cannot hold, such as one with a line end in its key, is an error (docs/formats.md).
     """
     from labelgrove.ontology.versions.export import export_ontology
 
@@ -107,7 +110,7 @@ def export(workspace: Workspace, name: str, out: Path | None, format_: str | Non
 
 
 def _export_format(out: Path | None, asked: str | None) -> str:
-    """Return the format that is asked for, or that the file's ending says; they must not contradict."""
+    """Return the format that ``--format`` or the ending of the file names; the two must agree."""
     from labelgrove.ontology.errors import InputError
 
     told = None if out is None or out.suffix not in (".json", ".tsv") else out.suffix[1:]
@@ -124,11 +127,11 @@ def _safe_line(line: str) -> str:
 
 @ontology.command()
 @click.argument("name", shell_complete=ontologies)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 @with_workspace
 def delete(workspace: Workspace, name: str, yes: bool, as_json: bool) -> None:
-    """Remove NAME, all its versions and bundles from catalog, graph and index."""
+    """Remove NAME with all its versions and bundles from the catalog, the graph and the index."""
     from labelgrove.ontology.versions.ingest import delete_ontology
 
     workspace.catalog.version(name)
@@ -136,7 +139,7 @@ def delete(workspace: Workspace, name: str, yes: bool, as_json: bool) -> None:
         try:
             click.confirm(f"Delete {name} and every version of it?", abort=True, err=True)
         except click.Abort as abort:
-            if isinstance(abort.__context__, EOFError):  # nobody is there to ask
+            if isinstance(abort.__context__, EOFError):  # stdin is not a terminal
                 note(f"nothing was deleted; without a terminal: grove ontology delete {name} --yes")
             raise
     delete_ontology(workspace, name)

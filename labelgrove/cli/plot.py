@@ -1,4 +1,4 @@
-"""``grove plot``: simplex, selection, locus."""
+"""``grove plot``: draw prediction regions, selections and loci."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["plot"]
 
 
 def _png(_: click.Context, __: click.Parameter, out: Path) -> Path:
-    """Refuse another kind of picture before anything is computed."""
+    """Refuse a file that is not a .png file before anything is computed."""
     if out.suffix != ".png":
         raise click.BadParameter(f"{out}: name a .png file")
     return out
@@ -48,11 +48,24 @@ def plot() -> None:
 @plot.command()
 @click.argument("ontology", required=False, shell_complete=ontologies)
 @click.option("--observed", metavar=KEYS, shell_complete=files(), help="Three labels of ONTOLOGY.")
-@click.option("--metric", type=click.Choice(["auto", "tree", "graph"]), default="auto", show_default=True)
 @click.option(
-    "--labels", type=click.Choice(["all", "leaves"]), default="all", show_default=True, help="The answers."
+    "--metric",
+    type=click.Choice(["auto", "tree", "graph"]),
+    default="auto",
+    show_default=True,
+    help="tree: lengths of paths over primary parents; graph: lengths of shortest paths over all edges; "
+    "auto: tree if the hierarchy is a tree, else graph.",
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the random families.")
+@click.option(
+    "--labels",
+    type=click.Choice(["all", "leaves"]),
+    default="all",
+    show_default=True,
+    help="The labels that may be an answer.",
+)
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the random families."
+)
 @_out
 @with_workspace
 def simplex(
@@ -64,9 +77,10 @@ def simplex(
     seed: int,
     out: Path,
 ) -> None:
-    """Draw which label is answered for every probability vector over three observed labels.
+    """Draw the answers for all probability vectors over three observed labels.
 
-    Without ONTOLOGY: on a tree, the leaves of a tree, a grid and three kinds of random graphs, side by side.
+    Without ONTOLOGY, draw six families side by side: a tree, the leaves of a tree, a grid and three kinds of
+    random graphs.
     """
     from labelgrove import plots
     from labelgrove.ontology.errors import InputError
@@ -82,13 +96,28 @@ def simplex(
 
 
 @plot.command()
-@click.option("-n", "n_labels", default=100, show_default=True, type=click.IntRange(2), help="Labels.")
-@click.option("--start", default=3, show_default=True, type=click.IntRange(1), help="Observed at the start.")
-@click.option("--rounds", default=30, show_default=True, type=click.IntRange(1), help="Labels picked.")
-@click.option("--seeds", default=10, show_default=True, type=click.IntRange(1), help="Random trees drawn.")
+@click.option(
+    "-n", "n_labels", default=100, show_default=True, type=click.IntRange(2), help="Labels in a tree."
+)
+@click.option(
+    "--start", default=3, show_default=True, type=click.IntRange(1), help="Labels observed at the start."
+)
+@click.option(
+    "--rounds",
+    default=30,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Number of rounds, each of which picks one label.",
+)
+@click.option(
+    "--seeds", default=10, show_default=True, type=click.IntRange(1), help="Number of random trees."
+)
 @_out
 def selection(n_labels: int, start: int, rounds: int, seeds: int, out: Path) -> None:
-    """Draw how many labels are reached round by round on random trees, active beside random selection."""
+    """Draw how many labels active and random selection reach on random trees.
+
+    The picture shows the number of labels after each round.
+    """
     import numpy as np
 
     from labelgrove import plots
@@ -122,7 +151,7 @@ _METHODS = {
 def _sizes(
     space: MetricSpace, observed: tuple[str, ...], rounds: int, method: Any, seed: int
 ) -> NDArray[Any]:
-    """Return the size of the locus before the first round and after each; it stays once nothing is left."""
+    """Return the size of the locus before the first round and after each; constant once no label is left."""
     import numpy as np
 
     from labelgrove.ontology.geometry import select_classes
@@ -139,11 +168,15 @@ def _sizes(
     "--observed", required=True, metavar=KEYS, shell_complete=files(), help="The labels your model knows."
 )
 @click.option(
-    "--limit", default=1000, show_default=True, type=int, help="Labels drawn one by one, at most 2,000."
+    "--limit",
+    default=1000,
+    show_default=True,
+    type=int,
+    help="Draw at most this many labels one by one, up to 2,000.",
 )
 @_out
 def locus(stored: StoredSpace, observed: str, limit: int, out: Path) -> None:
-    """Draw the hierarchy of ONTOLOGY with the labels that are observed, reached and not reached."""
+    """Draw the hierarchy of ONTOLOGY, with different marks for observed, reached and other labels."""
     from labelgrove import plots
     from labelgrove.ontology import geometry
 

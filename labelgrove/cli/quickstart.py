@@ -1,4 +1,4 @@
-"""``grove quickstart``: the main job on real input."""
+"""``grove quickstart``: run the whole job on real input."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["quickstart"]
 )
 @json_option
 def quickstart(out: Path, as_json: bool) -> None:
-    """Train small classifiers, let them answer with labels they never saw, measure, and draw.
+    """Train small classifiers, answer with labels that they never saw, measure the answers, and draw them.
 
-    Part one: handwritten digits on a 9 x 9 grid, a model that knows the four corners. Part two: a text
-    classifier over the 4,017 animals of WordNet. Where WordNet is installed (`apt-get install wordnet-base`)
-    all its 82,115 nouns go into the graph as well.
+    Part one is a model of handwritten digits on a 9 x 9 grid of labels, which knows the four corners. Part
+    two is a text classifier over the 4,017 animals of WordNet. If WordNet is installed (Debian package
+    wordnet-base), all its 82,115 nouns are loaded into the graph as well.
     """
     kept = resumable(f"the ontologies and bundles that were made stay; go on with: {typed()}")
     with kept, Steps() as progress:

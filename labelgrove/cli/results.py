@@ -1,4 +1,4 @@
-"""``grove jobs result``: what a job gave, laid out as its kind describes it."""
+"""``grove jobs result``: show or write the result of a job, as its kind describes it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ _MOST_SHOWN = 100
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write: .csv or .json; of distances .npy, the keys beside it; of bundles any.",
+    help="File to write: .csv or .json; .npy for distances, with the keys in files next to it; any name for "
+    "a bundle.",
 )
 @safe_option
 @json_option
 @with_workspace
 def result(workspace: Workspace, job: str, out: Path | None, safe: bool, as_json: bool) -> None:
-    """Show what a done JOB gave, named by its id or the start of it, or write it to a file.
+    """Show the result of a done JOB, or write it to a file; JOB is its id or the start of its id.
 
     \b
     grove jobs result 08d0a9 --out cover.csv

@@ -1,4 +1,4 @@
-"""``grove sample``: random labels to observe."""
+"""``grove sample``: draw random labels to observe."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ __all__ = ["sample"]
     type=click.Choice(["uniform", "gibbs"]),
     default="uniform",
     show_default=True,
-    help="gibbs: a label at distance d from the center weighs exp(-theta d).",
+    help="uniform: every label is equally likely; gibbs: a label at distance d from the center has weight "
+    "exp(-theta d).",
 )
-@click.option("--theta", default=0.5, show_default=True, type=float, help="gibbs: how steeply.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all that is random.")
+@click.option("--theta", default=0.5, show_default=True, type=float, help="gibbs: theta in its weights.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the draws.")
 @json_option
 def sample(stored: StoredSpace, n: int, method: Any, theta: float, seed: int, as_json: bool) -> None:
-    """Draw labels of ONTOLOGY without replacement, one key per line, as --observed takes them."""
+    """Draw labels of ONTOLOGY without replacement; print one key per line, as --observed reads them."""
     from labelgrove.ontology.geometry import sample_observed
 
     keys = sample_observed(stored.space, n, method=method, theta=theta, seed=seed)

@@ -1,4 +1,4 @@
-"""``grove jobs schedule``: have the clock ask for jobs."""
+"""``grove jobs schedule``: submit jobs at set times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ __all__ = ["schedule"]
 
 @click.group()
 def schedule() -> None:
-    """Have the clock ask for jobs; `grove worker`, or whoever waits for a job, fires what is due."""
+    """Submit jobs at set times.
+
+    Due jobs are submitted by `grove worker`, and by any command that waits for a job.
+    """
 
 
 @schedule.command()
@@ -31,7 +34,8 @@ def schedule() -> None:
     "--cron",
     required=True,
     metavar='"M H DOM MON DOW"',
-    help="When, in UTC: minute, hour, day of month, month, day of week; names, lists, ranges and steps.",
+    help="Due times, in UTC: minute, hour, day of month, month and day of week. Names, lists, ranges and "
+    "steps are allowed.",
 )
 @asking
 @json_option
@@ -45,13 +49,13 @@ def add(
     target: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Ask for a job of KIND whenever it is due, once for each due time.
+    """Add the schedule NAME, which submits a job of KIND once for each due time.
 
     \b
     grove jobs schedule add nightly --cron "30 2 * * MON-FRI" cover --param ontology=garden
 
-    An ontology's name means the version that is current then. Of due times missed while nothing ran, the
-    latest one fires.
+    The name of an ontology means the version that is current at the due time. If several due times pass while
+    nothing runs, a job is submitted only for the latest one.
     """
     from labelgrove.workers.schedules.schedule import Timetable, add_schedule
 
@@ -66,7 +70,7 @@ def add(
 @json_option
 @with_workspace
 def list_schedules(workspace: Workspace, as_json: bool) -> None:
-    """List schedules with their next due time and what became of the last."""
+    """List the schedules with their next due time and the outcome of the last one."""
     from labelgrove.workers.schedules.schedule import Timetable
 
     described = [_described_schedule(found) for found in Timetable(workspace.engine).schedules()]
@@ -78,7 +82,7 @@ def list_schedules(workspace: Workspace, as_json: bool) -> None:
 @click.argument("name", shell_complete=completers.schedules)
 @with_workspace
 def remove(workspace: Workspace, name: str) -> None:
-    """Forget a schedule; the jobs it asked for stay."""
+    """Remove a schedule; the jobs that it submitted stay."""
     from labelgrove.workers.schedules.schedule import Timetable
 
     Timetable(workspace.engine).remove(name)

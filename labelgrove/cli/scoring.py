@@ -1,4 +1,4 @@
-"""``grove score``: a model's outputs answered; and what every command that reads outputs asks."""
+"""``grove score``: answer a model's outputs; and the options of every command that reads outputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BELOW = "subtree:"
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what these commands ask: the bundle, the outputs, what they are and which column is which label."""
+    """Add the arguments and options for a bundle and a model's outputs: their kind, columns and rows."""
     options = (
         click.argument("bundle", shell_complete=bundles),
         click.argument("outputs", type=click.Path(path_type=Path)),
@@ -40,36 +40,36 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FILE|KEYS|bundle",
             shell_complete=files("bundle"),
             help="The classes of the columns, in order: a file with one per line, or key,key,...; `bundle` "
-            "if they stand in the order the bundle was built with; or a saved binding (.json). .csv and "
-            ".parquet files name them; given as well, both have to agree.",
+            "for the order in which the bundle was built; or a saved binding (.json). A .csv or .parquet "
+            "file names its columns itself; if --columns is also given, the two must agree.",
         ),
         click.option(
             "--by",
             type=click.Choice(["auto", "key", "name"]),
             default="auto",
             show_default=True,
-            help="Whether columns and truths are label keys or names.",
+            help="Whether columns and true labels are given by key or by name.",
         ),
         click.option(
             "--emits",
             type=click.Choice(["probabilities", "log_probabilities", "logits"]),
             default="probabilities",
             show_default=True,
-            help="What the numbers are.",
+            help="The kind of numbers in OUTPUTS.",
         ),
         click.option(
             "--temperature",
             type=float,
             default=1.0,
             show_default=True,
-            help="What logits and log-probabilities are divided by.",
+            help="The number by which logits and log-probabilities are divided.",
         ),
-        click.option("--array", help="Which array of a .npz or .safetensors file with several."),
+        click.option("--array", help="The array to read from a .npz or .safetensors file that has several."),
         click.option(
             "--id-column",
             metavar="NAME",
-            help="The column of a .csv or .parquet file that names its rows; one called id, or an index of "
-            "pandas, is taken by itself unless it is a class.",
+            help="The column of a .csv or .parquet file that names its rows. By default a column called id "
+            "or an index of pandas, unless it is a class.",
         ),
     )
     wrapped = _naming_options(command)
@@ -79,7 +79,7 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _naming_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let errors on an argument, which they begin with, name the option; those on the outputs the file."""
+    """Rewrite errors that begin with the name of an argument: put the option, or the outputs file, there."""
     from labelgrove.ontology.errors import InputError
 
     @functools.wraps(command)
@@ -109,9 +109,9 @@ def load_model(
     id_column: str | None,
     beta: float = 2.0,
 ) -> tuple[Adapter, OutputFile | SparseOutputs | Any]:
-    """Open the bundle and the outputs, dense or sparse, and bind their columns.
+    """Open the bundle and the outputs, dense or sparse, and bind the columns to labels.
 
-    Never by position unless asked to.
+    Columns are bound by position only if ``--columns bundle`` says so.
     """
     from labelgrove.adapter import Adapter, open_bundle
     from labelgrove.adapter.outputs.opening import open_outputs
@@ -133,7 +133,7 @@ def load_model(
 def _column_names(
     outputs: Path, columns: str | None, header: tuple[str, ...] | None, bundle: Bundle, by: Any
 ) -> Sequence[str] | Binding | None:
-    """Return what the columns are called; None where they stand as the bundle was built."""
+    """Return the names of the columns, or None if they have the order in which the bundle was built."""
     from labelgrove.ontology.errors import BindingError
 
     if columns is None:
@@ -159,7 +159,7 @@ def _column_names(
 def _check_agreement(
     outputs: Path, header: Sequence[str], given: Sequence[str] | Binding | None, bundle: Bundle, by: Any
 ) -> None:
-    """Refuse a header that calls a column otherwise than ``--columns``; numbers from 0 on call it nothing."""
+    """Refuse a header that contradicts ``--columns``; a header of the numbers from 0 on names no labels."""
     import numpy as np
 
     from labelgrove.adapter import bind
@@ -187,7 +187,7 @@ def _check_agreement(
 
 
 def _candidates(given: str | None) -> str | list[str] | Subtree | None:
-    """Return the labels that take part, as ``--candidates`` names them."""
+    """Return the candidates that ``--candidates`` names, as the adapter accepts them."""
     from labelgrove.adapter import Subtree
 
     if given is None or given in _RULES:
@@ -197,7 +197,7 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
 
 @contextmanager
 def _naming_candidates(given: str | None) -> Iterator[None]:
-    """Let an error on labels that are unknown name the option, and the words that it takes."""
+    """Add the option and the words that it accepts to an error on unknown labels."""
     from difflib import get_close_matches
 
     from labelgrove.ontology.errors import UnknownLabelError
@@ -205,7 +205,7 @@ def _naming_candidates(given: str | None) -> Iterator[None]:
     try:
         yield
     except UnknownLabelError as error:
-        if str(error).startswith("candidates: "):  # of a subtree
+        if str(error).startswith("candidates: "):  # this error is about a subtree
             raise
         words = (*_RULES, f"{_BELOW}KEY")
         near = get_close_matches(given or "", words, n=1)
@@ -217,27 +217,34 @@ def _naming_candidates(given: str | None) -> Iterator[None]:
 
 @click.command()
 @model_options
-@click.option("--top", default=1, show_default=True, type=click.IntRange(1), help="Answers for each row.")
+@click.option(
+    "--top", default=1, show_default=True, type=click.IntRange(1), help="Number of answers for each row."
+)
 @click.option(
     "--candidates",
     metavar="leaves|observed|locus|subtree:KEY|FILE|KEYS",
     shell_complete=files(*_RULES, _BELOW),
-    help="The labels that take part: those without children, the observed ones, those that some outputs make "
-    "best, a label and all below it, or those of a file with one per line, or key,key,...; all by default.",
+    help="The labels that may be an answer; all by default. leaves: labels without children; observed: the "
+    "observed labels; locus: labels that are the best answer to some outputs; subtree:KEY: a label and all "
+    "labels below it; or a file with one label per line, or key,key,...",
 )
 @click.option(
-    "--beta", type=float, default=2.0, show_default=True, help="Exponent of the distances; 1 gives medians."
+    "--beta",
+    type=float,
+    default=2.0,
+    show_default=True,
+    help="Exponent of the distances; 1 gives Fréchet medians.",
 )
 @click.option(
     "--explain",
     metavar="ROW",
     type=click.IntRange(0),
-    help="Say why this row, counted from 0, is answered as it is, and answer no other.",
+    help="Explain the answer to this row, counted from 0; answer no other row.",
 )
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write, as JSON where its name ends in .json; stdout if not given.",
+    help="File to write, as JSON if its name ends in .json; stdout by default.",
 )
 @safe_option
 @json_option
@@ -253,15 +260,15 @@ def score(
     as_json: bool,
     **model: Any,
 ) -> None:
-    """Answer each row of OUTPUTS with labels of the whole space of BUNDLE.
+    """Answer each row of OUTPUTS with any label of the space of BUNDLE.
 
-    BUNDLE is ``ontology/name``, a path or a 64-hex digest. OUTPUTS is a .npy, .npz, .safetensors, .parquet or
-    .csv file with a row for each sample and a column for each class. Where rows list a few classes alone, it
-    is a .npz or .safetensors file with the arrays ``indices`` and ``values``, or one of
-    scipy.sparse.save_npz.
+    BUNDLE is ``ontology/name``, a path or a digest of 64 hex digits. OUTPUTS is a .npy, .npz, .safetensors,
+    .parquet or .csv file with a row for each sample and a column for each class. If rows list only a few
+    classes each, OUTPUTS is a .npz or .safetensors file with the arrays ``indices`` and ``values``, or a file
+    of scipy.sparse.save_npz.
 
-    Each answer has its Fréchet variance, and the first one the number of labels tied with it; where a column
-    of OUTPUTS names the rows, each answer has that name as its id.
+    Each answer is printed with its Fréchet variance, and the first answer to a row with the number of labels
+    tied for it. If a column of OUTPUTS names the rows, each answer has the name of its row as id.
     """
     as_document = as_json if out is None else out.suffix == ".json"
     check_safe(safe, explain is None and not as_document, "leave out --json, --explain and a .json file")
@@ -290,7 +297,7 @@ def score(
 def _answers(
     adapter: Adapter, values: Any, top: int, among: Any, progress: Progress
 ) -> Iterator[tuple[int | float | str | None, ...]]:
-    """Yield a line for each answer; of a file only a block of rows is held at a time."""
+    """Yield a line for each answer; a file is read block by block, so it may be larger than memory."""
     from labelgrove.adapter.outputs.kinds import KindSeen
     from labelgrove.adapter.outputs.outputfiles import OutputFile
 
@@ -299,7 +306,7 @@ def _answers(
     ids = None if file is None else file.ids()
     for rows in adapter.blocks(values):
         ranking = adapter.top_k(rows, top, candidates=among)
-        if file is not None:  # rows that list a few classes sum to what they list
+        if file is not None:  # sparse rows need not sum to 1
             seen.add(rows.values)
         found = zip(ranking.keys, ranking.indices, ranking.values, ranking.n_tied, strict=True)
         for row, (keys, indices, variances, tied) in enumerate(found, rows.first):

@@ -1,4 +1,4 @@
-"""``grove select``: which classes to collect next."""
+"""``grove select``: choose the labels to collect training data for next."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["read_costs", "select"]
 
 
 def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | None:
-    """Read what observing a label costs: a CSV file with a header and the columns label and cost."""
+    """Read the cost of observing each label from a CSV file with a header and the columns label and cost."""
     from labelgrove.adapter.outputs.outputfiles import is_number
     from labelgrove.ontology.errors import InputError, NotFoundError
 
@@ -56,33 +56,39 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
     "--observed",
     metavar=KEYS,
     shell_complete=files(),
-    help="The labels your model knows already; none if not given.",
+    help="The labels your model knows already; none by default.",
 )
-@click.option("-n", "n", type=click.IntRange(1), help="How many to pick; all there are if not given.")
+@click.option(
+    "-n", "n", type=click.IntRange(1), help="How many labels to pick; all that are left by default."
+)
 @click.option(
     "--method",
     type=click.Choice(["active", "uniform", "outside"]),
     default="active",
     show_default=True,
-    help="active: the largest gain of reached labels first; uniform: at random among the rest; outside: at "
-    "random among the labels not reached.",
+    help="active: first the label with the largest gain in reached labels; uniform: at random among the "
+    "labels not yet observed; outside: at random among the labels not reached.",
 )
 @click.option(
     "--costs",
     metavar="FILE",
     shell_complete=files(),
-    help="CSV with a header: label, what observing it costs (else 1).",
+    help="CSV file with a header and two columns: a label, and the cost to observe it. Other labels cost 1.",
 )
-@click.option("--budget", type=float, help="Spend no more than this; without --costs a label costs 1.")
-@click.option("--required", metavar=KEYS, shell_complete=files(), help="Pick these in any case, first.")
-@click.option("--forbidden", metavar=KEYS, shell_complete=files(), help="Never pick these.")
+@click.option(
+    "--budget", type=float, help="The largest total cost of all picks; without --costs a label costs 1."
+)
+@click.option(
+    "--required", metavar=KEYS, shell_complete=files(), help="Pick these labels first, in any case."
+)
+@click.option("--forbidden", metavar=KEYS, shell_complete=files(), help="Never pick these labels.")
 @click.option(
     "--candidates",
     metavar=KEYS,
     shell_complete=files(),
-    help="Pick among these alone; among all if not given.",
+    help="Pick only among these labels; among all by default.",
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all that is random.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the draws.")
 @out_option
 @json_option
 def select(
@@ -100,7 +106,7 @@ def select(
     safe: bool,
     as_json: bool,
 ) -> None:
-    """Show which labels of ONTOLOGY to collect training data for next, and how many more each one reaches."""
+    """Show which labels of ONTOLOGY to collect training data for next, and how many labels each adds."""
     from labelgrove.ontology.geometry.selections.request import checked_request
     from labelgrove.workers.kinds.selection import read_selection
 
@@ -108,7 +114,7 @@ def select(
     wanted, unwanted = stored.keys(required), stored.keys(forbidden)
     among = None if candidates is None else stored.keys(candidates)
     prices = read_costs(stored, costs)
-    checked_request(  # what cannot be met is told in the words of these options
+    checked_request(  # checked here too, so that errors name these options
         stored.space,
         keys,
         n,

@@ -1,4 +1,4 @@
-"""``grove summarize``: a huge graph as a small one of supernodes."""
+"""``grove summarize``: merge a huge graph into a small graph of supernodes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ __all__ = ["summarize"]
 
 @click.command()
 @click.argument("ontology", shell_complete=ontologies)
-@click.option("--target", required=True, type=int, help="How many supernodes to end with, at most.")
+@click.option("--target", required=True, type=int, help="The largest number of supernodes to end with.")
 @click.option(
     "--method",
     type=click.Choice(["capped", "subtree", "neighbourhood", "node"]),
     default="capped",
     show_default=True,
-    help="capped: random merges, none beyond the cap; subtree: subtrees of the hierarchy; neighbourhood, "
-    "node: the published process as its text and as its code have it (one supernode may swallow nearly all).",
+    help="capped: merge at random, but never beyond the cap; subtree: merge subtrees of the hierarchy; "
+    "neighbourhood, node: the process of the paper, as its text and as its code define it (one supernode may "
+    "absorb nearly all labels).",
 )
 @click.option(
-    "--cap", type=float, help="capped: the most labels in one supernode, or, below 1, the largest share."
+    "--cap", type=float, help="capped: the most labels in one supernode; below 1, a share of all labels."
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all that is random.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the draws.")
 @out_option
 @json_option
 @with_workspace
@@ -50,7 +51,7 @@ def summarize(
 ) -> None:
     """Merge the labels of ONTOLOGY into supernodes until at most TARGET are left.
 
-    The .csv file of --out holds the supernode of every label.
+    A .csv file for --out receives the supernode of every label.
     """
     from labelgrove.workers.kinds.summary import read_summary
 
@@ -59,7 +60,7 @@ def summarize(
     options = {
         "target": target,
         "method": method,
-        "seed": 0 if method == "subtree" else seed,  # which draws nothing
+        "seed": 0 if method == "subtree" else seed,  # this method draws nothing
         "cap": None if cap is None else repr(cap),
     }
     digest = answer(workspace, f"summarize {ontology}", "summary", ontology, options, version=graph.digest)

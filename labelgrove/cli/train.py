@@ -1,4 +1,4 @@
-"""``grove train``: a model for those who have none."""
+"""``grove train``: train a simple model, for users who have none."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ __all__ = ["train"]
     type=click.Choice(["5-nn", "one-vs-rest", "logistic"]),
     default="one-vs-rest",
     show_default=True,
-    help="Five nearest neighbors, or logistic regression: one class against the rest, or all at once.",
+    help="5-nn: five nearest neighbors; one-vs-rest, logistic: logistic regression, of each class against "
+    "the rest or of all classes at once.",
 )
 @click.option(
-    "--regularisation", default=10.0, show_default=True, type=float, help="C of the logistic models."
+    "--regularisation", default=10.0, show_default=True, type=float, help="C of logistic regression."
 )
 @click.option(
     "--out",
@@ -44,11 +45,12 @@ def train(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Train a simple model on FEATURES and LABELS, and write its probabilities of TEST_FEATURES.
+    """Train a simple model on FEATURES and LABELS, and write its probabilities for TEST_FEATURES.
 
-    Features are embeddings (.npy, or .npz of a scipy sparse matrix: a row for each sample) or texts (.txt,
-    one per line, taken as TF-IDF); LABELS holds a label key for each sample. It writes what
-    `grove score` and `grove evaluate` read: probabilities.npy, and columns.txt for --columns.
+    Features are embeddings or texts. Embeddings have a row for each sample, in a .npy file, or a .npz file of
+    a scipy sparse matrix. Texts are in a .txt file, one per line, and become TF-IDF vectors. LABELS has one
+    label key per line, for each sample. The command writes two files for `grove score` and `grove evaluate`:
+    probabilities.npy, and columns.txt for --columns.
     """
     from labelgrove.adapter.outputs.truthfile import read_truth
     from labelgrove.experiments.training import train_files

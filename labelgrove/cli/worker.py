@@ -1,4 +1,4 @@
-"""``grove worker``: serve background jobs."""
+"""``grove worker``: run background jobs until stopped."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ __all__ = ["worker"]
 
 @click.command()
 @click.option(
-    "--concurrency", "-c", type=click.IntRange(1, 1024), help="Units at a time; one per core if not given."
+    "--concurrency",
+    "-c",
+    type=click.IntRange(1, 1024),
+    help="Number of units to run at a time; by default one per core.",
 )
 @click.option(
     "--log-level",
     type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
     default="INFO",
     show_default=True,
-    help="What to leave out of the log.",
+    help="The least severe messages to log.",
 )
 @click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
-    help="Lines for people, or one JSON object each; GROVE_LOG_FORMAT if not given.",
+    help="Log lines of text, or one JSON object per line; by default GROVE_LOG_FORMAT.",
 )
 @click.option(
     "--metrics-port",
     type=click.IntRange(0, 65535),
-    help="Answer Prometheus at this port, 0 for any free one; GROVE_METRICS_PORT if not given.",
+    help="Port for Prometheus metrics, 0 for any free port; by default GROVE_METRICS_PORT.",
 )
 @click.option(
     "--metrics-address",
-    help="Answer at this address of the host; GROVE_METRICS_ADDRESS if not given, else loopback alone.",
+    help="Address of this host for Prometheus metrics; by default GROVE_METRICS_ADDRESS, else only loopback.",
 )
 def worker(
     concurrency: int | None,
@@ -43,12 +46,12 @@ def worker(
     metrics_port: int | None,
     metrics_address: str | None,
 ) -> None:
-    """Serve background jobs until told to stop: from GROVE_BROKER_URL, or in this process without a broker.
+    """Run background jobs until stopped; they come from GROVE_BROKER_URL, or without it from the ledger.
 
-    With a broker, SIGTERM or a second Ctrl-C gives the running units 20 s to finish, and a first Ctrl-C all
-    the time they need. Without a broker SIGTERM and Ctrl-C give them back at once, for other workers to take.
-    Units that are cut off, as by SIGKILL, are taken up again when their leases have ended. A database that is
-    away is waited for: a minute when a worker starts, and as long as it takes later on.
+    With a broker, a first Ctrl-C gives the running units all the time they need; SIGTERM or a second Ctrl-C
+    gives them 20 s to finish. Without a broker, SIGTERM and Ctrl-C give the units back at once, and other
+    workers may take them. Units that are cut off, such as by SIGKILL, run again when their leases have ended.
+    If the database is away, a starting worker waits a minute for it, and a running worker as long as needed.
     """
     import dataclasses
     import os

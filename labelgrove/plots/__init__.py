@@ -1,7 +1,7 @@
-"""Pictures: functions that take arrays and return matplotlib figures, one module for each family.
+"""Pictures: functions that take arrays and return matplotlib figures, one module for each kind of picture.
 
-No module here touches ``pyplot`` or changes matplotlib's global settings, so that drawing inside a server, a
-notebook or a test leaves nothing behind. Names are handed out on first use, and matplotlib loaded with them.
+No module here uses ``pyplot`` or changes matplotlib's global settings, so drawing in a server, a notebook or
+a test has no side effects. Each name is loaded on first use, and matplotlib with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The one import of matplotlib, so that its absence is told with the command that installs it."""
+"""Import matplotlib in one place, so that an error can name the command that installs it."""
 
 from __future__ import annotations
 

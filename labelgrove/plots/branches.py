@@ -1,4 +1,4 @@
-"""Which part of a large hierarchy to draw: labels where it matters, whole branches as one mark elsewhere."""
+"""Choose which labels of a large hierarchy are drawn one by one, and which branches as one mark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from labelgrove.ontology.labelgraph import LabelGraph
 __all__ = ["Forest", "Mark", "chosen_marks", "forest_of"]
 
 _MOST_CHILDREN = 24
-"""Branches with reached labels shown below one label, where not all is drawn; the smallest share a mark."""
+"""The most branches with reached labels that are drawn below one label; smaller ones share a mark."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Forest:
     Attributes
     ----------
     order : ndarray of shape (n,)
-        Label at each position.
+        The label at each position.
     parent : ndarray of shape (n,)
-        Position of the parent, -1 for roots.
+        The position of the parent, -1 for a root.
     end : ndarray of shape (n,)
-        The branch of v is ``v, ..., end[v] - 1``.
+        The branch of v consists of the positions ``v, ..., end[v] - 1``.
     depth : ndarray of shape (n,)
-        Edges up to the root.
+        The number of edges up to the root.
     """
 
     order: NDArray[np.int64]
@@ -39,7 +39,7 @@ class Forest:
     depth: NDArray[np.int64]
 
     def children(self, v: int) -> list[int]:
-        """Return the positions of the children of v, ascending."""
+        """Return the positions of the children of v, in ascending order."""
         found, c = [], v + 1
         while c < self.end[v]:
             found.append(c)
@@ -49,15 +49,16 @@ class Forest:
 
 @dataclass
 class Mark:
-    """One mark: a label (`branches` is empty), or whole branches.
+    """One mark of a picture: a label (`branches` is empty), or whole branches.
 
     Attributes
     ----------
     top : int
-        Position of the label, or of the first branch.
+        The position of the label, or of the top of the first branch.
     branches : tuple of int
-        Positions of the tops of the branches it stands for, siblings.
+        The positions of the tops of the branches that the mark represents; they are siblings.
     below : list of Mark
+        The marks below the label.
     """
 
     top: int
@@ -66,12 +67,12 @@ class Mark:
 
 
 def forest_of(graph: LabelGraph) -> Forest:
-    """Return the hierarchy of primary parents; an undirected tree hangs from its first label.
+    """Return the hierarchy of primary parents; the root of an undirected tree is its first label.
 
     Raises
     ------
     SpaceError
-        If the graph is undirected and no tree.
+        If the graph is undirected and not a tree.
     """
     if graph.directed:
         order = np.arange(graph.n_labels)
@@ -93,22 +94,23 @@ def forest_of(graph: LabelGraph) -> Forest:
 
 
 def chosen_marks(forest: Forest, reached: NDArray[np.bool_], limit: int) -> tuple[list[Mark], int]:
-    """Return the marks at the top, those below hanging on them, and the number of all marks.
+    """Return the marks at the top, which hold the marks below them, and the number of all marks.
 
     Parameters
     ----------
     forest : Forest
     reached : ndarray of shape (n,), dtype=bool
-        Which labels are reached, by position.
+        Whether the label at each position is reached.
     limit : int
-        Most marks.
+        The largest number of marks.
 
     Notes
     -----
-    A hierarchy within the limit is drawn whole. In a larger one, sibling branches without a reached label
-    share a mark, and so do the smallest of those with one, beyond 24. Branches are opened one after the
-    other, first those in which the fewer of reached and unreached labels are many, then the large ones, as
-    long as the limit allows.
+    A hierarchy of at most `limit` labels is drawn whole. In a larger one, sibling branches without a reached
+    label share a mark. Of the sibling branches with reached labels, all but the 24 largest share a mark too.
+    Branches are opened one after the other, as long as the limit allows. First come branches in which both
+    reached and unreached labels are many (by the smaller of the two numbers), and among equals large
+    branches.
     """
     whole = len(forest.order) <= limit
     before = np.concatenate([[0], np.cumsum(reached)])
@@ -117,7 +119,7 @@ def chosen_marks(forest: Forest, reached: NDArray[np.bool_], limit: int) -> tupl
         return Mark(branches[0], branches, [])
 
     def siblings(tops: list[int]) -> list[Mark]:
-        """Return one mark for each, or for those that share one."""
+        """Return the marks of sibling branches, some of which may share a mark."""
         if whole:
             return [closed((v,)) for v in tops]
         alive = [v for v in tops if before[forest.end[v]] > before[v]]

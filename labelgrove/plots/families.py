@@ -16,19 +16,19 @@ _LARGE_TREE = 1000
 
 
 def paper_families(seed: int = 0) -> dict[str, tuple[MetricSpace, tuple[str, ...]]]:
-    """Return title -> (space, three observed keys) for six families of 100 labels; needs networkx.
+    """Return six label spaces of 100 labels with three observed keys each, by title; needs networkx.
 
     Parameters
     ----------
     seed : int, default=0
-        Fixes the random graphs, and which leaves of the large tree are the labels.
+        Seed of the random graphs, and of the choice of 100 leaves from the large tree.
 
     Returns
     -------
     families : dict
-        A random tree; 100 of the leaves of a random tree of 1,000; the 10 × 10 grid; Watts-Strogatz (k = 5, p
-        = 0.8); Erdős-Rényi (p = 0.1); Barabási-Albert (m = 2). Observed are the labels number 0, 39 and 99,
-        by their keys.
+        A random tree; 100 leaves of a random tree of 1,000 labels; the 10 × 10 grid; Watts-Strogatz (k = 5,
+        p = 0.8); Erdős-Rényi (p = 0.1); Barabási-Albert (m = 2). The observed labels are numbers 0, 39 and
+        99 in the sorted keys.
     """
     large = random_tree(_LARGE_TREE, seed=seed)
     leaves = sorted(large.leaves)

@@ -1,4 +1,4 @@
-"""What all pictures share: the canvas, the colors and the one way to write a file."""
+"""The canvas, the colors, the shortening of text and the file format that all pictures share."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from labelgrove.plots.backend import Axes, ConstrainedLayoutEngine, Figure, Figu
 __all__ = ["INK", "PALETTE", "QUIET", "panels", "save", "shorten_to_fit", "shortened"]
 
 INK = "#222222"
-"""Color of text and outlines."""
+"""The color of text and outlines."""
 
 QUIET = "#8a8a8a"
-"""Color of spines, ticks and everything that only supports the data."""
+"""The color of axes, ticks and everything else that only supports the data."""
 
 PALETTE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-"""Okabe and Ito's colors, which readers of every kind of color vision tell apart."""
+"""The colors of Okabe and Ito, which readers with any kind of color vision can tell apart."""
 
 _DPI = 160
 _MOST_CHARACTERS = 28
 _LEAST_CHARACTERS = 6
-"""Of a name that is cut to fit, the end mark among them."""
+"""The least number of characters of a name that is cut to fit, including the ellipsis."""
 
 
 def panels(
@@ -30,7 +30,7 @@ def panels(
     """Return a figure of `width` by `height` inches with `n` panels, in equal rows, under one title."""
     layout = ConstrainedLayoutEngine(w_pad=0.09, h_pad=0.09, wspace=0.04)
     figure = Figure(figsize=(width, height), dpi=_DPI, layout=layout, facecolor="white")
-    FigureCanvasAgg(figure)  # keeps its renderer: without a canvas each measured text makes one of 10 MB
+    FigureCanvasAgg(figure)  # keeps its renderer; without a canvas, measuring a text creates one of 10 MB
     figure.suptitle(title, fontsize=13, fontweight="bold", color=INK)
     axes = figure.subplots(rows, n // rows, squeeze=False).ravel().tolist()
     for ax in axes:
@@ -41,14 +41,14 @@ def panels(
 
 
 def shortened(name: str) -> str:
-    """Return a name as pictures show it: cut after 28 characters."""
+    """Return a name as pictures show it: cut to at most 28 characters."""
     return name if len(name) <= _MOST_CHARACTERS else name[: _MOST_CHARACTERS - 1].rstrip() + "…"
 
 
 def shorten_to_fit(text: Text, room: float) -> bool:
-    """Cut a text until it is at most `room` pixels wide; return whether it is.
+    """Cut a text until it is at most `room` pixels wide, and return whether it fits.
 
-    Its first characters stay, whether they fit or not.
+    At least 6 characters stay, even if they do not fit.
     """
     full = text.get_text()
     for n in range(len(full), min(len(full), _LEAST_CHARACTERS) - 1, -1):
@@ -59,7 +59,7 @@ def shorten_to_fit(text: Text, room: float) -> bool:
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write `figure` as PNG; the same figure gives the same bytes under one version of matplotlib."""
+    """Write `figure` as a PNG file; equal figures give equal bytes under one version of matplotlib."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, format="png", dpi=_DPI, metadata={"Software": None})
     return path

@@ -1,4 +1,4 @@
-"""Answers on a two-dimensional grid of labels: which are given and what they cost, rule beside rule."""
+"""Draw the answers of several rules on a two-dimensional grid of labels, with their mean squared errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labelgrove.plots.figure import INK, PALETTE, panels
 __all__ = ["grid_errors"]
 
 _BUBBLE = 1500.0
-"""Area of the disc of an answer that is always given, in square points."""
+"""The area in square points of the disc of an answer that is given to every sample."""
 _LEGEND_SHARES = (0.01, 0.05, 0.25)
 _COLORS = "Blues"
 _DISC: dict[str, Any] = {"color": PALETTE[0], "edgecolors": "white", "linewidths": 0.4}
@@ -28,24 +28,24 @@ def grid_errors(
     truth: NDArray[np.integer],
     predictions: Mapping[str, NDArray[np.integer]],
 ) -> Figure:
-    """Draw, for each rule, the mean squared error at every true position and how often each answer is given.
+    """Draw, for each rule, the mean squared error at every true position and the share of every answer.
 
     Parameters
     ----------
     shape : (int, int)
         Rows and columns of the grid; labels are numbered row by row.
     observed : ndarray of shape (n_observed,)
-        Labels that the classifier was trained on.
+        The labels that the classifier was trained on.
     truth : ndarray of shape (n_samples,)
-        True label of each sample.
+        The true label of each sample.
     predictions : mapping of rule to ndarray of shape (n_samples,)
-        Predicted label of each sample; one panel for each rule, in the order given.
+        The predicted label of each sample; one panel for each rule, in the order of the mapping.
 
     Returns
     -------
     figure : Figure
-        Cells are colored by E[d²] in hops² of the samples that truly lie there (blank: no sample); the area
-        of a disc is the share of all samples that are answered with that label.
+        The color of a cell is E[d²] in hops² over the samples with this true label; a cell without samples
+        is blank. The area of a disc is the share of all samples that are answered with this label.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def grid_errors(
     bar.set_label("mean squared distance to the true position (hops²)")
     for spine in bar.ax.spines.values():
         spine.set_visible(False)
-    for legend_share in _LEGEND_SHARES:  # discs that are only in the legend
+    for legend_share in _LEGEND_SHARES:  # these discs appear only in the legend
         axes[0].scatter([], [], s=_BUBBLE * legend_share, label=f"{legend_share:.0%} of the answers", **_DISC)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9.5)
@@ -94,13 +94,13 @@ def grid_errors(
 
 
 def _mean_by(group: NDArray[np.integer], value: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Mean of `value` in each of `n` groups; NaN for an empty one."""
+    """Return the mean of `value` in each of `n` groups, NaN for an empty group."""
     count = np.bincount(group, minlength=n)
     total = np.bincount(group, weights=value, minlength=n)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _place(label: NDArray[np.integer], columns: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Return column and row of `label`: the x and y to draw it at."""
+    """Return the column and row of each label, the x and y at which it is drawn."""
     row, column = np.divmod(label, columns)
     return column, row

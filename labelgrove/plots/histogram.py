@@ -1,4 +1,4 @@
-"""How far the answers are from the truth: the share of samples at each distance, rule beside rule."""
+"""Draw how far answers are from the truth: the share of samples at each distance, for several rules."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _BARS_WIDTH = 0.84
 
 
 def error_histogram(settings: Mapping[str, Mapping[str, ArrayLike]], *, unit: str = "hops") -> Figure:
-    """Draw one panel for each setting with the distribution of the distance to the true label.
+    """Draw the distribution of distances to the true label, in one panel for each setting.
 
     Parameters
     ----------
     settings : mapping of title to (mapping of rule to array_like of shape (n_distances,))
-        For each rule the number of samples at distance 0, 1, 2, ... from their true label; the rules of the
-        first setting fix the colors of all.
+        For each rule, the number of samples whose answer is at distance 0, 1, 2, ... from the true label. The
+        first setting decides which color each rule has.
     unit : str, default="hops"
-        Unit of the distances; the legend shows the mean squared distance in its square.
+        The unit of the distances; the legend shows the mean squared distance in the square of this unit.
 
     Returns
     -------
     figure : Figure
-        Bars are shares in percent and add up to 100 for each rule.
+        The bars are shares in percent, and add up to 100 for each rule.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a classifier can answer, on the hierarchy itself: labels reached, unreached and observed."""
+"""Draw a hierarchy with its observed, reached and unreached labels."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["locus_hierarchy"]
 
 _MOST_MARKS = 2000
 _MOST_FAR = 25
-"""Observed labels that are named in any case, by a line where there is no room beside the mark."""
+"""The most observed labels that are all named; where there is no room at a mark, a line leads to its name."""
 _SLOT = 0.052
-"""Width of a mark without marks below, in inches, where the figure is wide enough."""
+"""The width in inches of a mark without marks below it, if the figure is wide enough."""
 _COLORS = "Blues"
 _STYLES: dict[str, dict[str, Any]] = {
     "no answer": {"s": 5, "marker": ".", "color": "#b5b5b5", "zorder": 3},
@@ -37,10 +37,10 @@ _LEGEND = {
 }
 _NAMES = tuple(_STYLES)
 _NO_ANSWER, _UNREACHED, _REACHED, _OBSERVED = range(4)
-"""What a label is, as an index into `_NAMES`."""
+"""The states of a label, as indices into `_NAMES`."""
 
 _Places = list[tuple[Mark, tuple[float, float]]]
-"""Marks with their x and y."""
+"""Marks with their x and y coordinates."""
 
 
 def locus_hierarchy(
@@ -53,40 +53,39 @@ def locus_hierarchy(
     name: Callable[[str], str] = str,
     title: str = "What the classifier can answer",
 ) -> Figure:
-    """Draw a hierarchy from its root down, each label marked by what the classifier can do with it.
+    """Draw a hierarchy from its root down, with a mark that shows if a label is observed or reached.
 
     Parameters
     ----------
     graph : LabelGraph
-        A hierarchy (drawn by primary parents), or an undirected tree (hung from its first label).
+        A hierarchy, which is drawn by primary parents, or an undirected tree, whose root is its first label.
     observed : array_like of int
-        Indices of the observed labels.
+        The indices of the observed labels.
     reached : array_like of int
-        Indices of the labels in the locus.
+        The indices of the labels in the locus.
     allowed : array_like of int, optional
-        Indices of the labels that may be answers; all by default.
+        The indices of the labels that may be answers; all by default.
     limit : int, default=1000
-        Most marks, at most 2,000. Beyond it whole branches are one mark, those that are reached in part
-        opened first; the number below it counts their labels.
+        The largest number of marks, at most 2,000. In a larger hierarchy, one mark may represent whole
+        branches; the number below it counts their labels. Branches that are reached in part are opened first.
     name : callable, default=str
-        Turns a key into the text to write at observed and reached labels, the observed first and the others
-        from the root down, as far as there is room beside their marks. Up to 25 observed labels are named in
-        any case, with a line to the name where it stands apart.
+        Turns the key of an observed or reached label into the text at its mark. Observed labels are named
+        first, and the others from the root down, as long as there is room. If there are at most 25 observed
+        labels, all are named; a line leads to a name that does not fit at its mark.
     title : str
-        Title of the figure.
+        The title of the figure.
 
     Returns
     -------
     figure : Figure
-        Depth runs down, in edges. The legend counts labels, drawn singly or not.
+        Depth runs down, in edges. The legend counts all labels, also those that share a mark.
 
     Raises
     ------
     InputError
-        For indices that are not labels, labels reached that may not be answers, or a limit outside
-        1 to 2,000.
+        For an index that is not a label, a reached label that is not allowed, or a limit outside 1 to 2,000.
     SpaceError
-        If the graph is undirected and no tree.
+        If the graph is undirected and not a tree.
 
     Notes
     -----
@@ -124,7 +123,7 @@ def locus_hierarchy(
 
 
 def _states(n: int, observed: ArrayLike, reached: ArrayLike, allowed: ArrayLike | None) -> NDArray[np.int64]:
-    """Return what each label is: an index into `_NAMES`."""
+    """Return the state of each label, as an index into `_NAMES`."""
     state = np.full(n, _UNREACHED if allowed is None else _NO_ANSWER, dtype=np.int64)
     if allowed is not None:
         state[_checked("allowed", allowed, n)] = _UNREACHED
@@ -149,7 +148,7 @@ def _checked(argument: str, index: ArrayLike, n: int) -> NDArray[np.int64]:
 
 
 def _layout(forest: Forest, top: list[Mark]) -> _Places:
-    """Return every mark with its x and y: marks without marks below stand side by side, others above them."""
+    """Return every mark with its x and y; a mark is centered above the marks below it."""
     order: list[Mark] = []
     stack = top[::-1]
     while stack:
@@ -169,7 +168,7 @@ def _layout(forest: Forest, top: list[Mark]) -> _Places:
 
 
 def _edges(ax: Axes, places: _Places) -> list[list[tuple[float, float]]]:
-    """Draw what joins the marks; return the corners of each line."""
+    """Draw the lines between marks; return the corners of each line."""
     at = {id(mark): place for mark, place in places}
     lines = [
         [(x, y), (x, y - 0.5), (at[id(below)][0], y - 0.5), at[id(below)]]
@@ -181,7 +180,7 @@ def _edges(ax: Axes, places: _Places) -> list[list[tuple[float, float]]]:
 
 
 def _labels(ax: Axes, forest: Forest, state: NDArray[np.int64], places: _Places) -> None:
-    """Draw the labels that have a mark of their own."""
+    """Draw the labels that do not share a mark."""
     single = [(mark.top, place) for mark, place in places if _n_labels(forest, mark) == 1]
     for i, kind in enumerate(_NAMES):
         at = [place for top, place in single if state[top] == i]
@@ -190,16 +189,16 @@ def _labels(ax: Axes, forest: Forest, state: NDArray[np.int64], places: _Places)
 
 
 def _n_labels(forest: Forest, mark: Mark) -> int:
-    """Return the number of labels that a mark stands for."""
+    """Return the number of labels that a mark represents."""
     return sum(int(forest.end[v]) - v for v in mark.branches) if mark.branches else 1
 
 
 def _branches(
     figure: Figure, ax: Axes, forest: Forest, state: NDArray[np.int64], places: _Places
 ) -> dict[str, tuple[str, float]]:
-    """Draw the branches that share a mark; return what the legend says, with color and width of the rim.
+    """Draw the marks of whole branches; return their legend: text to color and width of the rim.
 
-    The size of a mark follows the number of labels, its color the share reached.
+    The size of a mark depends on the number of labels, and its color on the share of them that is reached.
     """
     grouped = [(mark, place) for mark, place in places if _n_labels(forest, mark) > 1]
     if not grouped:
@@ -250,7 +249,7 @@ def _names(
     lines: list[list[tuple[float, float]]],
     name: Callable[[str], str],
 ) -> None:
-    """Write names of labels, the observed first, and below branches their number of labels."""
+    """Write the names of labels, observed ones first, and at marks of branches the number of their labels."""
     count = np.array([_n_labels(forest, mark) for mark, _ in places])
     kind = np.array([state[mark.top] for mark, _ in places])
     style = [_STYLES[_NAMES[k]] for k in kind]
@@ -273,7 +272,7 @@ def _names(
 
 
 def _legend(figure: Figure, counts: NDArray[np.int64], grouped: dict[str, tuple[str, float]]) -> None:
-    """Name the kinds of labels with their numbers, drawn singly or not, and the marks of branches."""
+    """Draw the legend: each kind of label with the number of such labels, and the marks of branches."""
     handles = []
     for kind, style in reversed(_STYLES.items()):
         count = counts[_NAMES.index(kind)]

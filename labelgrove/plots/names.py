@@ -1,4 +1,4 @@
-"""Where the names of marks stand: each at the nearest place that nothing else takes."""
+"""Place the names of marks: each at the nearest free place."""
 
 from __future__ import annotations
 
@@ -18,39 +18,37 @@ if TYPE_CHECKING:
 __all__ = ["Names"]
 
 _CELL = 0.02
-"""Side of a square that is taken or free, in inches."""
+"""The side in inches of the squares of a grid, each of which is taken or free."""
 _PAD = 1
-"""Squares left free around a mark."""
+"""The number of squares that stay free around a mark."""
 _GAP = np.array([3, 0])
-"""Squares left free on the sides of a name, above and below it."""
+"""The number of squares that stay free left and right of a name, and above and below it."""
 _NEAR = 0.06
-"""Inches between mark and name within which one sees whose name it is; a line leads to one farther away."""
+"""The largest distance in inches between a mark and its name without a line that joins them."""
 _CROSSING = 0.03
-"""Inches that a name rather moves than covers one square of a line."""
+"""The distance in inches that a name moves rather than cover one square of a line."""
 
 
 class Names:
-    """Texts beside marks, on no other text and on no mark; over lines where there is no better place.
+    """Names next to marks, which never cover other names or marks, and cover lines only if they must.
 
-    Made when all else of the figure is drawn: the axes keep the place that they have then.
+    Create it after everything else in the figure is drawn, because it relies on the position of the axes.
 
     Parameters
     ----------
     ax : Axes
-        With its final limits.
+        The axes, with their final limits.
     marks : array_like of shape (n, 2)
-        Places of all marks, in data coordinates.
+        The places of all marks, in data coordinates.
     areas : array_like of shape (n,)
-        In square points, as `Axes.scatter` takes them.
+        The areas of the marks in square points, as for `Axes.scatter`.
     lines : iterable of array_like of shape (m, 2)
-        Corners of lines whose parts are horizontal and vertical, in data coordinates.
+        The corners of lines with horizontal and vertical parts, in data coordinates.
     """
 
     def __init__(self, ax: Axes, marks: ArrayLike, areas: ArrayLike, lines: Iterable[ArrayLike]) -> None:
         self._ax = ax
-        cast(
-            "Figure", ax.get_figure(root=True)
-        ).draw_without_rendering()  # the layout engine decides where the axes stand
+        cast("Figure", ax.get_figure(root=True)).draw_without_rendering()  # the layout engine places the axes
         self._cell = _CELL * ax.figure.dpi
         shape = (np.array(ax.bbox.size)[::-1] / self._cell).astype(int)
         self._taken, self._lined = (np.zeros(shape, dtype=bool) for _ in range(2))
@@ -66,20 +64,20 @@ class Names:
     def write(
         self, place: tuple[float, float], area: float, name: str, *, far: bool = False, **style: Any
     ) -> bool:
-        """Write a name beside the mark at a place; return whether there was room.
+        """Write a name next to the mark at a place; return whether there was room.
 
         Parameters
         ----------
         place : (float, float)
-            In data coordinates.
+            The place of the mark, in data coordinates.
         area : float
-            Of the mark, in square points.
+            The area of the mark, in square points.
         name : str
-            As `shortened` shows it.
+            The name; it is written as `shortened` returns it.
         far : bool, default=False
-            Whether it may stand anywhere, joined to its mark by a line, when there is no room beside it.
+            Whether a name without room next to its mark may go anywhere else, with a line to the mark.
         **style
-            Of the text.
+            Properties of the text.
         """
         halo = [withStroke(linewidth=2, foreground="white")]
         text = self._ax.text(*place, shortened(name), parse_math=False, path_effects=halo, zorder=7, **style)
@@ -103,13 +101,16 @@ class Names:
         return True
 
     def finish(self) -> None:
-        """Draw the lines to names that stand far away."""
+        """Draw the lines to names that are far from their marks."""
         self._ax.add_collection(LineCollection(self._leaders, colors=QUIET, linewidths=0.6, zorder=2))
 
     def _nearest(
         self, mark: NDArray[np.float64], size: NDArray[np.int64], reach: float
     ) -> tuple[NDArray[np.int64] | None, float]:
-        """Return the lower left square of the best free box for a mark, and the distance between the two."""
+        """Return the lower left square of the best free box for the name of a mark, and its distance.
+
+        The square is None if no box within `reach` squares of the mark is free.
+        """
         start = np.maximum(0, np.floor(mark - size - reach)).astype(int)
         stop = np.ceil(mark + size + reach).astype(int) + 1
         window = slice(start[1], stop[1]), slice(start[0], stop[0])
@@ -126,7 +127,7 @@ class Names:
         return (start + np.array([x, y]), float(distance[y, x])) if np.isfinite(cost[y, x]) else (None, 0.0)
 
     def _cells(self, places: ArrayLike) -> NDArray[np.float64]:
-        """Return places as columns and rows of squares."""
+        """Return places as column and row in the grid of squares."""
         points = self._ax.transData.transform(np.asarray(places, dtype=float))
         return np.asarray((points - self._ax.bbox.min) / self._cell)
 
@@ -135,14 +136,14 @@ class Names:
         return np.asarray(self._ax.transData.inverted().transform(points))
 
     def _fill(self, grid: NDArray[np.bool_], low: ArrayLike, high: ArrayLike) -> None:
-        """Mark the squares between two corners, these included."""
+        """Mark the squares between two corners, including the corners, as taken."""
         corners = np.asarray([low, high], dtype=float)
         (left, bottom), (right, top) = np.maximum(np.floor(corners), -1).astype(int)
         grid[max(bottom, 0) : top + 1, max(left, 0) : right + 1] = True
 
 
 def _within_boxes(grid: NDArray[np.bool_], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many squares are set in the box that begins at each square and lies within the grid."""
+    """Return the number of taken squares in each box of this size within the grid, by lower left square."""
     columns, rows = size
     if rows > grid.shape[0] or columns > grid.shape[1]:
         return np.zeros((0, 0), dtype=np.int64)

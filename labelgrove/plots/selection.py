@@ -1,4 +1,4 @@
-"""How fast the locus grows when the next class to observe is chosen actively, beside choosing at random."""
+"""Draw how fast the locus grows with active selection of the next label, compared with random selection."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ def selection_curves(
     n_labels: int,
     title: str = "Labels that can be answered, round by round",
 ) -> Figure:
-    """Draw the size of the locus after each round, as a mean over seeds with its spread.
+    """Draw the size of the locus after each round, as the mean over seeds and its range.
 
     Parameters
     ----------
     sizes : mapping of method to array_like of shape (n_seeds, n_rounds + 1)
-        Number of labels in the locus: before the first round, after the first, and so on. The methods may
-        have run for different numbers of rounds; at most four.
+        The number of labels in the locus before the first round, after the first round, and so on, for one to
+        four methods. The methods may differ in the number of rounds.
     n_start : int
-        Number of labels observed before the first round; each round adds one.
+        The number of labels observed before the first round; each round adds one.
     n_labels : int
-        Number of labels that may be answers, drawn as the line no curve can pass.
+        The number of labels that may be answers, drawn as a line that no curve can exceed.
     title : str
-        Title of the figure.
+        The title of the figure.
 
     Returns
     -------
     figure : Figure
-        One line for each method (mean over seeds), in a band from the smallest to the largest of the seeds.
+        For each method, a line (the mean over seeds) in a band from the smallest to the largest size.
 
     Raises
     ------
     InputError
-        If there is no method or more than four, an array is empty or not of two dimensions, or a size is
-        outside 0 to `n_labels`.
+        If there is no method or more than four, an array is empty or does not have two dimensions, or a size
+        is outside 0 to `n_labels`.
     """
     if not 1 <= len(sizes) <= len(_STYLES):
         raise InputError(f"sizes: {len(sizes)} methods given; draw one to {len(_STYLES)}")

@@ -1,4 +1,4 @@
-"""Which label a classifier of three classes answers with, for every probability vector it can utter."""
+"""Draw which label a classifier of three classes answers with for each of its probability vectors."""
 
 from __future__ import annotations
 
@@ -25,25 +25,28 @@ _CAPTION = (
 )
 _X_LIMITS, _Y_LIMITS = (-0.16, 1.16), (-0.15, _HEIGHT + 0.1)
 _BELOW = -0.19
-"""Where the labels without a text are listed."""
+"""The y coordinate at which the labels without a text are listed."""
 _LISTED_ROOM = 1.3
 _CORNERS_NAMED = (((0.0, -0.06), 0.29), ((1.0, -0.06), 0.29), ((0.5, _HEIGHT + 0.06), 1.2))
-"""Where the name of each corner stands, and how wide it may be."""
+"""The place of the name of each corner, and its largest width."""
 _SIDE_ROOM = 0.85
 _INSIDE = 0.015
-"""Left free between the name of a region and the sides of the triangle."""
+"""The space between the name of a region and the sides of the triangle."""
 _ON_COLOR: dict[str, Any] = {
     "zorder": 4,
     "path_effects": [withStroke(linewidth=2.5, foreground="white", alpha=0.75)],
 }
 _SMALLEST_LABELED = 0.006
 _SMALLEST_OBSERVED = 0.04
-"""Shares of the simplex below which a region holds no text; observed labels stand beside their corner too."""
+"""The shares of the simplex below which a region has no text.
+
+The share for observed labels is larger, because they are also named at their corner.
+"""
 
 _SHARED: dict[str, Any] = {"fill": False, "hatch": "....", "linewidth": 0, "edgecolor": INK, "alpha": 0.35}
-"""Regions in which several labels tie."""
+"""The style of regions in which several labels tie."""
 _ONLY_TIED: dict[str, Any] = {"color": INK, "linewidth": 1.8, "solid_capstyle": "round"}
-"""Lines and points where labels tie that win nowhere alone."""
+"""The style of lines and points with tied labels that are never the only answer."""
 
 
 def prediction_regions(
@@ -54,26 +57,28 @@ def prediction_regions(
     title: str = "What each probability vector is answered with",
     resolution: int = 700,
 ) -> Figure:
-    """Draw the prediction regions of argmax beside those of the Fréchet mean on the 3-class simplex.
+    """Draw the prediction regions of argmax and of the Fréchet mean on the 3-class simplex, side by side.
 
     Parameters
     ----------
     space : MetricSpace
-        Space of the labels that may be answered.
+        The space of the labels that may be answers.
     observed : sequence of three keys
-        Labels of the classifier, at the lower left, lower right and upper corner.
+        The labels of the classifier, at the lower left, lower right and upper corner.
     name : callable, default=str
         Turns a key into the text to write.
     title : str
-        Title of the figure.
+        The title of the figure.
     resolution : int, default=700
-        Pixels along the lower side; every pixel is colored by its own Fréchet mean, beneath the exact lines.
+        The number of pixels along the lower side. The color of every pixel is that of its Fréchet mean; the
+        exact boundaries are drawn above the pixels.
 
     Returns
     -------
     figure : Figure
-        A region takes the color that its center mixes from the three corners and carries its label. Regions
-        without room for it are named below the panel; observed labels stand at their corner.
+        Each region shows its label. Its color mixes those of the three corners by the probabilities at its
+        center. A label without room in its region is listed below the panel; an observed label is also named
+        at its corner.
 
     Raises
     ------
@@ -82,9 +87,9 @@ def prediction_regions(
 
     Notes
     -----
-    Boundaries are exact (`ontology.geometry.simplexregions`). Where several labels tie all over a region, the
-    lowest in canonical order is written, with the number of the others; labels that tie with their neighbors
-    on a line or in a point alone are not answers, and the line or point is drawn black.
+    Boundaries are exact (`ontology.geometry.simplexregions`). If several labels tie in a whole region, it
+    shows the first one in canonical order and the number of the others. Labels that only tie with their
+    neighbors on a line or at a point do not count as answers; the line or point is drawn black.
     """
     figure, axes = panels(2, width=11.6, height=5.9, title=title)
     figure.supxlabel(_CAPTION, fontsize=9.5, color=INK)
@@ -95,7 +100,7 @@ def prediction_regions(
         ax.set_title(f"{rule}: {_n_answers(regions)} different answers", fontsize=11, pad=10)
         ax.set_ylim(_BELOW - 0.02, _Y_LIMITS[1])
         drawn.append((ax, answers, regions))
-    figure.draw_without_rendering()  # texts are cut to fit, so the layout has to stand first
+    figure.draw_without_rendering()  # texts are cut to fit, so the layout must be known first
     for ax, answers, regions in drawn:
         _name_corners(ax, observed, name)
         unwritten = _name_regions(ax, answers, observed, regions, name, fontsize=10)
@@ -115,21 +120,21 @@ def region_panels(
     Parameters
     ----------
     families : mapping of title to (space, three observed keys)
-        A multiple of three, such as `labelgrove.plots.paper_families` makes.
+        The spaces, such as those of `labelgrove.plots.paper_families`; their number is a multiple of three.
     title : str
-        Title of the figure.
+        The title of the figure.
     resolution : int, default=400
-        As for `prediction_regions`.
+        The number of pixels along the lower side of a triangle, as for `prediction_regions`.
 
     Returns
     -------
     figure : Figure
-        One panel for each space, as the right-hand one of `prediction_regions`; small regions go unnamed.
+        One panel for each space, like the right panel of `prediction_regions`; small regions have no name.
 
     Raises
     ------
     InputError
-        If the number of spaces is not a multiple of three, or one has not three observed labels.
+        If the number of spaces is not a multiple of three, or a space does not have three observed labels.
     """
     if not families or len(families) % 3:
         raise InputError(f"families: {len(families)} given; panels are drawn in rows of three")
@@ -183,7 +188,7 @@ def _n_answers(regions: Sequence[Region]) -> int:
 def _fill(
     ax: Axes, space: MetricSpace, observed: Sequence[str], regions: Sequence[Region], resolution: int
 ) -> None:
-    """Color each pixel by the region of the label that the library answers there."""
+    """Color each pixel by the region of the label that is the Fréchet mean there."""
     inside, weights = _raster(resolution)
     found, winner = np.unique(frechet_mean(space, observed, weights).index, return_inverse=True)
     region_of = {label: region for region in regions for label in region.labels}
@@ -195,19 +200,19 @@ def _fill(
 
 
 def _raster(resolution: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return which pixels touch the triangle, and the probabilities at their centers; shape (n, 3)."""
+    """Return which pixels touch the triangle, and the probabilities at their centers, of shape (n, 3)."""
     rows = round(resolution * _HEIGHT)
     x = (np.arange(resolution) + 0.5) / resolution
     top = ((np.arange(rows) + 0.5) / rows)[:, None]
     right = x[None, :] - top / 2
     weights = np.stack([1 - right - top, right, np.broadcast_to(top, right.shape)], axis=-1)
-    inside = weights.min(axis=-1) > -1 / resolution  # a rim of one pixel, cut by the outline of the triangle
+    inside = weights.min(axis=-1) > -1 / resolution  # with a rim of one pixel, clipped to the triangle later
     clipped = np.maximum(weights[inside], 0)
     return inside, clipped / clipped.sum(axis=1, keepdims=True)
 
 
 def _mixed(center: NDArray[np.float64], *, is_observed: bool) -> tuple[float, float, float]:
-    """Color that the probabilities at `center` mix; observed labels keep their corner's own hue stronger."""
+    """Return the color that the probabilities at `center` mix; an observed label has its corner's color."""
     colors = np.array([to_rgb(c) for c in (PALETTE[1], PALETTE[4], PALETTE[2])])
     blend = center @ colors if not is_observed else colors[int(center.argmax())]
     pale = 0.35 if is_observed else 0.45
@@ -216,7 +221,7 @@ def _mixed(center: NDArray[np.float64], *, is_observed: bool) -> tuple[float, fl
 
 
 def _frame(ax: Axes) -> None:
-    """Draw the outline, and the probability scale of each corner along one side."""
+    """Draw the outline of the triangle, and along each side the probability scale of a corner."""
     ax.add_patch(Polygon(_CORNERS, fill=False, edgecolor=QUIET, linewidth=1.2, zorder=5))
     ax.axis("off")
     for c in range(3):
@@ -229,16 +234,16 @@ def _frame(ax: Axes) -> None:
 
 
 def _side(c: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of the side along which the scale of a corner runs, and the direction out of it.
+    """Return the two ends of the side with the scale of corner `c`, and the direction outward from it.
 
-    It runs from the corner before (0) to the corner itself (1).
+    The scale runs from the previous corner (probability 0) to corner `c` itself (probability 1).
     """
     start, end = _CORNERS[(c + 2) % 3], _CORNERS[c]
     return start, end, np.array([end[1] - start[1], start[0] - end[0]])
 
 
 def _name_corners(ax: Axes, observed: Sequence[str], name: Callable[[str], str]) -> None:
-    """Write the name of each corner beside it, and what its scale measures along its side."""
+    """Write the name of each corner next to it, and the title of its scale along the side."""
     for c, (key, turn, (place, room)) in enumerate(zip(observed, (60, 0, -60), _CORNERS_NAMED, strict=True)):
         named = shortened(name(key))
         corner = _write(ax, np.array(place), named, fontsize=11, fontweight="bold")
@@ -259,10 +264,10 @@ def _name_regions(
     *,
     fontsize: float,
 ) -> list[str]:
-    """Write the name of each region in it; return those that found no room.
+    """Write the name of each region in it, in the given order; return the names without room.
 
-    The first regions are written first. A text that would leave the triangle is cut, and one that would touch
-    another is left out.
+    Observed labels are not among the names returned. A text that would leave the triangle is cut, and a text
+    that would touch another one is left out.
     """
     boxes: list[Any] = []
     unwritten = []
@@ -290,7 +295,7 @@ def _name_regions(
 
 
 def _width_at(ax: Axes, place: NDArray[np.float64], text: Text) -> float:
-    """Return how wide a text may be that has its middle at `place` and stays in the triangle."""
+    """Return the largest width of a text with its middle at `place` that stays in the triangle."""
     x, y = place.tolist()
     top = y + float(text.get_window_extent().height) / 2 / _pixels(ax)
     left = top / math.sqrt(3)
@@ -298,18 +303,18 @@ def _width_at(ax: Axes, place: NDArray[np.float64], text: Text) -> float:
 
 
 def _fit(ax: Axes, text: Text, room: float, *, less: float = 0.0) -> bool:
-    """Cut a text to a width in sides of the triangle, `less` pixels taken off."""
+    """Cut a text to `room` times the side of the triangle, minus `less` pixels; return whether it fits."""
     return shorten_to_fit(text, room * _pixels(ax) - less)
 
 
 def _pixels(ax: Axes) -> float:
-    """Return the length of a side of the triangle."""
+    """Return the length of a side of the triangle in pixels."""
     ends = np.asarray(ax.transData.transform(_CORNERS[:2]), dtype=np.float64)
     return float(ends[1, 0] - ends[0, 0])
 
 
 def _list(ax: Axes, unwritten: Sequence[str]) -> None:
-    """Name the regions without a text below the panel, as many as there is room for."""
+    """List the names of regions without a text below the panel, as many as there is room for."""
     for n in range(len(unwritten), -1, -1):
         left_out = len(unwritten) - n
         told = ", ".join(unwritten[:n]) + (f" and {counted(left_out, 'other')}" if n and left_out else "")
@@ -326,7 +331,7 @@ def _list(ax: Axes, unwritten: Sequence[str]) -> None:
 
 
 def _write(ax: Axes, place: NDArray[np.float64], text: str, *, color: str = INK, **style: Any) -> Text:
-    """Write a text around a place; the layout of the figure does not depend on it."""
+    """Write a text centered at a place; it does not affect the layout of the figure."""
     x, y = place.tolist()
     style |= {"ha": "center", "va": "center", "parse_math": False, "in_layout": False}
     return ax.text(x, y, text, color=color, **style)

@@ -1,4 +1,4 @@
-"""The main job, end to end, on real input: what ``grove quickstart`` runs."""
+"""The whole job on real input, from training to pictures, as ``grove quickstart`` runs it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Digits on a grid: a classifier that knows the four corners of a 9×9 grid is asked for all 81 positions.
+"""Digits on a grid: a classifier that knows the four corners of a 9×9 grid answers with any of 81 positions.
 
-The 8×8 digits that scikit-learn carries are pasted on a blank 16×16 canvas; the label of a picture is where
-the digit was pasted, so that the grid graph measures how wrong an answer is.
+The 8×8 digits of scikit-learn are pasted on a blank 16×16 canvas. The label of a picture is the position of
+its digit, so distances in the grid graph measure how wrong an answer is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _REGULARISATION = 0.01
 
 
 def grid() -> LabelGraph:
-    """Return the label graph: 81 positions, neighbors joined by edges of length one."""
+    """Return the label graph: 81 positions, with edges of length 1 between neighbors."""
     return LabelGraph.grid(SHAPE)
 
 
@@ -27,19 +27,20 @@ def classify(seed: int) -> Predicted:
     Parameters
     ----------
     seed : int
-        Fixes which 100 images train (each in all four corners) and where the other 1,697 are pasted.
+        Seed of the draw of 100 training images, each of which is pasted in all four corners, and of the
+        positions of the other 1,697 images.
 
     Notes
     -----
-    Logistic regression with C = 0.01: the corners are so easy to tell apart that a weaker penalty would give
-    probabilities of 0 and 1, from which no rule can read how far away a digit is.
+    The model is logistic regression with C = 0.01. The corners are so easy to tell apart that a weaker
+    penalty would give probabilities of 0 and 1, which say nothing about how far away a digit is.
     """
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     data = digits_on_grid(CORNERS, seed, n_images=_TRAIN_IMAGES)
     model = LogisticRegression(C=_REGULARISATION, max_iter=1000)
-    with threadpool_limits(limits=1):  # products this small only wait for each other on several threads
+    with threadpool_limits(limits=1):  # on products this small, several threads only wait for each other
         model.fit(data.train_features, data.train_labels)
         probabilities = model.predict_proba(data.test_features)
     return Predicted(

@@ -1,11 +1,11 @@
-"""Cut the animals out of WordNet's nouns, for machines on which WordNet is not installed.
+"""Extract the animals from the nouns of WordNet, for machines on which WordNet is not installed.
 
 ::
 
     python -m labelgrove.quickstart.extract /usr/share/wordnet
 
-writes ``animals.noun.gz`` beside this file: a noun file of WordNet as well, license included, with the
-records of *animal* and of everything below it, and the pointers between them alone.
+writes ``animals.noun.gz`` next to this file. It is also a noun file of WordNet, with the license. It holds
+only the records of *animal* and of all synsets below it, and only the pointers between these records.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ _HIERARCHY = ("@", "@i", "~", "~i")
 
 
 def animals_of(wordnet: Path) -> bytes:
-    """Return the extract as a gzip file: the same bytes for the same ``data.noun``.
+    """Return the extract as the bytes of a gzip file, equal for equal ``data.noun``.
 
     Parameters
     ----------
     wordnet : Path
-        WordNet's folder, or its ``data.noun``.
+        The folder of WordNet, or its file ``data.noun``.
 
     Raises
     ------
     NotFoundError
-        Where its nouns hold no animal.
+        If the nouns do not include *animal*.
     """
     nouns = data_file(wordnet, "noun")
     offsets = {key[1:] for key in subtree(read(nouns, format="wordnet").graph).keys}
     lines = nouns.read_text(encoding="utf-8").splitlines()
     kept = [line if line.startswith("  ") else _record(line, offsets) for line in lines]
     packed = io.BytesIO()
-    with gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as file:  # neither name nor date nor system
+    with gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as file:  # no file name, date or system
         file.write("".join(f"{line.rstrip()}\n" for line in kept if line).encode())
     return packed.getvalue()
 
 
 def _record(line: str, offsets: set[str]) -> str:
-    """Return a record with the pointers between these offsets alone; empty for a record of another."""
+    """Return a record with only its pointers to `offsets`; empty if its own offset is not one of them."""
     if line[:8] not in offsets:
         return ""
     record, bar, gloss = line.partition("| ")

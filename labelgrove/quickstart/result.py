@@ -1,4 +1,4 @@
-"""What the quickstart found, as records and as text for people."""
+"""The results of the quickstart, as records and as text for people."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ RULE_NAMES = {
     "crm": "CRM (least expected distance)",
     "nearest_observed": "nearest observed (oracle)",
 }
-"""What each rule of an evaluation is called here, in the order in which they are shown."""
+"""The name of each rule of an evaluation in the quickstart, in the order of the tables."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One classifier, trained and tested once for each seed.
+    """The results of one classifier, trained and tested once for each seed.
 
     Attributes
     ----------
     title : str
     ontology : str
-        Name under which its labels are registered.
+        The name under which its labels are registered.
     constant : str
-        Name of the label that the constant rule answers with, under the first seed.
+        The name of the label that the constant rule answers with, for the first seed.
     seeds : tuple of int
     evaluations : tuple of Evaluation
-        One for each seed.
+        One evaluation for each seed.
     """
 
     title: str
@@ -53,7 +53,7 @@ class Part:
         return sum(values) / len(values)
 
     def standard_error(self, rule: str, score: str = "mean_squared_distance") -> float | None:
-        """Return the standard error of that mean; None for a single seed."""
+        """Return the standard error of the mean over the seeds; None for a single seed."""
         values = self._values(rule, score)
         if len(values) < 2:
             return None
@@ -90,7 +90,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question to the graph, as Cypher, and its rows."""
+    """A question to the graph, in words and as Cypher, and the rows of its answer."""
 
     question: str
     ontology: str
@@ -111,24 +111,24 @@ class Answer:
 
 @dataclass(frozen=True)
 class QuickstartResult:
-    """What `run` did and found.
+    """The results of `run`.
 
     Attributes
     ----------
     digits : Part
     animals : Part or None
-        None where it was not asked for.
+        None if `run` left this part out.
     registered : tuple of RegisterResult
         The ontologies that are now in the workspace.
     answers : tuple of Answer
-        Rows of the graph; empty without the animals.
+        Answers of the graph; empty without the animals.
     pictures : tuple of Path
     report : Path
         The JSON file with this record.
     graph : str
-        Engine and version of the graph store.
+        The engine and version of the graph store.
     seconds : mapping of str to float
-        Wall-clock seconds of each step, and of the whole.
+        Wall-clock seconds of each step; ``"total"`` is the whole run.
     """
 
     digits: Part
@@ -166,18 +166,18 @@ adapter = Adapter.load("quickstart-digits/corners", columns)
 probabilities = np.array([[0.1, 0.5, 0.2, 0.2]])  # what your model says of each sample
 print(adapter.predict(probabilities), adapter.explain(probabilities[0]))
 """
-"""How a model of the reader's own answers from the bundle that the first part leaves behind."""
+"""Code that uses a model of the reader's with the bundle of the first part."""
 
 OWN_LABELS = """\
 grove ingest mine my-labels.csv                             # header child,parent, then lines such as cat,pet
 grove bundle build mine model --observed my-classes.txt     # the columns of your model, one on each line
 grove evaluate mine/model outputs.npy truth.txt --columns my-classes.txt --report page.html
 """
-"""From labels and a model of the reader's own to a page to decide by."""
+"""Commands that lead from labels and a model of the reader's to an evaluation report."""
 
 
 def render(result: QuickstartResult) -> str:
-    """Return the result as text: a table for each part, what it means, the graph's rows, the files."""
+    """Return the result as text: a table with its meaning for each part, rows of the graph, and files."""
     blocks = [_part(result.digits)]
     if result.animals is not None:
         blocks += [_part(result.animals), *map(_answer, result.answers)]
@@ -224,7 +224,7 @@ def _part(part: Part) -> str:
 
 
 def _meaning(part: Part) -> str:
-    """Say in words what the table shows, the unflattering part included."""
+    """Return the meaning of the table in words, including what speaks against the Fréchet mean."""
     argmax, mean, constant = (part.mean(rule) for rule in ("argmax", "frechet_mean", "constant"))
     before, after = (part.mean(rule, "accuracy") for rule in ("argmax", "frechet_mean"))
     accuracy = f"exact accuracy {'falls' if after < before else 'rises'} from {before:.4f} to {after:.4f}"
@@ -245,7 +245,7 @@ def _moves(before: float, after: float) -> str:
 
 
 def _answer(answer: Answer) -> str:
-    """Show a question, the command that asks it (quotes keep ``$version`` from the shell), and the rows."""
+    """Return a question, its command and the rows; single quotes protect ``$version`` from the shell."""
     rows = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in answer.rows]
     return f"{answer.question}\n  grove cypher --ontology {answer.ontology} '{answer.cypher}'\n" + _table(
         answer.columns, rows
@@ -253,7 +253,7 @@ def _answer(answer: Answer) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align cells in columns: numbers to the right, everything else to the left."""
+    """Return a table as text, with numbers aligned to the right and everything else to the left."""
     columns = list(zip(head, *rows, strict=True))
     aligned = []
     for title, *cells in columns:

@@ -1,7 +1,7 @@
-"""The main job on real input, from an empty home to numbers, rows and pictures.
+"""Run the whole job on real input, from an empty home to numbers, rows and pictures.
 
-Everything goes the way a user's own labels would: registered in the workspace, made into a bundle by a job,
-and scored through an adapter that loads the bundle by its name.
+The labels are handled like those of a user: they are registered in the workspace, a job builds a bundle from
+them, and an adapter loads the bundle by its name and scores with it.
 """
 
 from __future__ import annotations
@@ -71,22 +71,22 @@ def run(
     progress: Callable[[str], None] = lambda _: None,
     wordnet: Path | Literal["find"] | None = "find",
 ) -> QuickstartResult:
-    """Train classifiers, let them answer with labels they never saw, measure, and draw.
+    """Train classifiers, answer with labels that they never saw, measure the answers, and draw them.
 
     Parameters
     ----------
     out : Path
-        Folder of the pictures and of ``result.json``; made if missing.
+        The folder for the pictures and ``result.json``; created if missing.
     settings : Settings, optional
-        The workspace to work in, by default that of the environment. Its ontologies ``quickstart-digits``,
-        ``quickstart-animals`` and, where WordNet is installed, ``quickstart-wordnet`` are made, or left as
-        they are if they hold the same already.
+        The settings of the workspace to work in, by default those of the environment. The ontologies
+        ``quickstart-digits``, ``quickstart-animals`` and, if WordNet is installed, ``quickstart-wordnet`` are
+        created there, or left unchanged if they have the same content already.
     progress : callable
-        Called with a line before each step.
+        Called with a line of text before each step.
     wordnet : Path, "find" or None, default="find"
-        WordNet's folder, or `wordnet.EXTRACT`: its animals alone, which come with labelgrove. ``"find"``
-        looks where WordNet is commonly installed and takes the extract where it is not; None leaves that
-        part out.
+        The folder of WordNet, or `wordnet.EXTRACT`, which holds only its animals and comes with labelgrove.
+        ``"find"`` searches the usual folders for WordNet, and uses the extract if it finds none. None leaves
+        out this part.
 
     Returns
     -------
@@ -95,13 +95,13 @@ def run(
     Raises
     ------
     MissingExtraError
-        Without scikit-learn or matplotlib.
+        If scikit-learn or matplotlib is not installed.
     GroveError
-        For whatever the rooms below refuse, such as a server in `settings` that does not answer.
+        For any other failure, such as a server in `settings` that does not answer.
     """
     if importlib.util.find_spec("sklearn") is None:
         raise MissingExtraError.of("scikit-learn", "demo", "grove quickstart")
-    importlib.import_module("labelgrove.plots.backend")  # tells that matplotlib is missing before any work
+    importlib.import_module("labelgrove.plots.backend")  # raises an error without matplotlib, before any work
     source = (find_wordnet() or EXTRACT) if wordnet == "find" else wordnet
     out.mkdir(parents=True, exist_ok=True)
     with Workspace.open(settings) as workspace:
@@ -109,7 +109,7 @@ def run(
 
 
 class _Run:
-    """One run: where it writes, how it reports, and the seconds its steps took."""
+    """One run of the quickstart, with its folder, its progress and the seconds of its steps."""
 
     def __init__(self, out: Path, workspace: Workspace, progress: Callable[[str], None]) -> None:
         self._out = out
@@ -119,7 +119,7 @@ class _Run:
         self._registered: list[RegisterResult] = []
 
     def everything(self, wordnet_source: Path | None) -> QuickstartResult:
-        """Take every step, write ``result.json`` last, and return what it says."""
+        """Take all steps, write ``result.json``, and return its contents."""
         begin = time.perf_counter()
         digits_part, pictures = self._digits()
         animals, answers = (None, ()) if wordnet_source is None else self._animals(wordnet_source)
@@ -205,7 +205,7 @@ class _Run:
     def _bundle(
         self, ontology: str, name: str, observed: tuple[str, ...], *, metric: Literal["auto", "tree"]
     ) -> str:
-        """Let a job build a bundle, and return the address under which a model server finds it."""
+        """Let a job build a bundle, and return the name by which a model server loads it."""
         with self._step("bundles", f"{ontology}: building the bundle {name!r}"):
             job = build_bundle_job(self._workspace, ontology, name, observed, metric=metric)
         if job.state is not State.DONE:
@@ -235,7 +235,7 @@ class _Run:
 
     @contextmanager
     def _step(self, name: str, message: str) -> Iterator[None]:
-        """Report a step and add its seconds to those of its name."""
+        """Report a step, and add its seconds to the total under `name`."""
         self._progress(message)
         begin = time.perf_counter()
         yield
@@ -244,7 +244,7 @@ class _Run:
 
 def _grid_picture(adapter: Adapter, predicted: Predicted) -> plots.Figure:
     keys = adapter.keys
-    columns = CompleteSpace(predicted.columns)  # unit distances between all labels: the mean is argmax
+    columns = CompleteSpace(predicted.columns)  # with unit distances, the Fréchet mean is argmax
     argmax = frechet_mean(columns, predicted.columns, predicted.probabilities).index
     return plots.grid_errors(
         digits.SHAPE,

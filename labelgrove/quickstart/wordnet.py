@@ -1,7 +1,7 @@
-"""Animals of WordNet: a text classifier that knows some synsets is asked for every synset below *animal*.
+"""Animals of WordNet: a text classifier that knows some synsets answers with any synset below *animal*.
 
-The text of a synset is its gloss with its own words taken out. A training gloss is labeled with the nearest
-of the observed synsets, so that the classifier is as good as a partly observed label space allows.
+The text of a synset is its gloss without the synset's own words. The label of a training gloss is the nearest
+observed synset, so the classifier is as good as a partly observed label space allows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from labelgrove.ontology.labelgraph import LabelGraph
 __all__ = ["ANIMAL", "EXTRACT", "choose_observed", "classify", "subtree"]
 
 ANIMAL = "animal"
-"""First word of the synset whose subtree it is; the offset differs from one release to the next."""
+"""The first word of the synset at the root of the subtree; its offset differs between releases."""
 
 
 EXTRACT = Path(__file__).with_name("animals.noun.gz")
@@ -32,14 +32,14 @@ _REGULARISATION = 10.0
 
 
 def subtree(nouns: LabelGraph | None) -> LabelGraph:
-    """Return the graph of *animal* and everything below it, out of what was read."""
+    """Return the graph of *animal* and all synsets below it, a part of `nouns`."""
     if nouns is not None and ANIMAL in nouns.names:
         return nouns.subgraph(nouns.descendants(nouns.keys[list(nouns.names).index(ANIMAL)]))
     raise NotFoundError(f"these nouns hold no synset {ANIMAL!r}; is data.noun that of WordNet 3?")
 
 
 def choose_observed(graph: LabelGraph, n_observed: int, seed: int) -> tuple[str, ...]:
-    """Draw labels uniformly without replacement; returned in canonical order."""
+    """Return labels drawn uniformly without replacement, in canonical order."""
     chosen = np.random.default_rng((seed, 0)).choice(graph.n_labels, n_observed, replace=False)
     return graph.keys.take(np.sort(chosen))
 
@@ -50,18 +50,18 @@ def classify(space: MetricSpace, texts: tuple[str, ...], observed: tuple[str, ..
     Parameters
     ----------
     space : MetricSpace
-        Space of all labels; its distances say which observed label is nearest to a training gloss.
+        The space of all labels; its distances decide which observed label is nearest to a training gloss.
     texts : tuple of str, length n_labels
-        Masked gloss of each label, in the order of ``space.keys``.
+        The masked gloss of each label, in the order of ``space.keys``.
     observed : tuple of str
-        Keys of the observed labels in canonical order; the lowest among the nearest labels a gloss.
+        The keys of the observed labels in canonical order; among equally near ones, the first is chosen.
     seed : int
-        Fixes the split.
+        Seed of the split.
 
     Notes
     -----
-    Word frequencies (tf-idf, rows of unit length) and logistic regression with C = 10. An observed label
-    that is nearest to no training gloss has no column.
+    The features are word frequencies (tf-idf, rows of unit length), and the model is logistic regression with
+    C = 10. An observed label that is not the nearest one of any training gloss has no column.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -73,7 +73,7 @@ def classify(space: MetricSpace, texts: tuple[str, ...], observed: tuple[str, ..
     train_labels = np.array(observed)[nearest]
     words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
     model = LogisticRegression(C=_REGULARISATION, solver="newton-cg")
-    with threadpool_limits(limits=1):  # products this small only wait for each other on several threads
+    with threadpool_limits(limits=1):  # on products this small, several threads only wait for each other
         model.fit(words.fit_transform([texts[i] for i in train]), train_labels)
         probabilities = model.predict_proba(words.transform([texts[i] for i in test]))
     return Predicted(

@@ -1,4 +1,4 @@
-"""Reports people decide by: one content, written as a self-contained HTML page, as Markdown or as JSON.
+"""Reports with a verdict, written as a self-contained HTML page, as Markdown or as JSON.
 
 >>> import numpy as np
 >>> from labelgrove.adapter import Adapter, evaluate

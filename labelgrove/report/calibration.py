@@ -1,4 +1,4 @@
-"""What a calibration says, as a report of its own or as sections of an evaluation's."""
+"""The report of a calibration, alone or as sections of the report of an evaluation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MEASURES = {
 
 
 def calibration_report(found: CalibrationReport, origin: Origin) -> Report:
-    """Return the report of a calibration; `origin` is the command, versions and digests it comes from."""
+    """Return the report of a calibration; `origin` holds its command, versions and digests."""
     fit, curve = found.fit, found.trade_off
     own = curve.temperatures[curve.default]
     before, after = found.change
@@ -49,9 +49,9 @@ def calibration_report(found: CalibrationReport, origin: Origin) -> Report:
 
 
 def calibration_sections(found: CalibrationReport, *, verdict: float | None = None) -> Iterator[Section]:
-    """Yield what a temperature buys and costs, the reliability before and after, and other exponents.
+    """Yield the sections on temperatures, on the reliability before and after, and on other exponents.
 
-    `verdict` is the temperature that the verdict of the same page names.
+    `verdict` is the temperature in the verdict of the same page, if it names one.
     """
     curve = found.trade_off
     marks = _marks(found, verdict)
@@ -110,7 +110,7 @@ def _confidence(found: CalibrationReport) -> Iterator[str | Pictures | Table | F
 
 
 def _marks(found: CalibrationReport, verdict: float | None) -> tuple[Mark, ...]:
-    """Return the temperatures that stand out."""
+    """Return the temperatures to mark in the curves."""
     curve = found.trade_off
     marks = {
         "default": curve.temperatures[curve.default],
@@ -135,7 +135,7 @@ def _curve(
 
 
 def _path(curve: TradeOff, what: str, label: str, values: tuple[float | None, ...]) -> Panel:
-    """Return E[d²] against another measure, along the temperatures."""
+    """Return the curve of E[d²] against another measure, in order of temperature."""
     known = [(v, d) for v, d in zip(values, curve.squared_distance, strict=True) if v is not None]
     line = Line.bare("from cold to hot", tuple(v for v, _ in known), tuple(d for _, d in known))
     places = {"default": curve.default, "E[d²]-best": curve.distance_best, "ECE-best": curve.ece_best}

@@ -1,7 +1,7 @@
-"""What a report says, before it is HTML, Markdown or JSON.
+"""The content of a report, independent of its form as HTML, Markdown or JSON.
 
-A report is a verdict, sections of paragraphs, tables and pictures, and where all of it comes from. Pictures
-are data here; each says in words what it shows.
+A report has a verdict, sections of paragraphs, tables and pictures, and its origin. A picture is data here,
+and also has a description in words.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = [
 _NUMBER = re.compile(r"[+−-]?[\d.,]+(e[+-]?\d+)?( ± [\d.,e+-]+)?( %)?")
 
 Tone = Literal["good", "mixed", "bad", "open"]
-"""What a verdict is to its reader; a word and a sign say it beside the color."""
+"""How a verdict sounds to its reader; pages show it as a color, a word and a sign."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A cell of a table that leads to another page, by a relative address."""
+    """A cell of a table with a link to another page, by a relative address."""
 
     text: str
     address: str
@@ -47,7 +47,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Judged:
-    """A cell of a table that is a verdict."""
+    """A cell of a table that holds a verdict."""
 
     text: str
     tone: Tone
@@ -58,21 +58,21 @@ class Judged:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Pictures that stand side by side where there is room."""
+    """Pictures that are shown side by side where there is room."""
 
     shown: tuple[Picture, ...]
 
 
 @dataclass(frozen=True)
 class Folded:
-    """A table that most readers need not see: closed at first on a screen, left out of a short text."""
+    """A table that most readers do not need: closed at first on a page, and left out of a short text."""
 
     table: Table
 
 
 @dataclass(frozen=True)
 class Notes:
-    """What a reader must know, one line each."""
+    """Facts that a reader must know, one in each line."""
 
     lines: tuple[str, ...]
 
@@ -91,12 +91,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a report comes from.
+    """The origin of a report.
 
     Attributes
     ----------
     command : str
-        What was typed.
+        The command that was typed.
     facts : mapping of str to cell
         Versions, seeds, settings and digests, by name.
     others : mapping of str to str
@@ -110,28 +110,28 @@ class Origin:
 
 @dataclass(frozen=True)
 class Report:
-    """One page.
+    """The content of one page.
 
     Attributes
     ----------
     title : str
-        What it is about.
+        The subject, often a question.
     answer : str
         The verdict in a few words.
     tone : {"good", "mixed", "bad", "open"}
     sentence : str
         The verdict in one sentence.
     lead : mapping of str to str
-        What stands beside the verdict, such as the claim that was tested.
+        Texts next to the verdict by name, such as the claim that was tested.
     price : str
-        What following the verdict costs, in one sentence; empty where it costs nothing.
+        The cost of following the verdict, in one sentence; empty if there is none.
     facts : mapping of str to cell
-        The size of what was measured, by name.
+        The sizes of the measurement, such as the number of samples, by name.
     sections : tuple of Section
     origin : Origin or None
-        None for a page of links to others.
+        None for a page of links to other pages.
     document : mapping or sequence
-        Plain values for JSON; every figure of it stands in the sections.
+        Plain values for JSON; the sections show every figure in it.
     """
 
     title: str
@@ -147,12 +147,12 @@ class Report:
 
     @property
     def heading(self) -> str:
-        """Return what it is about with the verdict; a question is followed by its answer."""
+        """Return the title and the verdict; after a question the verdict is its answer."""
         return f"{self.title}{'' if self.title.endswith('?') else ':'} {self.answer}"
 
 
 def mostly_numbers(cells: Iterable[Any]) -> bool:
-    """Return whether most cells of a column are numbers, and the column is set to the right."""
+    """Return whether most nonempty cells of a column are numbers, which aligns the column to the right."""
     said = [cell for cell in cells if cell is not None and cell != ""]
     return 2 * sum(map(_is_number, said)) > len(said)
 

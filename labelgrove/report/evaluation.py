@@ -1,4 +1,4 @@
-"""What an evaluation says, as a report."""
+"""The report of an evaluation."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def evaluation_report(
     ----------
     found : Evaluation
     origin : Origin
-        The command, versions and digests it comes from; those of the evaluation itself are added.
+        The command, versions and digests of the evaluation; its settings are added.
     calibration : CalibrationReport, optional
-        Of the same model on the same samples: its pictures and figures follow.
+        The calibration of the same model on the same samples; its pictures and figures are added.
     regions : Regions, optional
-        Which label answers each probability vector, where three labels are observed.
+        The answer to each probability vector, if three labels are observed.
     named : callable, default=str
-        Turns the key of a label into what is written for it.
+        Turns the key of a label into the text for it.
     """
     paid = price(found) if found.verdict.answer == USE else ""
     sections = [
@@ -220,7 +220,7 @@ def _hierarchy(found: Evaluation, named: Callable[[str], str]) -> Iterator[Secti
 
 
 def _branch_pictures(found: Evaluation, names: list[str]) -> tuple[Picture, ...]:
-    """Return the largest branches against argmax, the rest of them as one."""
+    """Return a picture of the largest branches, with all smaller ones as one, compared with argmax."""
     mean, argmax = (_errors(found[rule]) for rule in ("frechet_mean", "argmax"))
     order = sorted(range(len(mean)), key=lambda i: (-mean[i][0], i))
     rows = [(names[i], mean[i][0], argmax[i][1], mean[i][1]) for i in order]

@@ -1,4 +1,4 @@
-"""What an experiment found, as a report; and the page that leads to all of them."""
+"""The report of an experiment, and the overview page with links to all experiments."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SEVERAL = {
 
 
 def experiment_report(document: Mapping[str, Any]) -> Report:
-    """Return the report of an experiment; `document` is what its ``result.json`` holds."""
+    """Return the report of an experiment; `document` is the content of its ``result.json``."""
     first, *others = document["findings"]
     sections = [
         Section("What was found", tuple(_found(document, others))),
@@ -72,16 +72,16 @@ def overview_report(
     seconds: Sequence[float],
     address: Callable[[Mapping[str, Any]], str],
 ) -> Report:
-    """Return the page of the verdicts of several experiments.
+    """Return the page with the verdicts of several experiments.
 
     Parameters
     ----------
     documents : sequence of mapping
-        What each ``result.json`` holds.
+        The content of the ``result.json`` of each experiment.
     seconds : sequence of float
-        Wall-clock seconds that the units of each took.
+        The wall-clock seconds that the units of each experiment took.
     address : callable
-        Where the page of a document is.
+        Turns a document into the address of its page.
     """
     held = [d["verdict"] for d in documents]
     counted = {verdict: held.count(verdict) for verdict in _TONES if verdict in held}
@@ -118,7 +118,7 @@ def overview_report(
 
 
 def _other_seeds(documents: Sequence[Mapping[str, Any]]) -> str:
-    """Return the option that all commands share, where seeds were not counted from 0."""
+    """Return the option ``--seeds-from`` if all commands share it, else an empty text."""
     found = {_SEEDS_FROM.search(d["command"]) for d in documents}
     options = {"" if one is None else one[0] for one in found}
     return options.pop() if len(options) == 1 else ""
@@ -203,7 +203,7 @@ def _contrasts(findings: Sequence[Mapping[str, Any]]) -> Iterator[Pictures | Fol
 
 
 def _relative(contrast: Mapping[str, Any]) -> tuple[str, float, float | None, float | None]:
-    """Return the share that is saved in percent, with its interval."""
+    """Return the share of the error that is saved, in percent, with its interval."""
     middle, width, before = 100 * contrast["relative"], contrast["half_width"], contrast["before"]
     if width is None or before == 0:
         return contrast["setting"], middle, None, None
@@ -223,7 +223,7 @@ def _figures(document: Mapping[str, Any]) -> Iterator[Folded]:
         yield Folded(Table(title, ("curve", panel["x_label"], "mean", "least", "largest"), tuple(rows)))
     units = [
         {**unit["parameters"], **dict(_flat(unit["result"]))} for unit in document["units"]
-    ]  # a figure that a unit has not is a dash
+    ]  # a figure that a unit lacks is shown as a dash
     names = tuple(dict.fromkeys(name for unit in units for name in unit))
     title = "Every unit that was computed"
     if len(names) <= _MOST_COLUMNS:
@@ -239,7 +239,7 @@ def _figures(document: Mapping[str, Any]) -> Iterator[Folded]:
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the figures of a nested result under joined names."""
+    """Yield the figures of a nested result, each with the joined names that lead to it."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{above}{name} / ")

@@ -1,4 +1,4 @@
-"""Reports as files: the ending of the name says in which form."""
+"""Reports as files: the ending of the name chooses the form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["as_bytes", "check_ending", "to_json", "versions"]
 
 
 def to_json(report: Report) -> str:
-    """Return the figures of a report as one JSON document, with where they come from."""
+    """Return the figures of a report and their origin as one JSON document."""
     return json.dumps(report.document, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -25,23 +25,23 @@ _FORMS: Mapping[str, Callable[[Report], str]] = {".html": to_html, ".md": to_mar
 
 
 def check_ending(path: Path) -> None:
-    """Raise `InputError` for a file of no known form."""
+    """Raise `InputError` for a file name without the ending of a known form."""
     if path.suffix not in _FORMS:
         raise InputError(f"{path}: its ending says no form; end the name in {', '.join(_FORMS)}")
 
 
 def as_bytes(report: Report, path: Path) -> bytes:
-    """Return the bytes of a report in the form that the ending of `path` says.
+    """Return the bytes of a report in the form that the ending of `path` names.
 
     Raises
     ------
     InputError
-        For another ending.
+        If the ending is not that of a known form.
     """
     check_ending(path)
     return _FORMS[path.suffix](report).encode()
 
 
 def versions(names: Iterable[str] = ("labelgrove", "numpy")) -> dict[str, str]:
-    """Return the versions of packages, and that of Python."""
+    """Return the versions of packages and of Python, by name."""
     return {name: version(name) for name in names} | {"python": platform.python_version()}

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else: no script, no network, no font, no other file."""
+"""Write a report as one HTML page that needs no script, no network, no font and no other file."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from labelgrove.report.svg import Element, clean, element
 __all__ = ["to_html"]
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""What a browser may do with the page: show it. A defect in escaping would still run and load nothing."""
+"""The policy that lets a browser only show the page, so a defect in escaping cannot run or load anything."""
 
 _SIGNS = {"good": "✓", "mixed": "◐", "bad": "✕", "open": "?"}
 
 
 def to_html(report: Report) -> str:
-    """Return a report as a page.
+    """Return a report as an HTML page.
 
-    Every name and text is escaped when the tree is written, and characters that HTML does not allow become
-    U+FFFD. The same report gives the same text.
+    Every name and text is escaped, and characters that HTML does not allow become U+FFFD. Equal reports give
+    equal text.
     """
     style = files("labelgrove.report").joinpath("page.css").read_text(encoding="utf-8")
     page = element(
@@ -46,7 +46,7 @@ def to_html(report: Report) -> str:
 
 
 class _Page:
-    """The parts of one page, whose pictures are numbered as they come."""
+    """The parts of one page; its pictures are numbered in their order."""
 
     def __init__(self) -> None:
         self._n_pictures = 0
@@ -169,7 +169,7 @@ def _table(table: Table) -> Element:
 
 
 def _box(content: Element, title: str) -> Element:
-    """Return a box that scrolls inside itself, by keyboard too, where its content is wider than the page."""
+    """Return a box that scrolls, also by keyboard, if its content is wider than the page."""
     return element("div", content, class_="scroll", role="region", aria_label=title, tabindex=0)
 
 
@@ -178,7 +178,7 @@ def _is_list(cell: Any) -> bool:
 
 
 def _cell(cell: Any) -> Iterable[Element | str]:
-    """Return what stands in a cell: numbers as people read them, with all their digits for programs."""
+    """Return the content of a cell; a number is shown rounded, with all its digits in an attribute."""
     if isinstance(cell, Link):
         return [element("a", cell.text, href=cell.address)]
     if isinstance(cell, Judged):

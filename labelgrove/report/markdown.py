@@ -1,4 +1,4 @@
-"""A report as Markdown: the same verdict, tables and origin, and each picture in words."""
+"""Write a report as Markdown, with the same verdict, tables and origin, and each picture in words."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def to_markdown(report: Report, *, level: int = 1, brief: bool = False) -> str:
     ----------
     report : Report
     level : int, default=1
-        Of its heading.
+        The level of the heading.
     brief : bool, default=False
-        Whether to leave out the tables that are folded on the page, and the pictures.
+        Whether to leave out the pictures, and the tables that are folded on the HTML page.
     """
     blocks = [f"{'#' * level} {_text(report.heading)}"]
     blocks += [f"**{_text(name)}.** {_text(said)}" for name, said in report.lead.items()]
@@ -43,7 +43,7 @@ def to_markdown(report: Report, *, level: int = 1, brief: bool = False) -> str:
 
 
 def _table_lines(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Return the lines of a table; columns of numbers are set to the right."""
+    """Return the lines of a table; columns of numbers are aligned to the right."""
     cells = [list(row) for row in rows]
     head = [_text(name) for name in columns]
     ruler = ["---:" if mostly_numbers(row[i] for row in cells) else "---" for i in range(len(head))]
@@ -80,7 +80,7 @@ def _pairs(facts: Mapping[str, Any]) -> str:
 
 
 def _code(command: str) -> str:
-    """Return a block of code, in more backticks than the command holds in a row."""
+    """Return a block of code; its fence has more backticks than any run of them in the command."""
     longest = max((len(run) for run in re.findall("`+", command)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}sh\n{clean(command)}\n{fence}"
@@ -93,7 +93,7 @@ def _cell(cell: Any) -> str:
 
 
 def _text(said: str) -> str:
-    r"""Return text in which nothing is markup.
+    r"""Return text with all markup escaped.
 
     >>> _text("<script> | *a* | snake_case")
     '&lt;script&gt; \\| \\*a\\* \\| snake_case'

@@ -1,4 +1,4 @@
-"""The data of each kind of picture, and what it shows in words."""
+"""The data of each kind of picture, and its description in words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Line:
-    """One curve of a panel: a mean with a band, point by point."""
+    """One curve of a panel: at each x a mean, and the lower and upper end of a band."""
 
     name: str
     x: tuple[float, ...]
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Mark:
-    """A place on the x-axis that has a name."""
+    """A named place on the x-axis."""
 
     name: str
     x: float
@@ -48,7 +48,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over one axis."""
+    """Curves over the same x-axis."""
 
     title: str
     x_label: str
@@ -60,7 +60,7 @@ class Panel:
 
     @property
     def alternative(self) -> str:
-        """Return the ends of each curve, and the marks, in words."""
+        """Return a description in words: the ends of each curve, and the marks."""
         said = [f"{self.y_label} over {self.x_label}."]
         for line in self.lines:
             ends = f"{shown(line.y[0])} at {shown(line.x[0])}"
@@ -76,17 +76,17 @@ class Panel:
 
 @dataclass(frozen=True)
 class Histogram:
-    """How far the answers of each rule are from the truth.
+    """The distances from the answers of each rule to the truth.
 
     Attributes
     ----------
     title, x_label : str
     edges : tuple of float
-        Ends of the bins; bins of whole numbers stand at their lower end.
+        The ends of the bins; a bin of whole numbers is drawn at its lower end.
     rules : tuple of (str, tuple of int, float)
-        Name, number of samples in each bin, and E[d²].
+        The name of each rule, the number of samples in each bin, and E[d²].
     oracles : tuple of str
-        Names of those that know the truth, and are not rules to choose.
+        The names of the rules that know the truth, and so cannot be chosen.
     """
 
     title: str
@@ -97,7 +97,7 @@ class Histogram:
 
     @property
     def alternative(self) -> str:
-        """Return the share at distance 0 and the median of each rule in words."""
+        """Return a description in words: the share in the first bin and the median of each rule."""
         said = ["Share of samples at each distance from the truth, one row for each rule."]
         for name, counts, squared in self.rules:
             total = sum(counts)
@@ -111,14 +111,14 @@ class Histogram:
 
 @dataclass(frozen=True)
 class ReliabilityDiagram:
-    """Accuracy against confidence, bin by bin."""
+    """The accuracy and the confidence in each bin."""
 
     title: str
     bins: Reliability
 
     @property
     def alternative(self) -> str:
-        """Return how far confidence is from accuracy in words."""
+        """Return a description in words: how far confidence is from accuracy."""
         b = self.bins
         return (
             f"Accuracy against confidence in {sum(n > 0 for n in b.counts)} bins that hold {b.n} samples: "
@@ -129,14 +129,15 @@ class ReliabilityDiagram:
 
 @dataclass(frozen=True)
 class Branches:
-    """Where in the hierarchy one rule beats another.
+    """The errors of two rules in each branch of the hierarchy.
 
     Attributes
     ----------
     title, before, after : str
-        The rule that is to be beaten, and the one that should beat it.
+        `before` is the rule to beat, and `after` the rule that should beat it.
     rows : tuple of (str, int, float, float)
-        Branch, samples, and E[d²] before and after; the largest branches first.
+        The name of each branch, its number of samples, and E[d²] of `before` and of `after`; the largest
+        branches first.
     """
 
     title: str
@@ -146,7 +147,7 @@ class Branches:
 
     @property
     def alternative(self) -> str:
-        """Return each branch with both errors in words."""
+        """Return a description in words: each branch with both errors."""
         won = sum(after < before for _, _, before, after in self.rows)
         each = "; ".join(
             f"{name} ({n} samples): {shown(before)} to {shown(after)}" for name, n, before, after in self.rows
@@ -164,11 +165,11 @@ class Differences:
     Attributes
     ----------
     title, x_label, better, worse : str
-        What is said where the second rule is better, and where it is worse.
+        `better` and `worse` are the texts for settings where the second rule is better or worse.
     rows : tuple of (str, float, float or None, float or None)
-        Setting, mean, and ends of the interval; None where there is none.
+        Each setting with its mean and the ends of its interval, None if there is no interval.
     oracles : tuple of str
-        Settings that know the truth: bounds, and no rules to choose.
+        The settings that know the truth; they are bounds, and cannot be chosen.
     """
 
     title: str
@@ -180,7 +181,7 @@ class Differences:
 
     @property
     def alternative(self) -> str:
-        """Return each difference with its interval in words."""
+        """Return a description in words: each difference with its interval."""
         each = "; ".join(
             f"{name}: {shown(mean)}"
             + ("" if low is None or high is None else f" ({shown(low)} to {shown(high)})")
@@ -191,7 +192,10 @@ class Differences:
 
 @dataclass(frozen=True)
 class Region:
-    """Where one label is answered: corners as weights of the three observed labels, and share of the area."""
+    """The region where one label is the answer.
+
+    Its corners are weights of the three observed labels, and `share` is its share of the triangle's area.
+    """
 
     name: str
     corners: tuple[tuple[float, float, float], ...]
@@ -201,7 +205,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Regions:
-    """Which label answers each probability vector of three classes."""
+    """The answers to all probability vectors of three classes."""
 
     title: str
     names: tuple[str, str, str]
@@ -209,7 +213,7 @@ class Regions:
 
     @property
     def alternative(self) -> str:
-        """Return the regions and their shares in words."""
+        """Return a description in words: the regions and their shares."""
         each = "; ".join(f"{region.name} {region.share:.1%}" for region in self.regions[:12])
         more = f"; and {len(self.regions) - 12} smaller ones" if len(self.regions) > 12 else ""
         return (
@@ -220,4 +224,4 @@ class Regions:
 
 
 Picture = Panel | Histogram | ReliabilityDiagram | Branches | Differences | Regions
-"""What a report can draw."""
+"""The kinds of pictures in reports."""

@@ -1,4 +1,4 @@
-"""Which label a model of three classes answers, for every probability vector it can utter."""
+"""Compute which label answers each probability vector of a model of three classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from labelgrove.report.picturedata import Region, Regions
 
 __all__ = ["regions_of"]
 
-_MOST_DISTINCT = 1_000  # exact polygons take the square of it
+_MOST_DISTINCT = 1_000  # exact polygons take time in the square of this number
 
 
 def regions_of(adapter: Adapter, named: Callable[[str], str] = str) -> Regions | None:
@@ -22,14 +22,15 @@ def regions_of(adapter: Adapter, named: Callable[[str], str] = str) -> Regions |
     ----------
     adapter : Adapter
     named : callable, default=str
-        Turns a key into what is written for it.
+        Turns the key of a label into the text for it.
 
     Returns
     -------
     regions : Regions or None
-        None where not three labels are observed, for an exponent other than 2, and where labels have more
-        than 1,000 distinct distances to the three. Of labels that tie all over a region the first is named,
-        with the number of the others; labels that only tie on lines and points are left out.
+        None if the number of observed labels is not three, if the exponent is not 2, or if the labels have
+        more than 1,000 different triples of distances to the three. If several labels tie in a whole region,
+        it has the name of the first one and the number of the others. Labels that only tie on lines and
+        points are left out.
     """
     if adapter.n_observed != 3 or adapter.beta != 2:
         return None

@@ -1,4 +1,4 @@
-"""Elements of a page and of its pictures: a tree that is escaped when it is written, scales and ticks."""
+"""Build the elements of a page and its pictures, with scales and ticks; text is escaped when written."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _N_SERIES = 7
 
 
 def clean(text: object) -> str:
-    """Return text without the characters that a page may not hold; each becomes U+FFFD."""
+    """Return text with U+FFFD in place of each character that a page may not contain."""
     return _NOT_IN_HTML.sub("\ufffd", str(text))
 
 
 def element(tag: str, *content: Element | str | None, **attributes: object) -> Element:
-    """Return an element; strings are text, None is left out, ``_`` in a name stands for ``-``.
+    """Return an element; strings are text, None is left out, and ``_`` in a name becomes ``-``.
 
     >>> ElementTree.tostring(element("p", "a < b", element("b", "&"), class_="x")).decode()
     '<p class="x">a &lt; b<b>&amp;</b></p>'
@@ -59,12 +59,12 @@ def element(tag: str, *content: Element | str | None, **attributes: object) -> E
 
 
 def points(places: Iterable[tuple[float, float]]) -> str:
-    """Return places as the ``points`` of a polygon or line."""
+    """Return places as the attribute ``points`` of a polygon or line."""
     return " ".join(f"{_number(x)},{_number(y)}" for x, y in places)
 
 
 def short(text: str, most: int) -> str:
-    """Return text that fits into `most` characters.
+    """Return text, cut to at most `most` characters.
 
     >>> short("a long name", 6)
     'a lon…'
@@ -73,7 +73,7 @@ def short(text: str, most: int) -> str:
 
 
 def series_class(name: str, names: Sequence[str]) -> str:
-    """Return the class that colors one series of several; a rule has the same one in every picture.
+    """Return the CSS class for the color of one of several series; a rule has the same in every picture.
 
     >>> series_class("argmax", ["Loki", "argmax"]), series_class("K = 5", ["K = 3", "K = 5"])
     ('s1', 's1')
@@ -95,15 +95,16 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """Values onto places along one axis.
+    """A map from values to places along one axis.
 
     Attributes
     ----------
     low, high : float
-        Values at the ends.
+        The values at the two ends.
     start, stop : float
-        Their places.
+        The places of `low` and `high`.
     log : bool
+        Whether the scale is logarithmic.
     """
 
     low: float
@@ -116,7 +117,7 @@ class Scale:
     def over(
         cls, values: Iterable[float], start: float, stop: float, *, log: bool = False, zero: bool = False
     ) -> Scale:
-        """Return the scale that holds all values, with some air; from zero up if asked for."""
+        """Return a scale that holds all values with a margin, or from zero if `zero` and none is negative."""
         held = [v for v in values if not log or v > 0]
         low, high = (min(held), max(held)) if held else (1.0, 1.0)
         if log:
@@ -135,7 +136,7 @@ class Scale:
         return self.start + share * (self.stop - self.start)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Return round values within, at most about `most`."""
+        """Return about `most` or fewer round values within the scale."""
         if self.log:
             return self._log_ticks(most)
         rough = (self.high - self.low) / most
@@ -155,12 +156,12 @@ class Scale:
 
 
 class Drawing:
-    """One picture: a frame 400 units wide, its two axes, and what is drawn between them.
+    """One picture, with its axes and a legend.
 
     Parameters
     ----------
     width, height : float
-        Of the view box; text is 13 units high, so that it can be read at the width of a telephone.
+        The size of the view box, usually 400 wide; text is 13 units high, so it is readable on a telephone.
 
     Attributes
     ----------
@@ -185,7 +186,7 @@ class Drawing:
     def text(
         self, x: float, y: float, said: str, *, anchor: str = "start", class_: str | None = None
     ) -> None:
-        """Write a text at its base line."""
+        """Write a text; `y` is its baseline."""
         self.add("text", said, x=x, y=y, text_anchor=anchor, class_=class_)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, class_: str) -> None:
@@ -193,9 +194,9 @@ class Drawing:
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
     def below(self, x: Scale, rows: Iterable[tuple[float, float]], bottom: float, label: str) -> None:
-        """Draw the axis below rows that need no other, with its grid and the line of zero.
+        """Draw the x-axis below rows, with its grid and the line at zero.
 
-        Both stand in the `rows` alone, each from its top to its bottom: names have lines of their own above.
+        Grid and zero line are drawn only in the `rows`, given as (top, bottom), not across the names above.
         """
         strips = list(rows)
         for value in x.ticks(6):
@@ -207,11 +208,11 @@ class Drawing:
         self.text(x.stop, bottom + 35, label, anchor="end", class_="label")
 
     def explain(self, class_: str, said: str, sign: Element) -> None:
-        """Add a line to the legend: a sign of 26 by 14 units, and what it stands for."""
+        """Add a line to the legend: a sign of 26 by 14 units, and the text that explains it."""
         self.legend.append((class_, said, sign))
 
     def axes(self, x: Scale, y: Scale, x_label: str, y_label: str, *, x_ticks: int = 6) -> None:
-        """Draw both axes with ticks and labels, the lines of the grid behind everything else."""
+        """Draw both axes with ticks, labels and a grid, which later elements cover."""
         left, right, top, bottom = x.start, x.stop, y.stop, y.start
         for value in y.ticks(5):
             self.line(left, y(value), right, y(value), "grid")

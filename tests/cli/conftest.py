@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""Fixtures of the tests of the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labelgrove.cli import grove
 
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Run `grove` in a folder of the test's own; an exit code that is not the expected one fails the test."""
+    """Return a function that runs `grove` in the test's folder and fails on an unexpected exit code."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, code: int = 0, text: str | None = None) -> Result:

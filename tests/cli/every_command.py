@@ -1,4 +1,4 @@
-"""Every command with arguments by which it does what it is for, and a deployment for it to show."""
+"""Every command with useful arguments, and a deployment in which they work."""
 
 from __future__ import annotations
 
@@ -85,19 +85,19 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "summarize": (WRITES, "garden --target 2"),
     "train": (NEITHER, "features.csv labels.txt features.csv --out {out}/trained"),
 }
-"""What each command does with the database, and arguments with which it does so. `worker` waits instead."""
+"""How each command uses the database, and arguments for which it does; `worker` is left out: it waits."""
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """Settings that commands find, and what stands for the names in their arguments."""
+    """The settings of a deployment, and the values of the names in the arguments of commands."""
 
     home: Path
     database_url: str
     names: Mapping[str, str]
 
     def call(self, command: str, arguments: str = "", **more: str) -> Result:
-        """Run one command as a shell would."""
+        """Run one command with arguments as in a shell."""
         filled = arguments.format(**self.names, **more)
         return CliRunner(env=self.env).invoke(grove, [*command.split(), *shlex.split(filled)])
 
@@ -106,13 +106,16 @@ class Deployment:
         return {"GROVE_HOME": str(self.home), "GROVE_DATABASE_URL": self.database_url}
 
     def run(self, command: str, folder: Path) -> Result:
-        """Run one command with its arguments of the table; what it writes goes into `folder`."""
+        """Run one command with its arguments in the table; it writes its files into `folder`."""
         return self.call(command, COMMANDS[command][1], out=str(folder))
 
 
 @contextmanager
 def filled(folder: Path, database_url: str) -> Iterator[Deployment]:
-    """Give an ontology, a bundle, a schedule and jobs in three states; commands run in `folder` meanwhile."""
+    """Yield a deployment with an ontology, a bundle, a schedule and jobs in three states.
+
+    The working folder is `folder` while the block runs.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for name in list(os.environ):
@@ -149,7 +152,7 @@ def filled(folder: Path, database_url: str) -> Iterator[Deployment]:
 
 
 def error_line(command: str, result: Result, code: int) -> str:
-    """Return the one line in which a command ended, with this exit code; for doctor, that of the database."""
+    """Return the one error line of a command that ended with this exit code; of doctor, the database row."""
     assert isinstance(result.exception, SystemExit), (command, result.exc_info)
     assert result.exit_code == code, (command, result.output)
     if command == "doctor":

@@ -1,4 +1,4 @@
-"""``python -m tests.cli.on_a_small_disk DISK HOME OUT NAMES``: every command on a disk that takes no byte.
+"""Run every command on a full disk, and on a read-only one.
 
 To be run in a mount namespace of its own, such as `unshare --mount` makes. Mounts a small disk on the folder
 DISK for each state, copies HOME there, fills the disk or makes it read-only, and prints as JSON how each
@@ -38,7 +38,7 @@ def on_read_only_disk(
 
 
 def ended(command: str, home: Path, out: Path, names: dict[str, str]) -> Iterator[dict[str, object]]:
-    """Run a command that has to do with the database, and say how it ended."""
+    """Run a command if it uses the database, and yield how it ended."""
     if COMMANDS[command][0] in (READS, WRITES):
         result = Deployment(home, f"sqlite:///{home / 'catalog.db'}", names).run(command, out)
         raised = None if isinstance(result.exception, SystemExit | None) else repr(result.exc_info)
@@ -46,7 +46,7 @@ def ended(command: str, home: Path, out: Path, names: dict[str, str]) -> Iterato
 
 
 def fill(path: Path) -> None:
-    """Take every byte that is left."""
+    """Fill the disk with a file."""
     with path.open("wb", buffering=0) as file:
         try:
             while True:

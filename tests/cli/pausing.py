@@ -1,7 +1,7 @@
-"""Run `grove` and halt for good where it comes to a function.
+"""Run `grove` and halt forever when it reaches a function.
 
-``python -m tests.cli.pausing AT ARGUMENTS...``: AT is ``module:function``, or ``unit`` for a kind of job of
-that name, whose one unit never ends. A line on stdout says that the place is reached.
+In ``python -m tests.cli.pausing AT ARGUMENTS...``, AT is ``module:function``, or ``unit`` for a kind of job
+of that name, whose only unit never ends. A line on stdout says that the place is reached.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HERE = "here"
 
 
 def halt(*_: Any, **__: Any) -> NoReturn:
-    """Say that the place is reached, and stay."""
+    """Print that the place is reached, and wait forever."""
     print(HERE, flush=True)
     threading.Event().wait()
     raise AssertionError("nobody sets it")

@@ -1,7 +1,7 @@
 """Render docs/cli.md from the commands themselves.
 
-``python -m tests.cli.reference`` writes the page, and the table of parameters in docs/jobs.md; tests compare
-both with what commands and kinds say now.
+``python -m tests.cli.reference`` writes this page and the table of parameters in docs/jobs.md. Tests compare
+both with the current commands and kinds.
 """
 
 from __future__ import annotations
@@ -25,33 +25,35 @@ _HEADER = """\
 
 Written by `python -m tests.cli.reference` from the commands themselves.
 
-Data goes to stdout, everything else to stderr; `--json` prints one JSON document. Settings come from
-`GROVE_*` variables or a `.env` file (`grove doctor` shows them). `grove completion` lets bash, zsh and fish
+Data goes to stdout, and everything else to stderr. `--json` prints one JSON document. Settings come from
+`GROVE_*` variables or a `.env` file; `grove doctor` shows them. With `grove completion`, bash, zsh and fish
 complete commands, options, and names of ontologies, bundles and jobs.
 
-CSV is UTF-8 with a header and is meant for programs. A spreadsheet runs a cell that begins with `=`, `+`, `-`
-or `@` as a formula, and keys and names are whatever a hierarchy says: open there what was written with
-`--spreadsheet-safe`. It puts an apostrophe before text that begins so (their wide forms too), or with a tab
-or line end; numbers and all else stay as they are.
+CSV is UTF-8 with a header, and is meant for programs. A spreadsheet runs a cell that begins with `=`, `+`,
+`-` or `@` as a formula, and the keys and names of a hierarchy can begin with any character. Before you open a
+CSV file in a spreadsheet, write it with `--spreadsheet-safe`. This option puts an apostrophe before text that
+begins with one of these characters or its wide form, with a tab or with a line end. It leaves numbers and all
+other text unchanged.
 
-`locus`, `cover`, `select`, `summarize` and `distances` are jobs, as `jobs submit` makes them: the command
-submits one and waits, Ctrl-C leaves it in the ledger, and the same question again is answered from there at
-once. The next sweep (`grove worker`, or whoever waits for a job of `jobs submit`) shows the result in the
-graph. Since a job is recorded, they need a database and an artifact store that can be written. Not jobs, and
-computed by the command itself: `locus --method pair-grid` and `grid`, `cover --method must`, `sample`,
-`plot`, and distances that are at most 10,000 or go to labels that `--rows` names.
+`locus`, `cover`, `select`, `summarize` and `distances` are jobs like those of `jobs submit`. The command
+submits a job and waits for it. Ctrl-C leaves the job in the ledger, and a repeated question is answered from
+there at once. The next sweep shows the result in the graph; `grove worker` sweeps, and so does a command that
+waits for a job of `jobs submit`. These commands record a job, so they need write access to the database and
+the artifact store. The following are not jobs, and the command computes them itself:
+`locus --method pair-grid` and `grid`, `cover --method must`, `sample`, `plot`, and distances that are at most
+10,000 or for which `--rows` is given.
 
 | exit code | meaning |
 |---|---|
 | 0 | ok |
 | 1 | failure |
-| 2 | usage: an argument breaks a rule |
+| 2 | usage: an argument is invalid |
 | 3 | defects found in an ontology file |
 | 4 | not found: ontology, label, bundle, job |
 | 5 | service unreachable |
 | 130 | stopped by Ctrl-C; the last line says what is kept and how to go on |
 
-| variable | default | what |
+| variable | default | meaning |
 |---|---|---|
 | `GROVE_HOME` | `$XDG_DATA_HOME/labelgrove` | folder of the embedded default |
 | `GROVE_GRAPH_URL` | `embedded:$GROVE_HOME/graph` | `bolt://user:password@host:7687` for Neo4j |
@@ -59,27 +61,28 @@ computed by the command itself: `locus --method pair-grid` and `grid`, `cover --
 | `GROVE_DATABASE_URL` | `sqlite:///$GROVE_HOME/catalog.db` | `postgresql+psycopg://user:password@host/name` |
 | `GROVE_ARTIFACTS_URL` | `$GROVE_HOME/artifacts` | a folder or an fsspec URL such as `s3://bucket/prefix` |
 | `GROVE_BROKER_URL` | none: work runs in this process | `redis://host:6379/0` for Celery workers |
-| `GROVE_CACHE_URL` | none: a folder alone | `redis://host:6380/0`, a second Redis with copies of artifacts |
-| `GROVE_OFFLINE` | `0` | `1`: bundles come [from this machine alone](adapter-loading.md) |
-| `GROVE_LOG_FORMAT` | `text` | `json` for logs of workers as one object per line |
-| `GROVE_METRICS_PORT` | none | where a worker answers Prometheus |
-| `GROVE_METRICS_ADDRESS` | `127.0.0.1` | the address it answers at |
+| `GROVE_CACHE_URL` | none: only a folder | `redis://host:6380/0`, a second Redis with copies of artifacts |
+| `GROVE_OFFLINE` | `0` | `1`: bundles come [only from this machine](adapter-loading.md) |
+| `GROVE_LOG_FORMAT` | `text` | `json`: workers log one JSON object per line |
+| `GROVE_METRICS_PORT` | none | port at which a worker serves Prometheus metrics |
+| `GROVE_METRICS_ADDRESS` | `127.0.0.1` | address at which it serves them |
 | `GROVE_KEEP_JOBS_DAYS` | `30` | days that a finished job is kept, unless a bundle or schedule needs it |
-| `GROVE_KEEP_RESULTS` | `20` | results of each kind and version that stay in the graph, the newest |
-| `GROVE_UNIT_TIME_LIMIT_S` | `600` | seconds after which a worker of a broker gives a unit back |
+| `GROVE_KEEP_RESULTS` | `20` | newest results of each kind and version that stay in the graph |
+| `GROVE_UNIT_TIME_LIMIT_S` | `600` | seconds after which a worker with a broker gives a unit back |
 
-Each variable with a secret may instead be named `..._FILE` and hold the path of a file.
+A variable that holds a secret may have a name that ends in `_FILE` instead; its value is then the path of a
+file with the secret.
 
-Any other variable `GROVE_...`, in the environment or in `.env`, is taken for a misspelled one: every command
-but `grove doctor`, which lists them, ends with exit code 2 and names the nearest setting, and so does a model
-server that asks for a bundle by name. Left alone are `GROVE_TEST_...` (for the tests), `GROVE_ARTIFACTS_DIR`,
-`GROVE_UID` and `GROVE_GID` (for `docker-compose.yml`), and what Kubernetes sets for Services called `grove`
-or `grove-...`.
+Any other variable `GROVE_...`, in the environment or in `.env`, counts as misspelled. Every command except
+`grove doctor` and `grove completion` then ends with exit code 2 and names the nearest setting, and so does a
+model server that opens a bundle by name. `grove doctor` lists such variables. Some names are allowed:
+`GROVE_TEST_...` (for the tests), `GROVE_ARTIFACTS_DIR`, `GROVE_UID` and `GROVE_GID` (for
+`docker-compose.yml`), and the variables that Kubernetes sets for Services called `grove` or `grove-...`.
 """
 
 
 def walk(command: click.Command, path: tuple[str, ...] = ("grove",)):
-    """Yield (path, command) of every command below `command`."""
+    """Yield `path` and `command`, then the path and command of every command below it."""
     yield path, command
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -88,7 +91,7 @@ def walk(command: click.Command, path: tuple[str, ...] = ("grove",)):
 
 
 def render() -> str:
-    """Return the page."""
+    """Return the text of docs/cli.md."""
     parts = [_HEADER]
     for path, command in walk(grove):
         context = click.Context(
@@ -103,7 +106,7 @@ def render() -> str:
 
 
 def with_parameters(page: str) -> str:
-    """Return the page on jobs with the table of parameters between its two marks."""
+    """Return `page`, docs/jobs.md, with a current table of parameters between its two marks."""
     before, begin, rest = page.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not (begin and end):

@@ -1,4 +1,4 @@
-"""A terminal of the tests' own."""
+"""A pseudo-terminal for tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 def sent_to_terminal(
     command: Sequence[str], *, env: Mapping[str, str] | None = None, errors: bool = True
 ) -> str:
-    """Run a command on a terminal and return what this was sent, on stderr too unless told otherwise."""
+    """Run a command on a terminal and return its output, including that on stderr if `errors` is set."""
     own, terminal = pty.openpty()
     stderr = terminal if errors else subprocess.DEVNULL
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=terminal, stderr=stderr, env=env):
@@ -20,7 +20,7 @@ def sent_to_terminal(
         while True:
             try:
                 part = os.read(own, 65536)
-            except OSError:  # what Linux says at the end
+            except OSError:  # Linux reports the end as an error
                 part = b""
             if not part:
                 break

@@ -34,7 +34,7 @@ def summary_of(graph: LabelGraph, number: int, target: int, seed: int = 0) -> Gr
 
 
 def one_result_of_each_label(graph: LabelGraph) -> list[GraphResult]:
-    """One result of each label."""
+    """Return one result for each label of result nodes."""
     rng = np.random.default_rng(5)
     n = graph.n_labels
     some, more = rng.permutation(n)[: n // 2], rng.permutation(n)[: n - 1]

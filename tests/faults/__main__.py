@@ -1,4 +1,4 @@
-"""Write docs/reliability.md from what the fault tests kept: `python -m tests.faults`."""
+"""Write docs/reliability.md from the stored figures of the fault tests: `python -m tests.faults`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL database that refuses its user for a while, in each of the ways there are."""
+"""A PostgreSQL database that refuses its user for a while, in every possible way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TABLES = "ontology, version, artifact, bundle, upkeep, job, unit, job_unit, pub
 
 @dataclass(frozen=True)
 class Way:
-    """Statements that begin and end it, one that is held meanwhile, and what people are told."""
+    """A way to refuse a user: SQL that begins and ends it, the message, and SQL in an open transaction."""
 
     begin: str
     end: str
@@ -64,12 +64,12 @@ WAYS: Mapping[str, Way] = {
         "user or password is wrong",
     ),
 }
-"""Every way in which a server that runs may refuse who could work there a moment ago."""
+"""Every way in which a running server may refuse a user whom it accepted a moment ago."""
 
 
 @contextmanager
 def ordinary_user(url: str) -> Iterator[str]:
-    """Give the URL of the database for a user of its own, who may do there what the workers do."""
+    """Yield the URL of the database for a new user, who has the rights that workers need."""
     name = f"grove_{secrets.token_hex(6)}"
     with _connect(url) as admin:
         admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{name}'")
@@ -89,7 +89,7 @@ def ordinary_user(url: str) -> Iterator[str]:
 
 @contextmanager
 def refusing(way: Way, admin_url: str, user_url: str) -> Iterator[None]:
-    """Let the database refuse its user while the block runs; open sessions end before and after it."""
+    """Let the database refuse its user while the block runs; open sessions are ended before and after it."""
     user, database = urlsplit(user_url).username, urlsplit(user_url).path.removeprefix("/")
     with _connect(admin_url) as admin, _connect(admin_url) as holder:
         admin.execute(way.begin.format(user=user, database=database))
@@ -106,6 +106,6 @@ def refusing(way: Way, admin_url: str, user_url: str) -> Iterator[None]:
 
 
 def _end_sessions(admin, user: str | None) -> None:
-    """End every session of a user: what was changed of a database holds for new ones."""
+    """End every session of a user, because changes of a database only affect new sessions."""
     ended = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = %s"
     admin.execute(ended, (user,))

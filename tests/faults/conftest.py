@@ -1,4 +1,4 @@
-"""What the fault tests share."""
+"""Fixtures of the fault tests."""
 
 from __future__ import annotations
 

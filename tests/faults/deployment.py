@@ -1,4 +1,4 @@
-"""A whole deployment to be broken on purpose: broker, database, artifacts, nodes, and what befell them."""
+"""A whole deployment to break on purpose: broker, database, artifacts, nodes, and a history of faults."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from tests.services import RedisServer, wait_until
 __all__ = ["DRAIN_S", "Deployment", "Node", "Result", "undisturbed"]
 
 DRAIN_S = 60.0
-"""After the last fault, everything is done within this."""
+"""The largest number of seconds from the last fault until everything is done."""
 
 
 class Node(CeleryWorker):
-    """A worker node whose main process can die alone, and which can be frozen."""
+    """A worker node that can be frozen, and whose main process can be killed without its children."""
 
     _left: tuple[int, ...] = ()
 
     @property
     def ready(self) -> bool:
-        """Whether its main process runs."""
+        """Whether the main process of the node runs."""
         return self._process is not None and self._process.poll() is None
 
     def able_children(self) -> list[int]:
-        """Return the children that run: neither dead nor frozen."""
+        """Return the children that are neither dead nor frozen."""
         able = []
         for child in psutil.Process(self.pid).children():
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -57,7 +57,7 @@ class Node(CeleryWorker):
         return able
 
     def kill_main(self) -> None:
-        """End the main process, with its sweeper, by SIGKILL; its children are left to themselves."""
+        """End the main process, with its sweeper, by SIGKILL; its children stay alive."""
         pid = self.pid
         os.kill(pid, signal.SIGKILL)
         self._process.wait(30)
@@ -65,7 +65,7 @@ class Node(CeleryWorker):
         self._process = None
 
     def close(self) -> None:
-        """End every process this node ever had."""
+        """End every process that this node ever had."""
         self.kill()
         for group in self._left:
             with contextlib.suppress(ProcessLookupError):
@@ -74,7 +74,7 @@ class Node(CeleryWorker):
 
 @dataclass(frozen=True)
 class Result:
-    """What a trial showed when its laws held; the figures that `docs/reliability.md` shows."""
+    """The figures of a trial in which all laws held, as in `docs/reliability.md`."""
 
     seed: int
     faults: int
@@ -91,13 +91,13 @@ class Deployment:
     Parameters
     ----------
     home : Path
-        An empty folder for all of it; the history stays there.
+        An empty folder for all files; the history stays there.
     seed : int
-        What its faults were drawn from; printed and kept.
+        The seed of the faults, which is printed and kept.
     database_url : str, optional
         An empty PostgreSQL database; SQLite by default.
     nodes, slots : int
-        Worker nodes, and units at a time on each.
+        The number of worker nodes, and of units that each runs at a time.
     conditions : Conditions, optional
         How the workers behave.
     appendonly : bool
@@ -133,26 +133,26 @@ class Deployment:
     # ---- work --------------------------------------------------------------------------------------
 
     def submit(self, units: int) -> PlannedJob:
-        """Ask for a new job of so many units, and one that adds them up."""
+        """Submit a new job of `units` units and one more that adds them up."""
         plan = plan_trial(seed=1000 * self.seed + len(self.jobs), units=units)
         self.jobs.append(plan)
         client.submit(self.workspace, "trial", json.loads(plan.spec_json)["parameters"], wait=False)
         return plan
 
     def units(self, state: State) -> int:
-        """Return how many units stand in this state."""
+        """Return the number of units in this state."""
         with self.workspace.engine.connect() as connection:
             query = f"SELECT count(*) FROM unit WHERE state = '{state.value}'"
             return int(connection.exec_driver_sql(query).scalar_one())
 
     def done(self, job: PlannedJob) -> bool:
-        """Whether a job is."""
+        """Return whether a job is done."""
         return self.ledger.job(job.id).state is State.DONE
 
     # ---- faults ------------------------------------------------------------------------------------
 
     def note(self, fault: str, **details: Any) -> None:
-        """Keep one fault in the history."""
+        """Record one fault in the history."""
         self.faults += 1
         self._last_fault = time.time()
         self._write({"fault": fault, "at": self._since(self._last_fault), **details})
@@ -170,7 +170,7 @@ class Deployment:
         return [node for node in self.nodes if node not in self._starting and node.ready]
 
     def freeze(self, processes: Sequence[int], seconds: float) -> None:
-        """Stop processes, and let them go on after a while."""
+        """Stop processes, and let them go on after `seconds`."""
         for process in processes:
             _signal(process, signal.SIGSTOP)
         timer = threading.Timer(seconds, self._thaw, args=(processes,))
@@ -185,13 +185,13 @@ class Deployment:
     # ---- the end -----------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Wait until no fault is going on: everything frozen goes on, every node is back."""
+        """Wait until no fault is active: frozen processes go on, and every node is back."""
         for timer in self._timers:
             timer.join()
         wait_until(lambda: len(self.ready_nodes()) == len(self.nodes), deadline_s=60, what="the nodes")
 
     def drain(self, *, deadline_s: float = DRAIN_S) -> float:
-        """Wait until every job is done, or too long; return the seconds since the last fault."""
+        """Wait until every job is done, or the deadline is over; return the seconds since the last fault."""
         with contextlib.suppress(TimeoutError):
             left = self._last_fault + deadline_s - time.time()
             wait_until(
@@ -220,7 +220,7 @@ class Deployment:
         return found
 
     def finish(self, *, deadline_s: float = DRAIN_S) -> Result:
-        """Let it drain in time, check every law, and return what it took."""
+        """Wait until all jobs are done, check every law, and return the figures."""
         self.settle()
         drain_s = self.drain(deadline_s=deadline_s)
         seconds = time.time() - self._begin
@@ -243,7 +243,7 @@ class Deployment:
 
     @property
     def history(self) -> Path:
-        """File with everything that happened, one JSON object a line."""
+        """The file with all events, one JSON object per line."""
         return self.home / "history.jsonl"
 
     def text(self) -> str:
@@ -290,7 +290,7 @@ class Deployment:
 
 
 def undisturbed(home: Path, jobs: Sequence[PlannedJob]) -> dict[str, str]:
-    """Compute jobs in this process, where nothing goes wrong; digest of each unit's artifact."""
+    """Compute jobs in this process without faults, and return the digest of each unit's artifact."""
     with Workspace.open(settings_in(home)) as workspace:
         ledger = Ledger(workspace.engine)
         for job in jobs:
@@ -309,7 +309,7 @@ def _prepare(settings: Settings) -> None:
 
 
 def _keep_starting(node: Node) -> None:
-    """Start a node, again where it refused because a server was away just then."""
+    """Start a node, and try again if it refused to start because a server was away."""
     deadline = time.monotonic() + DRAIN_S
     while True:
         try:

@@ -1,7 +1,7 @@
 """A Celery application for fault tests: `celery -A` this module, in the home of a `Deployment`.
 
-It works as `workers.app` does, under the `Conditions` of its home: short leases, a safeguard taken out, a
-stop between publication and commit. It notes who was told that his commit won.
+It works like `workers.app`, but under the `Conditions` of its home: short leases, a safeguard taken out, or a
+stop between publication and commit. It records which workers were told that their commit won.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _MUTANTS: dict[str, type[Ledger]] = {"fence": WithoutFence, "lease": WithoutLeas
 
 
 class WatchedLedger(Ledger):
-    """Notes each commit and whether it won; where there is a file `hold`, one worker stops before it."""
+    """A ledger that records each commit and whether it won.
+
+    If there is a file `hold`, one worker stops before its commit.
+    """
 
     home: Path
 
@@ -41,7 +44,7 @@ class WatchedLedger(Ledger):
 
     def commit(self, claim: Claim, sha256: str, size: int) -> bool:
         with contextlib.suppress(FileNotFoundError):
-            (self.home / HOLD).unlink()  # of all who come here, one succeeds
+            (self.home / HOLD).unlink()  # only one of all workers succeeds
             note(self.home / HELD, f"{os.getpid()} {claim.key} {claim.fence}")
             os.kill(os.getpid(), signal.SIGSTOP)
         won = super().commit(claim, sha256, size)

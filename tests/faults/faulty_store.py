@@ -1,4 +1,4 @@
-"""An artifact store in a folder whose disk fails: at one operation, from one on, or by a bit."""
+"""An artifact store in a folder on a disk that fails, at one operation or all later ones, or flips a bit."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["FaultyStore", "flipped"]
 
 
 class FaultyStore(LocalStore):
-    """A `LocalStore` that counts what is asked of its disk, and fails as told.
+    """A `LocalStore` that counts the operations of its disk, and fails at a chosen one.
 
     Attributes
     ----------
     operations : int
-        How often the disk was asked for something that the fault concerns.
+        The number of operations so far that the fault can affect.
     fail_at : int or None
-        Number of the operation, from 1, that fails; None: none does.
+        The number of the operation that fails, counted from 1; None if none fails.
     lasting : bool
-        Whether every operation after it fails, too.
+        Whether every later operation fails too.
     flips : random.Random or None
-        Turns one bit of what the next reading gives, then is None again.
+        Draws the bit to flip in the bytes of the next read; afterwards it is None again.
     """
 
     def __init__(self, root: Path, fault: int = errno.EIO) -> None:
@@ -39,12 +39,12 @@ class FaultyStore(LocalStore):
 
     @property
     def failed(self) -> bool:
-        """Whether the fault was met."""
+        """Whether the fault has happened."""
         return self.fail_at is not None and self.operations >= self.fail_at
 
     def _disk(self, *, writes: bool) -> None:
         if not writes and self.fault != errno.EIO:
-            return  # a full or read-only disk can be read
+            return  # a full or read-only disk can still be read
         self.operations += 1
         if self.operations == self.fail_at or (self.failed and self.lasting):
             raise OSError(self.fault, os.strerror(self.fault))
@@ -52,7 +52,7 @@ class FaultyStore(LocalStore):
     def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
         try:
             self._disk(writes=True)
-        except OSError:  # the disk took the half, and the process died before it could tidy up
+        except OSError:  # half was written, and the process died before it could clean up
             folder = (self.root / path).parent
             folder.mkdir(parents=True, exist_ok=True)
             data = b"".join(chunks)
@@ -86,7 +86,7 @@ class FaultyStore(LocalStore):
 
 
 def flipped(data: bytes, draw: random.Random) -> bytes:
-    """Return `data` with one bit turned."""
+    """Return `data` with one bit flipped."""
     bit = draw.randrange(8 * len(data))
     turned = bytearray(data)
     turned[bit // 8] ^= 1 << bit % 8

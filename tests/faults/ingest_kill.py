@@ -1,10 +1,10 @@
-"""Kill an ingest with -9, again and again, while a reader watches.
+"""Kill an ingest by SIGKILL, again and again, while a reader watches.
 
     python -m tests.faults.ingest_kill --wordnet --times 20 --store embedded|neo4j [--seed 0]
 
-Each trial ingests the next version of one ontology in a child process that dies at a named step or at a
-random moment. A reader in a process of its own asks catalog, graph and index file all the time; each may
-say the old or the new version, whole, and never goes back. Then the ingest runs again and must complete.
+Each trial ingests the next version of one ontology in a child process, which dies at a named step or at a
+random moment. A reader in another process keeps reading catalog, graph and index file. Each of them must show
+the whole old or the whole new version, and never go back. Then the ingest runs again and must complete.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from labelgrove.ontology.versions.workspace import Workspace
 
 NAME = "trial"
 POINTS: tuple[tuple[str, str], ...] = (*((step, "begin") for step in STEPS), (STEPS[-1], "end"))
-"""Where a child can be told to die: the end of a step is the beginning of the next one."""
+"""The points at which a child can die; the end of a step is the beginning of the next one."""
 
 READ_EVERY_S = 0.01
 TIDY_LABELS = 20_000
-"""Above this size the version before the last is deleted after each trial."""
+"""The number of labels above which the version before the last is deleted after each trial."""
 
-# A clean process that has the imports behind it and forks children: no thread or open database is inherited.
+# Children are forked from a clean process with all imports, so they inherit no thread or open database.
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(
     [
@@ -56,7 +56,7 @@ _PROCESSES.set_forkserver_preload(
 
 @dataclass
 class Outcome:
-    """What the trials showed; `problems` is empty when all is well."""
+    """The outcome of the trials; `problems` is empty if all is well."""
 
     trials: list[str] = field(default_factory=list)
     reads: int = 0
@@ -72,7 +72,7 @@ def numbered_graph(number: int, size: int) -> LabelGraph:
 
 
 def wordnet_graph(number: int) -> LabelGraph:
-    """Return WordNet's nouns with `number` labels more."""
+    """Return the nouns of WordNet with `number` more labels."""
     from labelgrove.ontology.readers import find_wordnet, read
 
     folder = find_wordnet()
@@ -114,7 +114,7 @@ def _ingest(settings: Settings, path: Path, die_at: tuple[str, str] | None, star
 def _read(
     settings: Settings, digests: Sequence[str], counts: Sequence[tuple[int, int]], talk: Connection
 ) -> None:
-    """Watch every part until told to stop; send back the number of reads and what was wrong."""
+    """Watch every part until asked to stop; send back the number of reads and the problems."""
     number = {digest: i for i, digest in enumerate(digests)}
     seen = {"catalog": 0, "graph": 0, "index": 0}
     problems: list[str] = []
@@ -182,7 +182,7 @@ def run_trials(
     seed: int = 0,
     report: bool = False,
 ) -> Outcome:
-    """Kill the ingest of ``graphs[1:]`` at `points`, one each; None stands for a random moment."""
+    """Kill the ingest of each of ``graphs[1:]`` at one of `points`; None is a random moment."""
     draw = random.Random(seed)
     outcome = Outcome()
     with tempfile.TemporaryDirectory() as folder:
@@ -227,7 +227,7 @@ def _kill_one(
     except EOFError as error:
         child.join()
         raise RuntimeError(f"the child ended with {child.exitcode} before it began") from error
-    child.join(after_s)  # for a random moment: the child's own end, or the time is up
+    child.join(after_s)  # at a random moment: wait until the child ends or the time is up
     if child.is_alive():
         child.kill()
         child.join()
@@ -235,10 +235,10 @@ def _kill_one(
 
 
 def _complete(settings: Settings, graphs: Sequence[LabelGraph], i: int, outcome: Outcome) -> str:
-    """Open, which repairs; ingest again, which completes; compare."""
+    """Open the workspace, which repairs it, ingest again to the end, and compare."""
     allowed = {graphs[i - 1].digest: "old", graphs[i].digest: "new"}
     with Workspace.open(settings) as workspace:
-        graph_says = workspace.graph.current(NAME)  # opened, hence repaired
+        graph_says = workspace.graph.current(NAME)  # repaired when it was opened
         index = workspace.artifacts.read_index(NAME) or {}
         says = {workspace.catalog.current(NAME), graph_says, index.get("version")}
         if len(says) != 1 or not says <= allowed.keys():
@@ -256,7 +256,7 @@ def _complete(settings: Settings, graphs: Sequence[LabelGraph], i: int, outcome:
 
 
 def main() -> int:
-    """Run the trials asked for on the command line."""
+    """Run the trials that the command line requests."""
     parser = argparse.ArgumentParser(description="Kill an ingest with -9 while a reader watches.")
     parser.add_argument("--store", choices=("embedded", "neo4j"), default="embedded")
     parser.add_argument("--times", type=int, default=20)

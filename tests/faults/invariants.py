@@ -1,7 +1,7 @@
-"""What must hold after any faults: nothing lost, nothing torn, every unit committed once by who held it.
+"""Check what must hold after any faults: every unit is committed once, by its holder, and complete.
 
-The database itself keeps the trail: a trigger notes every change of state and every claim, so that no worker
-can forget to tell.
+The database itself keeps the trail: a trigger records every change of state and every claim, so it does not
+depend on the workers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _POSTGRESQL = (
 
 @dataclass(frozen=True)
 class Move:
-    """One change of a unit's row."""
+    """One change in the row of a unit."""
 
     at: float
     key: str
@@ -61,18 +61,18 @@ class Move:
 
     @property
     def claims(self) -> bool:
-        """Whether somebody took the unit."""
+        """Whether a worker claimed the unit in this move."""
         return self.fence > self.old_fence
 
     @property
     def commits(self) -> bool:
-        """Whether somebody's result became the unit's."""
+        """Whether a worker committed the unit in this move."""
         return self.after == State.DONE and self.before != State.DONE
 
 
 @dataclass(frozen=True)
 class Totals:
-    """How much work it took."""
+    """The amount of work that a trial took."""
 
     units: int
     claims: int
@@ -81,7 +81,7 @@ class Totals:
 
 
 def keep_trail(engine: sa.Engine) -> None:
-    """Let the database note every move of a unit from now on."""
+    """Let the database record every move of a unit from now on."""
     statements = _POSTGRESQL if engine.dialect.name == "postgresql" else _SQLITE
     with writing(engine) as connection:
         for statement in statements:
@@ -97,7 +97,7 @@ def read_trail(engine: sa.Engine) -> list[Move]:
 
 
 def totals(engine: sa.Engine, jobs: Sequence[PlannedJob], store: Path) -> Totals:
-    """Count the units of `jobs`, what was claimed and committed for them, and artifacts without a row."""
+    """Count the units of `jobs`, their claims and commits, and artifacts without a row."""
     keys = {unit.key for job in jobs for unit in job.units}
     moves = [move for move in read_trail(engine) if move.key in keys]
     known = {sha256 for _, sha256 in _rows(engine).values()}
@@ -119,22 +119,22 @@ def violations(
     told: Sequence[str],
     faults: int,
 ) -> list[str]:
-    """Return every breach of the promise, in words; none is the right answer.
+    """Return every breach of the promise, in words; empty if all laws hold.
 
     Parameters
     ----------
     engine : sqlalchemy.Engine
         The ledger, with its trail.
     jobs : sequence of PlannedJob
-        What had to be done.
+        The jobs that had to be done.
     expected : mapping
-        Digest of the artifact of each unit, from a run that nothing disturbed.
+        The digest of the artifact of each unit, from a run without faults.
     store : Path
-        Folder of the artifacts.
+        The folder of the artifacts.
     told : sequence of str
-        ``key fence won`` or ``key fence lost`` for each commit, as its worker was told.
+        ``key fence won`` or ``key fence lost`` for each commit, as the ledger answered its worker.
     faults : int
-        How many faults there were: each may have left one artifact that no row knows.
+        The number of faults, each of which may leave one artifact without a row.
     """
     rows, trail = _rows(engine), read_trail(engine)
     keys = sorted({unit.key for job in jobs for unit in job.units})
@@ -165,7 +165,7 @@ def violations(
 
 
 def _misled(told: Sequence[str], commits: Mapping[str, list[int]]) -> list[str]:
-    """Find the workers that were told to have committed a unit which another one held, or held as well."""
+    """Return the units with several won commits, and the won commits of workers without the lease."""
     found, winners = [], defaultdict(list)
     for line in told:
         key, fence, outcome = line.split()
@@ -180,7 +180,7 @@ def _misled(told: Sequence[str], commits: Mapping[str, list[int]]) -> list[str]:
 
 
 def _torn(store: Path, wanted: set[str]) -> list[str]:
-    """Find artifacts whose bytes are not what their name says, or that are not there."""
+    """Return the artifacts that are missing, or whose bytes do not match their name."""
     files = {path.name: path for path in store.rglob("*") if path.is_file()}
     found = [f"artifact {digest}: gone" for digest in sorted(wanted - files.keys())]
     return found + [

@@ -1,4 +1,4 @@
-"""Figures of fault tests, kept for `docs/reliability.md` where `GROVE_TEST_FAULTS_MEASURED=1` says so."""
+"""Figures of fault tests, kept for `docs/reliability.md` if `GROVE_TEST_FAULTS_MEASURED=1` is set."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ FOLDER = Path(__file__).with_name("measured")
 
 
 def keep(test: str, run: str, figures: Mapping[str, Any]) -> None:
-    """Keep what one run of a fault test showed, in place of what its last such run did.
+    """Keep the figures of one run of a fault test, in place of those of its last such run.
 
     Parameters
     ----------
     test : str
-        Number of the fault test, such as ``F1``; its file is named by it.
+        The number of the fault test, such as ``F1``, which names the file.
     run : str
-        What was run, such as ``200 faults, PostgreSQL``: a row of the table.
+        A description of the run, such as ``200 faults, PostgreSQL``; it is a row of the table.
     figures : mapping
-        ``seed``, ``seconds`` and, where they say something, ``units``, ``claims``, ``orphans``, ``drain_s``
-        and ``note``.
+        ``seed``, ``seconds`` and, if they apply, ``units``, ``claims``, ``orphans``, ``drain_s`` and
+        ``note``.
     """
     if os.environ.get("GROVE_TEST_FAULTS_MEASURED") != "1":
         return
@@ -36,6 +36,6 @@ def keep(test: str, run: str, figures: Mapping[str, Any]) -> None:
 
 
 def documents() -> dict[str, dict[str, dict[str, Any]]]:
-    """Return everything kept: by test, then by run."""
+    """Return all kept figures, by test and by run."""
     paths = sorted(FOLDER.glob("*.json"), key=lambda path: (len(path.stem), path.stem))  # F9 before F11
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}

@@ -1,4 +1,4 @@
-"""Ledgers with one safeguard taken out: tests that do not fail on them prove nothing."""
+"""Ledgers without one of the safeguards, on which the fault tests must fail."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["WithoutFence", "WithoutLease"]
 
 
 class WithoutFence(Ledger):
-    """Whoever comes late may still commit."""
+    """A ledger in which a late worker may still commit."""
 
     def _held(self, key: Any, fence: Any) -> tuple[sa.ColumnElement[bool], ...]:
         return unit_table.c.key == key, unit_table.c.fence >= fence
 
 
 class WithoutLease(Ledger):
-    """Whoever has a message may start, though another works on the unit."""
+    """A ledger in which a worker with a message may start a unit that another one works on."""
 
     def _free(self, instant: Any) -> sa.ColumnElement[bool]:
         del instant

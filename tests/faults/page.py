@@ -1,4 +1,4 @@
-"""docs/reliability.md, from what the fault tests kept in `tests/faults/measured`."""
+"""Render docs/reliability.md from the figures of the fault tests in `tests/faults/measured`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TESTS = {
     "live": "real Redis, PostgreSQL and Neo4j, two nodes of two children: children, nodes, Redis and Neo4j "
     "killed -9 while distances, a locus and a summary are computed and shown",
 }
-"""Every fault test that may have rows, and what it does."""
+"""A description of every fault test that may have rows in the page."""
 
 _HEAD = """\
 # Reliability
@@ -88,7 +88,7 @@ _COLUMNS = ("test", "run", "units", "claims", "orphans", "drained s", "took s", 
 
 
 def render() -> str:
-    """Return the page."""
+    """Return the text of docs/reliability.md."""
     kept = documents()
     done = [f"| {test} | {TESTS[test]} |" for test in kept]
     rows = [_row(test, run, figures) for test, runs in kept.items() for run, figures in runs.items()]

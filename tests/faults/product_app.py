@@ -1,7 +1,7 @@
 """A Celery application for fault tests of the product's own kinds of jobs, on a network that may fail.
 
-It works as `tests.faults.faulty_app` does. Each unit takes, beside its work, the time that the conditions of
-the home say, so that faults find it at work.
+It works like `tests.faults.faulty_app`. In addition to its work, each unit waits for the time in the
+conditions of the home, so that faults happen while it is running.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ SLOWED = ("distances", "locus", "summary")
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a worker waits for servers that say nothing; by default as long as the product does."""
+    """How long a worker waits for silent servers; by default as long as the product does."""
 
     socket_s: float = 10.0
     answer_s: float = 30.0
 
     def write(self, home: Path) -> None:
-        """Let this hold for the deployment in `home`."""
+        """Store these waiting times for the deployment in `home`."""
         (home / "patience.json").write_text(json.dumps(asdict(self)), encoding="utf-8")
 
     @classmethod
     def of(cls, home: Path) -> Patience:
-        """Return what holds in `home`."""
+        """Return the waiting times that are stored in `home`."""
         return cls(**json.loads((home / "patience.json").read_text(encoding="utf-8")))
 
 

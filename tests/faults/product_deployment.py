@@ -1,4 +1,4 @@
-"""A deployment with all three servers, whose jobs are the product's own and whose results the graph shows."""
+"""A deployment with all three servers, which runs real kinds of jobs and shows their results in the graph."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tests.services import wait_until
 __all__ = ["ProductDeployment"]
 
 _DIGEST = re.compile(r'"([0-9a-f]{64})"')
-_ALL = 10_000  # results that stay in the graph: more than any run has
+_ALL = 10_000  # results that stay in the graph, more than in any run
 _FREED_SOON = "?options=-c%20idle_in_transaction_session_timeout%3D{:.0f}"
 _RESULTS = "MATCH (r:Locus|Cover|Selection|Summary|Distances|Bundle|Evaluation) RETURN r.id AS id ORDER BY id"
 
 
 class ProductDeployment(Deployment):
-    """A deployment as `Deployment` is one, with a graph and perhaps a bad way to one of its servers.
+    """A `Deployment` with a graph, and optionally with a bad connection to one of its servers.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class ProductDeployment(Deployment):
     graph_url : str
         An empty Neo4j; by default there is none, and no results are shown.
     spoiled : {"broker_url", "database_url", "graph_url"}, optional
-        The server that the nodes reach by way of `proxy`; the test itself reaches it directly.
+        The server that the nodes reach through `proxy`; the test itself reaches it directly.
     patience : Patience, optional
         How long the nodes wait for a silent server.
     """
@@ -86,14 +86,14 @@ class ProductDeployment(Deployment):
     def ask(
         self, kind: str, parameters: Mapping[str, Any], target: Mapping[str, str] | None = None
     ) -> PlannedJob:
-        """Ask for a job of any kind."""
+        """Submit a job of any kind."""
         plan = plan_request(self.workspace, kind_named(kind), parameters)
         self.jobs.append(plan)
         client.submit(self.workspace, kind, parameters, target=target, wait=False)
         return plan
 
     def healed(self) -> float:
-        """Count the time to recover from now on; return the seconds since the last fault."""
+        """Measure the time to recover from now on; return the seconds since the last fault."""
         seconds = time.time() - self._last_fault
         self._last_fault += seconds
         return seconds
@@ -101,7 +101,7 @@ class ProductDeployment(Deployment):
     # ---- the end -----------------------------------------------------------------------------------
 
     def drain(self, *, deadline_s: float = DRAIN_S) -> float:
-        """Wait, beside all that `Deployment.drain` waits for, until the graph shows every result."""
+        """Wait as `Deployment.drain` does, and also until the graph shows every result."""
         super().drain(deadline_s=deadline_s)
         if wanted := {job.id for job in self.jobs if _is_shown(job)}:
             left = self._last_fault + deadline_s - time.time()
@@ -117,7 +117,7 @@ class ProductDeployment(Deployment):
             expected=self._expected(),
             store=self.home / "artifacts" / "sha256",
             told=notes(self.home / COMMITS),
-            faults=10**6,  # inputs of jobs have no unit; `_orphans` knows them
+            faults=10**6,  # not checked here: `_orphans` allows for inputs of jobs, which have no unit
         )
         if self._orphans() > self.faults:
             found.append(f"{self._orphans()} artifacts without a row after {self.faults} faults")
@@ -126,7 +126,7 @@ class ProductDeployment(Deployment):
         return found
 
     def finish(self, *, deadline_s: float = DRAIN_S) -> Result:
-        """Let it drain in time, check every law, and return what it took."""
+        """Wait until all jobs are done, check every law, and return the figures."""
         return replace(super().finish(deadline_s=deadline_s), orphans=self._orphans())
 
     def _shown(self) -> set[str]:
@@ -136,9 +136,9 @@ class ProductDeployment(Deployment):
             return set()
 
     def _expected(self) -> dict[str, str]:
-        """Digests of the units' artifacts in a run that nothing disturbs.
+        """Return the digests of the units' artifacts in a run without faults.
 
-        Receipts of ingests are compared with nothing: `verify_graph` reads back what they vouch for.
+        Receipts of ingests are left out: `verify_graph` checks the graph that they confirm.
         """
         loading = [job for job in self.jobs if job.kind == "ingest"]
         receipts = [self.ledger.unit(unit.key) for job in loading for unit in job.units]
@@ -156,7 +156,7 @@ class ProductDeployment(Deployment):
         return sum(digest not in known for digest in self.workspace.artifacts.digests())
 
     def _graph_breaches(self) -> list[str]:
-        """Find what the graph has too much, too little or wrong: one node and one PRODUCED for each job."""
+        """Return the faults of the graph, which must have one correct node and one PRODUCED for each job."""
         graph = self.workspace.graph
         wanted = sorted(job.id for job in self.jobs if _is_shown(job))
         produced = sorted(row["job"] for row in graph.results())

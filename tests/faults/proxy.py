@@ -1,4 +1,4 @@
-"""A TCP proxy that spoils connections on purpose: slow, cut, half-open, reset at random."""
+"""A TCP proxy that makes connections slow, cuts them, leaves them half-open or resets them at random."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _NO_GOODBYE = struct.pack("ii", 1, 0)  # SO_LINGER: a closed socket sends a rese
 
 
 class Proxy:
-    """What stands between clients and the server of a URL; a context manager.
+    """A proxy between clients and the server of a URL; a context manager.
 
     Parameters
     ----------
     url : str
-        Where the server is; `Proxy.url` is the same by way of the proxy.
+        The URL of the server; `Proxy.url` is the same with the address of the proxy.
     seed : int
-        What the chance of resets is drawn from.
+        The seed of random resets.
 
     Attributes
     ----------
     broken : int
-        Connections that were reset, cut or made half-open so far.
+        The number of connections that were reset, cut or made half-open so far.
 
     Notes
     -----
-    The operating system goes on acknowledging what a half-open connection is sent, as a balancer does whose
-    server is gone, so that its own probes find nothing amiss.
+    The operating system still acknowledges the data that a half-open connection receives, like a load
+    balancer whose server is gone. So TCP's own probes do not notice it.
     """
 
     def __init__(self, url: str, *, seed: int) -> None:
@@ -52,7 +52,7 @@ class Proxy:
 
     @property
     def url(self) -> str:
-        """Where clients connect instead."""
+        """The URL for clients that connect through the proxy."""
         assert self._server is not None
         port = self._server.sockets[0].getsockname()[1]
         login = self._target.netloc.rpartition("@")[0]
@@ -61,15 +61,15 @@ class Proxy:
     # ---- faults ------------------------------------------------------------------------------------
 
     def slow(self, seconds: float) -> None:
-        """Let everything arrive so much later, in both directions."""
+        """Delay all data by `seconds`, in both directions."""
         self._do(lambda: setattr(self, "_latency_s", seconds))
 
     def reset(self, share: float) -> None:
-        """Reset a connection with this chance whenever something comes through it."""
+        """Reset a connection with probability `share` whenever data pass through it."""
         self._do(lambda: setattr(self, "_reset_share", share))
 
     def cut(self) -> None:
-        """End all connections and let no new one come about."""
+        """End all connections, and refuse new ones."""
 
         def act() -> None:
             self._cut = True
@@ -79,7 +79,7 @@ class Proxy:
         self._do(act)
 
     def half_open(self) -> None:
-        """Swallow from now on what the connections there are now are sent; new ones work."""
+        """Discard all data that existing connections receive from now on; new connections work."""
 
         def act() -> None:
             for link in self._links:
@@ -89,7 +89,7 @@ class Proxy:
         self._do(act)
 
     def heal(self) -> None:
-        """End every fault; connections that are half-open stay so."""
+        """End every fault; half-open connections stay half-open."""
 
         def act() -> None:
             self._latency_s = self._reset_share = 0.0
@@ -106,7 +106,7 @@ class Proxy:
         try:
             host, port = self._target.hostname, self._target.port
             far_reader, far_writer = await asyncio.open_connection(host, port)
-        except OSError:  # the server is down, and so is the way to it
+        except OSError:  # the server is down
             writer.transport.abort()
             return
         link = _Link(writer, far_writer)
@@ -133,7 +133,7 @@ class Proxy:
                     self._break(link)
                     return
                 now = self._loop.time()
-                due = max(due + 1e-6, now + self._latency_s)  # nothing overtakes what came before it
+                due = max(due + 1e-6, now + self._latency_s)  # data keep their order
                 if due <= now + 1e-5:
                     link.send(writer, data)
                     await writer.drain()
@@ -171,7 +171,7 @@ class Proxy:
         await asyncio.gather(*pending, return_exceptions=True)
 
     def _do(self, act: Callable[[], None]) -> None:
-        """Change something in the thread that serves, and wait until it is done."""
+        """Run `act` in the thread that serves, and wait until it is done."""
 
         async def turn() -> None:
             act()
@@ -180,14 +180,14 @@ class Proxy:
 
 
 class _Link:
-    """One connection of a client, and the one to the server that belongs to it."""
+    """One connection of a client, with its connection to the server."""
 
     def __init__(self, *writers: asyncio.StreamWriter) -> None:
         self._writers = writers
         self.swallows = False
 
     def send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
-        """Pass on what came; nothing means the end of that direction."""
+        """Pass on data; empty data mean the end of this direction."""
         if self.swallows or writer.transport.is_closing():
             return
         with contextlib.suppress(OSError):

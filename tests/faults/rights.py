@@ -1,4 +1,4 @@
-"""Files that may not be read or written, not by root either, whose privileges are put away for a while."""
+"""Deny access to files, even for root, whose privileges are dropped for a while."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Data(ctypes.Structure):
 
 @contextmanager
 def without_privileges() -> Iterator[None]:
-    """Enforce file permissions in this thread, and in threads that it starts, even where it runs as root."""
+    """Enforce file permissions in this thread, and in threads that it starts, even if it runs as root."""
     if os.geteuid() != 0:
         yield
         return
@@ -48,7 +48,7 @@ def _check(status: int) -> None:
 
 @contextmanager
 def with_rights(folder: Path, *, folders: int, files: int) -> Iterator[None]:
-    """Let all folders and files below `folder`, and it, have these rights for a while."""
+    """Give these rights to `folder` and to all folders and files below it while the block runs."""
     inside = [folder, *folder.rglob("*")]
     before = {path: path.stat().st_mode for path in inside}
     try:

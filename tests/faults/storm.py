@@ -1,4 +1,4 @@
-"""Random kill -9 and freezes, drawn from a seed, while there is always work to do."""
+"""Kill (by SIGKILL) and freeze processes at random, from a seed, while there is always work to do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNITS_A_JOB = 12
 
 
 def storm(deployment: Deployment, faults: int) -> None:
-    """Let `faults` faults befall a deployment, a second apart or less."""
+    """Inflict `faults` faults on a deployment, at most a second apart."""
     rng = random.Random(deployment.seed)
     while deployment.faults < faults:
         _keep_busy(deployment)
@@ -86,7 +86,7 @@ _FAULTS: dict[str, tuple[int, Callable[[Deployment, Node, random.Random], None]]
     "kill main": (2, _kill_main),
     "empty broker": (3, _empty_broker),
 }
-"""Each fault with its weight."""
+"""The faults with their weights."""
 
 
 def _longer_than_a_lease(deployment: Deployment, rng: random.Random) -> float:

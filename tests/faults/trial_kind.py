@@ -1,7 +1,7 @@
-"""Kinds of jobs for fault tests: one with a known answer that takes as long as told, and poisons.
+"""Kinds of jobs for fault tests: one with a known answer and a chosen duration, and poisonous ones.
 
-How long a unit takes stands beside the deployment, not in the request, so that the same units can be computed
-at once elsewhere, where nothing disturbs them.
+The duration of a unit is stored with the deployment, not in the request, so that the same units can be
+computed quickly elsewhere without faults.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MEMORY_LIMIT = 8 << 30
 
 @dataclass(frozen=True)
 class Conditions:
-    """How the workers of one deployment are to behave; a file in its home says so to every process."""
+    """The behavior of the workers of one deployment, which every process reads from a file in its home."""
 
     lease_s: float = 2.0
     sweep_s: float = 0.5
@@ -44,12 +44,12 @@ class Conditions:
     mutant: str = ""  # "fence", "lease" or "sweeper": the safeguard that is taken out
 
     def write(self, home: Path) -> None:
-        """Let these conditions hold for the deployment in `home`."""
+        """Store these conditions for the deployment in `home`."""
         (home / "conditions.json").write_text(json.dumps(asdict(self)), encoding="utf-8")
 
     @classmethod
     def of(cls, home: Path) -> Conditions:
-        """Return what holds in `home`; units that take no time where nothing is said."""
+        """Return the conditions that are stored in `home`; without any, units take no time."""
         path = home / "conditions.json"
         return cls(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else cls(unit_s=0.0)
 
@@ -76,7 +76,7 @@ def _execute(work: Work) -> Product:
 
 
 def _take_time(work: Work) -> None:
-    """Last as long as the conditions say, looking out for cancellation."""
+    """Wait for the duration in the conditions, and check for cancellation meanwhile."""
     end = time.monotonic() + Conditions.of(work.workspace.settings.home).unit_s
     pause = threading.Event()
     while (left := end - time.monotonic()) > 0:
@@ -101,12 +101,12 @@ def _segfault() -> None:
 
 
 def _killed_for_memory() -> None:
-    """What the kernel does to a process that takes the last memory."""
+    """Kill this process, as the kernel kills one that takes the last memory."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _memory_bomb() -> None:
-    """Take memory without end, in an address space that has one."""
+    """Allocate memory without end, in a limited address space."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_LIMIT, before[1]))
     try:
@@ -121,7 +121,7 @@ def _endless_loop() -> None:
 
 
 def _endless_native_loop() -> None:
-    """Loop where no signal is looked at, as in compiled code: only the hard time limit ends it."""
+    """Loop without handling signals, as compiled code may; only the hard time limit ends it."""
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     _endless_loop()
 

@@ -1,7 +1,7 @@
 """A store that counts how often it is read, and a process that pulls one artifact through the caches.
 
-``python -m tests.integration.cache_support FOLDER HOME DIGEST TOGETHER CACHE_URL`` pulls with TOGETHER - 1
-others and prints the sha256 of what it got; an empty CACHE_URL stands for none.
+``python -m tests.integration.cache_support FOLDER HOME DIGEST TOGETHER CACHE_URL`` pulls together with
+TOGETHER - 1 other processes, and prints the sha256 of the bytes. An empty CACHE_URL means no cache.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tests.services import wait_until
 
 
 class CountedStore(LocalStore):
-    """A folder that stands for a remote store: every reading of an artifact leaves a line in a log.
+    """A folder that acts as a remote store, and logs a line for every read of an artifact.
 
-    `together` makes a reading wait until so many processes have arrived, so that all of them ask at once.
+    A read waits until `together` processes have arrived, so that all of them read at the same time.
     """
 
     def __init__(self, root: Path, *, together: int = 0) -> None:

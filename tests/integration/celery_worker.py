@@ -1,4 +1,4 @@
-"""A real Celery worker in processes of its own, for tests that talk to it and kill it."""
+"""A real Celery worker in separate processes, for tests that talk to it and kill it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """Environment variables that say what `settings` say."""
+    """Return the environment variables that give these settings."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GROVE_")}
     named = {
         "GROVE_HOME": str(settings.home),
@@ -37,7 +37,7 @@ def environment(settings: Settings) -> dict[str, str]:
 
 
 class CeleryWorker:
-    """One node: a main process and its children, in a process group of their own."""
+    """One node: a main process and its children, in a separate process group."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class CeleryWorker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the node and return once it takes messages."""
+        """Start the node, and return once it accepts messages."""
         begin = len(self.text())
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -90,7 +90,7 @@ class CeleryWorker:
         return [child.pid for child in psutil.Process(self.pid).children()]
 
     def kill(self) -> None:
-        """End the whole node by SIGKILL, as a power cut would."""
+        """End the whole node by SIGKILL, like a power cut."""
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -98,7 +98,7 @@ class CeleryWorker:
             self._process = None
 
     def stop(self) -> int:
-        """Ask the node to end and return its exit status."""
+        """Ask the node to end, and return its exit status."""
         self._process.terminate()
         status = self._process.wait(60)
         self._process = None

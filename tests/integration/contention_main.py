@@ -1,6 +1,6 @@
-"""Many processes that all want the same units: `python -m` this module, settings in the environment.
+"""Run many processes that all want the same units: `python -m` this module, with settings as variables.
 
-Prints one JSON object: how often each outcome came back, over all processes.
+It prints one JSON object with the number of times of each outcome, over all processes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.integration.workers_support import PARTS, plan_parts
 
 
 def _one(seed: int, plan: PlannedJob) -> list[str]:
-    """Ask for the job, sweep, and try every unit in an order of its own."""
+    """Submit the job, sweep, and try every unit in a random order."""
     with Workspace.open() as workspace:
         ledger = Ledger(workspace.engine)
         ledger.submit(plan)
@@ -47,7 +47,7 @@ def main(processes: int, units: int, log: str) -> None:
             status = 1
             try:
                 os.close(go)
-                os.read(start, 1)  # ends for all at once, when the parent closes its end
+                os.read(start, 1)  # returns in all processes at once, when the parent closes its end
                 os.write(writer, json.dumps(_one(seed, plan)).encode())
                 status = 0
             except Exception:

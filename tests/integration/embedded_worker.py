@@ -1,6 +1,6 @@
-"""A real `grove worker` without a broker, in a process of its own that knows the kinds of the tests.
+"""A real `grove worker` without a broker, in a separate process that knows the kinds of the tests.
 
-``python -m tests.integration.embedded_worker`` is what it runs.
+The process runs ``python -m tests.integration.embedded_worker``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.services import wait_until
 
 
 class EmbeddedWorker:
-    """`grove worker` on a database of its settings; ended by SIGKILL unless it was stopped before."""
+    """A `grove worker` with given settings, which is ended by SIGKILL unless it was stopped before."""
 
     def __init__(self, settings: Settings, log: Path, *options: str) -> None:
         self._settings, self._log, self._options = settings, log, options
@@ -27,7 +27,7 @@ class EmbeddedWorker:
         return self._log.read_text() if self._log.exists() else ""
 
     def wait_for(self, text: str, *, deadline_s: float = 60) -> None:
-        """Return once it has logged `text`; fail where it ends before."""
+        """Return once the worker has logged `text`; fail if it ends before."""
         wait_until(lambda: text in self.text() or not self.running, deadline_s=deadline_s, what=repr(text))
         assert text in self.text(), self.text()
 
@@ -41,7 +41,7 @@ class EmbeddedWorker:
         return self._process.pid
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Tell it to end and return its exit status."""
+        """Ask the worker to end, and return its exit status."""
         assert self._process is not None
         self._process.send_signal(number)
         return self._process.wait(30)

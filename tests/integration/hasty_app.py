@@ -1,4 +1,4 @@
-"""The application of `slow_kind_app`, whose units have one second: `celery -A` this module."""
+"""The application of `slow_kind_app` with a time limit of one second for units: `celery -A` this module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application of `slow_kind_app`, which sweeps as seldom as workers do: `celery -A` this module."""
+"""The application of `slow_kind_app`, but with sweeps as rare as in real workers: `celery -A` this module."""
 
 from __future__ import annotations
 

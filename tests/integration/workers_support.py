@@ -1,4 +1,4 @@
-"""What the tests of the workers share: settings, an ontology without a graph store, and kinds of jobs."""
+"""Settings, an ontology without a graph store, and kinds of jobs, for the tests of the workers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.requests.plan import plan_job
 
 UNREACHED_GRAPH = "bolt://neo4j:unused@127.0.0.1:1"
-"""No unit here touches the graph, so nothing needs to listen there."""
+"""The URL of a graph that does not exist, since no unit here uses it."""
 
 
 def settings_in(home: Path, *, broker_url: str | None = None, database_url: str | None = None) -> Settings:
@@ -36,7 +36,7 @@ def settings_in(home: Path, *, broker_url: str | None = None, database_url: str 
 
 
 def add_version(workspace: Workspace, name: str, graph: LabelGraph) -> None:
-    """Register a version in catalog and artifacts alone."""
+    """Register a version only in the catalog and the artifact store."""
     snapshot = workspace.artifacts.put_arrays(*graph.to_arrays())
     lease = workspace.catalog.acquire(name)
     version = workspace.catalog.open_version(
@@ -56,7 +56,7 @@ def add_version(workspace: Workspace, name: str, graph: LabelGraph) -> None:
 
 @contextmanager
 def registered(*extra: JobKind) -> Iterator[None]:
-    """Know more kinds for a while."""
+    """Register more kinds while the block runs."""
     for kind in extra:
         kinds.register(kind)
     try:
@@ -67,7 +67,7 @@ def registered(*extra: JobKind) -> Iterator[None]:
 
 
 def as_given(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
-    """Complete the parameters of a kind that takes any."""
+    """Return the parameters unchanged, for a kind that accepts any."""
     del subject
     return dict(given)
 
@@ -108,7 +108,7 @@ def plan_parts(numbers: list[int], log: Path | None = None) -> PlannedJob:
 
 
 def _gated_execute(work: Work) -> Product:
-    """Note its process and wait for the file `go`, looking out for its cancellation."""
+    """Record the process, and wait for the file `go`; check for cancellation meanwhile."""
     folder = Path(work.parameters["folder"])
     note(folder / "started", f"{os.getpid()}")
     pause = threading.Event()
@@ -123,11 +123,11 @@ def _gated_execute(work: Work) -> Product:
 GATED = JobKind("gated", 1, as_given, lambda parameters: [Step(parameters)], _gated_execute)
 
 
-# ---- sleeping: a unit that listens to nobody --------------------------------------------------------------
+# ---- sleeping: a unit that ignores cancellation ---------------------------------------------------
 
 
 def _sleeping_execute(work: Work) -> Product:
-    """Note its process and wait for the file `go` in a single part, as compiled code works."""
+    """Record the process, and wait for the file `go`; never check for cancellation, like compiled code."""
     folder = Path(work.parameters["folder"])
     note(folder / "started", f"{os.getpid()}")
     pause = threading.Event()
@@ -139,11 +139,11 @@ def _sleeping_execute(work: Work) -> Product:
 SLEEPING = JobKind("sleeping", 1, as_given, lambda parameters: [Step(parameters)], _sleeping_execute)
 
 
-# ---- scripted: a unit that ends as told ------------------------------------------------------------------
+# ---- scripted: a unit that ends by a script -------------------------------------------------------------
 
 
 def _scripted_execute(work: Work) -> Product:
-    """Raise what the script says for this attempt, counted in a file."""
+    """Raise the error that the script names for this attempt; attempts are counted in a file."""
     log = Path(work.parameters["log"])
     note(log, "attempt")
     script = json.loads(work.parameters["script"])
@@ -163,7 +163,7 @@ SCRIPTED = JobKind("scripted", 1, as_given, lambda parameters: [Step(parameters)
 
 
 def note(path: Path, line: str) -> None:
-    """Append a line, whole even when many processes write at once."""
+    """Append a line, which stays whole even if many processes write at the same time."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         os.write(descriptor, f"{line}\n".encode())

@@ -1,12 +1,12 @@
 """Real Neo4j, Redis and PostgreSQL servers, and an S3 stand-in, without containers and without root.
 
-Each server class is a context manager with `url`, `pid`, `version`, `start()`, `kill()` (SIGKILL, as a power
-cut would) and `stop()`; after `kill` or `stop`, `start` continues on the same data and the same port.
+Each server class is a context manager with `url`, `pid`, `version`, `start()`, `kill()` (by SIGKILL, like a
+power cut) and `stop()`. After `kill` or `stop`, `start` continues with the same data on the same port.
 
 From the shell::
 
-    python -m tests.services neo4j --print-url       # one server in the foreground, until Ctrl-C
-    python -m tests.services run -- python -m pytest  # all three, then a command that finds them by URL
+    python -m tests.services neo4j --print-url        # one server in the foreground, until Ctrl-C
+    python -m tests.services run -- python -m pytest  # all three, and a command with their URLs
 """
 
 from tests.services.neo4j_server import Neo4jServer

@@ -28,7 +28,7 @@ _SERVERS: dict[str, type[ServerProcess]] = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Parse the command line, run what it asks for, and return the exit status."""
+    """Parse the command line, run the requested servers, and return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.services", description="Real servers for the tests."
     )
@@ -41,7 +41,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     everything.add_argument("command", nargs="+", metavar="CMD", help="the command, after --")
     arguments = parser.parse_args(argv)
-    # SIGTERM unwinds the stack like Ctrl-C, so that every server is closed on the way out.
+    # Let SIGTERM unwind the stack as Ctrl-C does, so that every server is closed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if arguments.what == "run":
@@ -64,7 +64,7 @@ def _serve(name: str, *, url_only: bool) -> int:
 
 def _run(command: list[str]) -> int:
     environment = dict(os.environ)
-    # Tests start hundreds of processes: without compiled modules kept, each compiles all that it imports.
+    # Tests start hundreds of processes, each of which would compile all its imports without stored bytecode.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with contextlib.ExitStack() as stack:
         for name, kind in _SERVERS.items():

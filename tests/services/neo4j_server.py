@@ -1,4 +1,4 @@
-"""A real Neo4j Community server from its published Java artifacts: needs a JDK and Maven, nothing else."""
+"""A real Neo4j Community server from its published Java artifacts; it needs only a JDK and Maven."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _MAIN_CLASS = "org.neo4j.server.CommunityEntryPoint"
 _ADMIN_CLASS = "org.neo4j.cli.AdminTool"
 _USER = "neo4j"
 
-# What the distribution's own start script passes to the JVM, less heap tuning: off-heap buffers and netty
-# reach into these packages.
+# The options of the distribution's own start script, without its heap tuning. Off-heap buffers and netty need
+# access to these packages.
 _JVM_OPTIONS = (
     "-Xms128m",
     "-Xmx768m",
@@ -47,26 +47,26 @@ _JVM_OPTIONS = (
     "-Dfile.encoding=UTF-8",
 )
 
-# Compiling for long runs costs a start more than it gains in a test.
+# Optimizing for long runs costs more at the start than it gains in a test.
 _QUICK_START = "-XX:TieredStopAtLevel=1"
 
 _UNTRIED_S = 86_400.0
-"""Seconds for which classes that could not be recorded are not tried again."""
+"""Seconds before a failed recording of classes is tried again."""
 
 _SETTINGS = {
     "server.memory.pagecache.size": "256m",
     "db.tx_log.preallocate": "false",
     "dbms.usage_report.enabled": "false",
-    # Bolt waits this long, twice, for late connections as it shuts down (default 5 s); data are safe by then.
+    # Bolt waits this long, twice, for late connections at shutdown (default 5 s), when data are already safe.
     "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
-    # A server at work says so this often, and clients take twice as much silence for a dead connection
-    # (default 1 m).
+    # A busy server sends a sign of life this often (default 1 m). After twice this time without one, clients
+    # consider the connection dead.
     "server.bolt.connection_keep_alive": "3s",
 }
 
 
 def pinned_version() -> str:
-    """Return the Neo4j version that pom.xml pins."""
+    """Return the version of Neo4j that pom.xml pins."""
     return ElementTree.parse(_POM).getroot().findtext(".//{*}neo4j.version", "").strip()
 
 
@@ -91,8 +91,8 @@ def fetch_jars() -> Path:
 
     Notes
     -----
-    A lock keeps two sessions from fetching at once, and the folder appears under its final name by one
-    rename, so whoever sees it sees all of it.
+    A lock prevents two sessions from fetching at the same time. The folder gets its final name by one rename,
+    so it is always complete under that name.
     """
     cache = _cache()
     jars = cache / pinned_version()
@@ -126,19 +126,20 @@ def fetch_jars() -> Path:
 
 
 class Neo4jServer(ServerProcess):
-    """Neo4j Community on loopback ports of its own.
+    """A Neo4j Community server on free loopback ports.
 
     Parameters
     ----------
     home : Path, optional
-        Neo4j home; a temporary one by default.
+        The home folder of Neo4j; a temporary one by default.
     settings : mapping of str to str, optional
-        Configuration keys and values, over the small-footprint defaults. Listen addresses are always ours.
+        Configuration keys and values, which replace the small-footprint defaults. Listen addresses cannot be
+        changed.
     auth : bool
-        Whether clients must log in, with a password made up for this server.
+        Whether clients must log in, with a random password of this server.
     sustained : bool
-        Whether it will work hard for minutes, as in benchmarks: then the JVM compiles all it can, and a start
-        takes half as long again.
+        Whether the server will work hard for minutes, as in benchmarks. The JVM then optimizes fully, and a
+        start takes half as long again.
 
     Examples
     --------
@@ -167,22 +168,22 @@ class Neo4jServer(ServerProcess):
 
     @property
     def address(self) -> str:
-        """Bolt address without credentials, as the driver takes it."""
+        """The Bolt address without credentials, as the driver expects it."""
         return f"bolt://127.0.0.1:{self.port}"
 
     @property
     def http_url(self) -> str:
-        """Address of the HTTP connector."""
+        """The address of the HTTP connector."""
         return f"http://127.0.0.1:{self.http_port}"
 
     @property
     def url(self) -> str:
-        """Bolt address with user and password in it when `auth` is on."""
+        """The Bolt address, with user and password if `auth` is set."""
         return f"bolt://{_USER}:{self.password}@127.0.0.1:{self.port}" if self.auth else self.address
 
     @property
     def version(self) -> str:
-        """Version and edition, from the server."""
+        """The version and edition that the server reports."""
         with self.driver() as driver:
             record = driver.execute_query(
                 "CALL dbms.components() YIELD versions, edition RETURN versions[0] AS version, edition",
@@ -216,7 +217,7 @@ class Neo4jServer(ServerProcess):
         password_file = self.home / "password"
         if not self.auth:
             return
-        if password_file.exists():  # a home that was used before keeps its password
+        if password_file.exists():  # keep the password of a home that was used before
             self.password = password_file.read_text()
             return
         password_file.touch(mode=0o600)
@@ -237,10 +238,11 @@ class Neo4jServer(ServerProcess):
         )
 
     def _class_sharing(self, java_version: str) -> list[str]:
-        """Return the option that maps the classes a server loads, recorded once by one that ran and ended.
+        """Return the option that maps an archive of the server's classes; record the archive on first use.
 
-        That halves the work of a start. An archive of another JVM is not used, with a line in the log. A JVM
-        that records none, or not in time, does without, and is not asked again for a day.
+        The archive halves the work of a start. A JVM ignores the archive of another JVM, with a line in the
+        log. If recording fails or takes too long, the server starts without an archive, and recording is not
+        tried again for a day.
         """
         archive = self._jars.with_name(f"{self._jars.name}-java-{java_version}.jsa")
         with _taking_turns(archive.with_suffix(".lock")):
@@ -263,7 +265,7 @@ class Neo4jServer(ServerProcess):
             _MAIN_CLASS,
             f"--home-dir={self.home}",
             f"--config-dir={self.home / 'conf'}",
-            "--console-mode",  # without it the server closes its own standard output, and the log stays empty
+            "--console-mode",  # otherwise the server closes its standard output, and the log stays empty
         ]
 
     def _probe(self) -> None:
@@ -271,11 +273,11 @@ class Neo4jServer(ServerProcess):
             driver.verify_connectivity()
             driver.execute_query(
                 "RETURN 1", database_="neo4j"
-            )  # bolt answers a little before the database does
+            )  # Bolt answers slightly earlier than the database
 
 
 class _Recorder(Neo4jServer):
-    """A server that writes the classes it has loaded to a file as it ends."""
+    """A server that writes an archive of its loaded classes to a file when it ends."""
 
     start_deadline_s = stop_deadline_s = 90.0
 
@@ -288,7 +290,7 @@ class _Recorder(Neo4jServer):
 
 
 def _recorded(archive: Path) -> bool:
-    """Run a server once to record an archive of its classes; return whether it left one."""
+    """Run a server once to record an archive of its classes; return whether that succeeded."""
     partial = archive.with_suffix(".partial")
     partial.unlink(missing_ok=True)
     try:
@@ -310,7 +312,7 @@ def _is_younger(path: Path, seconds: float) -> bool:
 
 
 def _require_java(java: Path) -> str:
-    """Return the version of a Java that this Neo4j runs on; refuse others in words."""
+    """Return the version of a Java program; raise an error if this Neo4j does not run on it."""
     printed = run_tool([java, "-version"], deadline_s=30)
     found = re.search(r'version "((\d+)[^"]*)"', printed)
     if found is None:

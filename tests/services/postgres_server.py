@@ -18,7 +18,7 @@ __all__ = ["PostgresServer", "create_database", "drop_database"]
 _USER = "grove"
 _SCHEME = "postgresql+psycopg"
 
-# Linguistic order on purpose: code that takes the database's own order for canonical (byte) order shows.
+# Linguistic order reveals code that mistakes the order of the database for canonical (byte) order.
 _INITDB_ARGUMENTS = (
     "--encoding=UTF8",
     "--locale=C",
@@ -29,17 +29,17 @@ _INITDB_ARGUMENTS = (
 
 
 class PostgresServer(ServerProcess):
-    """PostgreSQL with its own data folder and a superuser with a password.
+    """A PostgreSQL server with its own data folder and a superuser with a password.
 
     Parameters
     ----------
     home : Path, optional
-        Folder for data and log; a temporary one by default. When the tests run as root it must be reachable
-        by an ordinary user, which pytest's own temporary folders are not.
+        The folder for data and log; a temporary one by default. If the tests run as root, an ordinary user
+        must have access to it, which is not the case for the temporary folders of pytest.
     settings : sequence of str
-        Further server settings, each ``name=value``. Durability settings keep their defaults.
+        Additional server settings, each as ``name=value``. Durability settings keep their defaults.
     initdb_arguments : sequence of str
-        Encoding, collation and login rule of a new data folder.
+        The encoding, collation and login rule of a new data folder.
     """
 
     name = "postgres"
@@ -59,17 +59,17 @@ class PostgresServer(ServerProcess):
 
     @property
     def url(self) -> str:
-        """SQLAlchemy address of the maintenance database."""
+        """The SQLAlchemy URL of the maintenance database."""
         return f"{_SCHEME}://{_USER}:{self.password}@127.0.0.1:{self.port}/postgres"
 
     @property
     def version(self) -> str:
-        """Version, from the server."""
+        """The version that the server reports."""
         with _connect(self.url) as connection:
             return str(connection.execute("SHOW server_version").fetchone()[0])
 
     def create_database(self) -> str:
-        """Create an empty database under a new name and return its URL."""
+        """Create an empty database with a new name, and return its URL."""
         return create_database(self.url)
 
     def _prepare(self) -> None:
@@ -114,11 +114,11 @@ class PostgresServer(ServerProcess):
     def _stop_signal(self) -> signal.Signals:
         return (
             signal.SIGINT
-        )  # "fast": roll open transactions back; SIGTERM would wait for every client to leave
+        )  # "fast": roll back open transactions; SIGTERM would wait until every client leaves
 
 
 def create_database(url: str) -> str:
-    """Create an empty database on the server at `url` and return the new database's URL."""
+    """Create an empty database on the server at `url`, and return the URL of the new database."""
     name = f"grove_test_{secrets.token_hex(8)}"
     with _connect(url) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')
@@ -126,7 +126,7 @@ def create_database(url: str) -> str:
 
 
 def drop_database(url: str, *, server_url: str) -> None:
-    """Drop the database at `url`, whoever is still connected, through the server's own address."""
+    """Drop the database at `url`, even if clients are connected; `server_url` is another database there."""
     name = urlsplit(url).path.removeprefix("/")
     with _connect(server_url) as connection:
         connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
@@ -141,7 +141,7 @@ def _connect(url: str):
 
 
 def _unprivileged_user() -> pwd.struct_passwd:
-    """Return a user to run the server as: PostgreSQL refuses to run as root."""
+    """Return a user that can run the server, because PostgreSQL refuses to run as root."""
     for name in ("postgres", "nobody"):
         try:
             return pwd.getpwnam(name)

@@ -1,4 +1,4 @@
-"""A server process owned by a test: found, started, probed, killed, started again, stopped."""
+"""Find, start, probe, kill, restart and stop server processes that belong to a test."""
 
 from __future__ import annotations
 
@@ -36,31 +36,31 @@ _GUARD_SCRIPT = 'read -r _; kill -s KILL -- "-$0"; [ -z "$1" ] || rm -rf -- "$1"
 
 
 class ServiceError(RuntimeError):
-    """Something went wrong with a server that a test needs."""
+    """An error with a server that a test needs."""
 
 
 class ServiceMissingError(ServiceError):
-    """A program is not installed; the message says which one and how to get it."""
+    """A program is not installed; the message names the program and says how to install it."""
 
 
 class ServiceStartError(ServiceError):
-    """A server died while starting or did not answer in time; the message ends with its log."""
+    """A server died at its start or did not answer in time; the message ends with the server's log."""
 
 
 def announce(what: str) -> None:
-    """Say on stderr what takes its time, so that nobody takes it for hung."""
+    """Print on stderr which slow step is running, so that it does not seem to hang."""
     print(what, file=sys.stderr, flush=True)
 
 
 def wait_until(
     condition: Callable[[], bool], *, deadline_s: float, what: str, interval_s: float = 0.05
 ) -> None:
-    """Return as soon as `condition()` is true; the only place of this package that sleeps.
+    """Return as soon as `condition()` is true; only this function of the package sleeps.
 
     Raises
     ------
     TimeoutError
-        If `deadline_s` pass first; the message names `what`.
+        If the condition is still false after `deadline_s` seconds; the message names `what`.
     """
     end = time.monotonic() + deadline_s
     while not condition():
@@ -70,10 +70,10 @@ def wait_until(
 
 
 def free_port() -> int:
-    """Return a loopback TCP port that nothing listens on, below the range the kernel hands to clients.
+    """Return a loopback TCP port that nothing listens on, below the range that the kernel gives to clients.
 
-    A port of the client range would be open to others while its server is down: a client that keeps
-    reconnecting there may even be given that very port as its own and connect to itself.
+    Another process could take a port of the client range while its server is down. A client that keeps
+    reconnecting could even receive this port as its own, and connect to itself.
     """
     try:
         first_client_port = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
@@ -94,7 +94,7 @@ def find_program(name: str, *, package: str, folders: Sequence[Path] = ()) -> Pa
     Raises
     ------
     ServiceMissingError
-        If it is nowhere; the message names the Debian package that holds it.
+        If the program is not found; the message names the Debian package with it.
     """
     path = shutil.which(name) or next((str(f / name) for f in folders if os.access(f / name, os.X_OK)), None)
     if path is None:
@@ -103,12 +103,13 @@ def find_program(name: str, *, package: str, folders: Sequence[Path] = ()) -> Pa
 
 
 def run_tool(command: Sequence[str | Path], *, deadline_s: float, **options: Any) -> str:
-    """Run a helper program to its end and return what it printed.
+    """Run a helper program to its end, and return its output.
 
     Raises
     ------
     ServiceStartError
-        If it fails or takes longer than `deadline_s`; the message holds the end of its output.
+        If it fails or takes longer than `deadline_s` seconds; the message of a failure holds the end of its
+        output.
     """
     try:
         done = subprocess.run(
@@ -135,12 +136,13 @@ class ServerProcess(ABC):
     Parameters
     ----------
     home : Path, optional
-        Folder for data, configuration and log. Without one, a temporary folder is made; `close` removes it.
+        The folder for data, configuration and log. The default is a temporary folder, which `close` removes.
 
     Notes
     -----
     `kill` and `stop` keep the home, so `start` continues with the same data. `close` ends the server for
-    good. Should this interpreter die without closing, a guard process does the same.
+    good. If this interpreter dies without closing, a guard process kills the server and removes a temporary
+    home.
     """
 
     name = "server"
@@ -160,16 +162,16 @@ class ServerProcess(ABC):
     @property
     @abstractmethod
     def url(self) -> str:
-        """Where clients connect, credentials included."""
+        """The URL for clients, with credentials."""
 
     @property
     @abstractmethod
     def version(self) -> str:
-        """What the running server says its version is."""
+        """The version that the running server reports."""
 
     @abstractmethod
     def _prepare(self) -> None:
-        """Create what a first start needs; called once."""
+        """Create the files that the first start needs; called once."""
 
     @abstractmethod
     def _command(self) -> list[str]:
@@ -177,25 +179,25 @@ class ServerProcess(ABC):
 
     @abstractmethod
     def _probe(self) -> None:
-        """Do one round trip to the server; any exception means not ready yet."""
+        """Make one round trip to the server; any exception means that it is not ready yet."""
 
     def _popen_options(self) -> dict[str, Any]:
         return {}
 
     @property
     def running(self) -> bool:
-        """Whether the process exists."""
+        """Whether the process is running."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def pid(self) -> int:
-        """Process id of the running server."""
+        """The process id of the running server."""
         if self._process is None or self._process.poll() is not None:
             raise ServiceError(f"{self.name} is not running: call start() first")
         return self._process.pid
 
     def start(self) -> None:
-        """Start, or start again after `kill` or `stop`; returns once the server answers. No-op while it runs.
+        """Start the server, also after `kill` or `stop`, and wait until it answers; no-op while it runs.
 
         Raises
         ------
@@ -216,7 +218,7 @@ class ServerProcess(ABC):
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C in the terminal reaches the tests, and they stop the server
+                start_new_session=True,  # Ctrl-C must reach only the tests, which stop the server
                 **self._popen_options(),
             )
         self._guard = _start_guard(self._process.pid, self.home if self._temporary else None)
@@ -227,12 +229,12 @@ class ServerProcess(ABC):
             raise ServiceStartError(f"{error}; end of its log:\n{self.log_tail()}") from error
 
     def kill(self) -> None:
-        """End the server and its children by SIGKILL and wait until all of them are gone."""
+        """End the server and its children by SIGKILL, and wait until all of them are gone."""
         if self._process is None:
             return
         with contextlib.suppress(psutil.NoSuchProcess):
             server = psutil.Process(self._process.pid)
-            server.suspend()  # so that it cannot start another child between the two steps
+            server.suspend()  # so that it cannot start another child meanwhile
             family = [server, *server.children(recursive=True)]
             for process in family:
                 with contextlib.suppress(psutil.NoSuchProcess):
@@ -241,7 +243,7 @@ class ServerProcess(ABC):
         self._reap()
 
     def stop(self) -> None:
-        """Ask the server to shut down cleanly and wait for it."""
+        """Ask the server to shut down cleanly, and wait until it has ended."""
         if self._process is None:
             return
         if self._process.poll() is None:
@@ -257,7 +259,7 @@ class ServerProcess(ABC):
         self._reap()
 
     def close(self) -> None:
-        """End the server for good: a temporary home goes with it, a given one is stopped cleanly and kept."""
+        """End the server for good; kill it and remove a temporary home, or stop it and keep a given home."""
         if self._temporary:
             self.kill()
             shutil.rmtree(self.home, ignore_errors=True)
@@ -293,7 +295,7 @@ class ServerProcess(ABC):
             )
         try:
             self._probe()
-        except Exception:  # each driver has its own errors for "not yet"; the deadline bounds all of them
+        except Exception:  # each driver has other errors for "not ready"; the deadline ends the wait
             return False
         return True
 
@@ -312,7 +314,7 @@ class ServerProcess(ABC):
 
 
 def _start_guard(pid: int, temporary_home: Path | None) -> subprocess.Popen[bytes]:
-    """Start a process that ends server `pid` when our end of its pipe closes, however we end."""
+    """Start a process that kills server `pid` when our end of its pipe closes, however this process ends."""
     return subprocess.Popen(
         ["/bin/sh", "-c", _GUARD_SCRIPT, str(pid), str(temporary_home or "")],
         stdin=subprocess.PIPE,

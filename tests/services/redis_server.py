@@ -12,17 +12,17 @@ __all__ = ["RedisServer"]
 
 
 class RedisServer(ServerProcess):
-    """Redis as a broker needs it by default: never evicts, keeps nothing on disk.
+    """A Redis server; by default it never evicts a key, as brokers require, and keeps nothing on disk.
 
     Parameters
     ----------
     home : Path, optional
-        Working folder; a temporary one by default.
+        The working folder; a temporary one by default.
     appendonly : bool
-        Whether every write goes to the append-only file (flushed each second), so that data outlive `kill`.
+        Whether every write goes to the append-only file (flushed every second), so that data survive `kill`.
     arguments : sequence of str
-        Further options as on the command line, for example ``["--maxmemory-policy", "allkeys-lru"]``; they
-        win over the defaults. Port, address, folder and password are always ours.
+        Additional options as on the command line, such as ``["--maxmemory-policy", "allkeys-lru"]``; they
+        replace the defaults. Port, address, folder and password cannot be changed.
     """
 
     name = "redis"
@@ -38,12 +38,12 @@ class RedisServer(ServerProcess):
 
     @property
     def url(self) -> str:
-        """Address of database 0."""
+        """The URL of database 0."""
         return f"redis://:{self.password}@127.0.0.1:{self.port}/0"
 
     @property
     def version(self) -> str:
-        """Version, from the server."""
+        """The version that the server reports."""
         with self.client() as client:
             return str(client.info("server")["redis_version"])
 
@@ -55,7 +55,7 @@ class RedisServer(ServerProcess):
 
     def _prepare(self) -> None:
         self._program = find_program("redis-server", package="redis-server")
-        config = self.home / "redis.conf"  # the password stays out of the process list
+        config = self.home / "redis.conf"  # keeps the password out of the process list
         config.touch(mode=0o600)
         config.write_text(f"requirepass {self.password}\n")
 

@@ -1,4 +1,4 @@
-"""A server that speaks S3, on a loopback port: moto's, which keeps objects in memory."""
+"""An S3 server on a loopback port: that of moto, which keeps objects in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["S3Server"]
 
 
 class S3Server(ServerProcess):
-    """S3 as an artifact store needs it; what it holds is gone after `kill` and `stop`."""
+    """An S3 server for artifact stores; `kill` and `stop` delete its objects."""
 
     name = "s3"
     start_deadline_s = 30.0
@@ -27,20 +27,20 @@ class S3Server(ServerProcess):
             "AWS_SECRET_ACCESS_KEY": "canary-secret-of-the-s3-tests",
             "AWS_DEFAULT_REGION": "us-east-1",
         }
-        """Variables with which a client finds it; it takes any credentials."""
+        """Environment variables for clients of this server, which accepts any credentials."""
 
     @property
     def url(self) -> str:
-        """The endpoint."""
+        """The URL of the endpoint."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def version(self) -> str:
-        """Version of moto."""
+        """The version of moto."""
         return version("moto")
 
     def make_bucket(self, name: str) -> None:
-        """Make an empty bucket."""
+        """Create an empty bucket."""
         self._ask("PUT", f"/{name}")
 
     def _prepare(self) -> None:

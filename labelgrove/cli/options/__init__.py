@@ -1,1 +1,1 @@
-"""What commands are given: the arguments and options that several share, and how they are read."""
+"""Arguments and options that several commands share, and the functions that read them."""

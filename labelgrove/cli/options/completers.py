@@ -1,7 +1,7 @@
-"""The names that a shell is offered to complete a word.
+"""Completion of names in a shell.
 
-A shell asks again with every press of TAB, and shows whatever is printed in the middle of the line. So names
-are read without the weight of SQLAlchemy, and where they cannot be had nothing is offered and nothing said.
+A shell starts `grove` at every press of TAB, and shows its output in the middle of the line. So names are
+read without importing SQLAlchemy. If they cannot be read, nothing is offered and nothing is printed.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ __all__ = ["Completer", "bundles", "experiments", "files", "jobs", "kinds", "ont
 
 Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
-_MOST = 200  # names, the newest first where there is an order in time
+_MOST = 200  # names
 
 
 def files(*words: str) -> Completer:
-    """Return a completion of these words, and of file names."""
+    """Return a completer that offers these words, and file names."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Offer the words that begin with what was typed, and files."""
+        """Offer the words that begin with the typed text, and files."""
         return [_file(incomplete), *_beginning(incomplete, [(word, "") for word in words])]
 
     return complete
 
 
 def _named(statement: str, *, or_files: bool = False) -> Completer:
-    """Return what offers the names in the first column; the second says more about each."""
+    """Return a completer that offers the names in the first column, with the second as their descriptions."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Offer the names that go on from here."""
+        """Offer the names that begin with the typed text."""
         found = _beginning(incomplete, _rows(statement))
         return [_file(incomplete), *found] if or_files else found
 
@@ -56,7 +56,7 @@ schedules = _named(f"SELECT name, cron FROM schedule ORDER BY name LIMIT {_MOST}
 
 
 def jobs(*states: str) -> Completer:
-    """Return what offers the newest jobs, those in some states alone where these are given."""
+    """Return a completer that offers the newest jobs, in any of `states` if some are given."""
     condition = f"WHERE state IN ({', '.join(map(repr, states))})" if states else ""
     return _named(
         "SELECT substr(id, 1, 12), kind || ' ' || state "
@@ -73,7 +73,7 @@ def kinds(_: click.Context, __: click.Parameter, incomplete: str) -> list[Comple
 
 
 def experiments(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the experiments, and what goes in their place."""
+    """Offer the experiments, and the words ``all`` and ``list``."""
     from labelgrove.experiments import NAMES
 
     return _beginning(incomplete, [(name, "") for name in ("all", "list", *NAMES)])

@@ -1,4 +1,4 @@
-"""Labels on the command line: in a file, on stdin or between commas, by key or by name."""
+"""Read labels from the command line: from a file, stdin or a comma-separated list, by key or by name."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
 class LabelLines(list[str]):
-    """Labels that stood in a file, a line for each."""
+    """Labels that were read from a file with one label per line."""
 
 
 def read_keys(source: str) -> list[str]:
-    """Return the label keys of a file with one key per line (``-``: stdin), or of a comma-separated list.
+    """Return the label keys in a file with one key per line (``-`` for stdin) or in a comma-separated list.
 
-    Those of a file are `LabelLines`.
+    Keys from a file are returned as `LabelLines`.
     """
     from labelgrove.adapter.plainfile import decoded
     from labelgrove.ontology.errors import InputError, NotFoundError
@@ -35,7 +35,7 @@ def read_keys(source: str) -> list[str]:
         lines = sys.stdin.read().splitlines()
     else:
         try:
-            with open(source, "rb") as file:  # a shell gives what <(command) prints as a pipe
+            with open(source, "rb") as file:  # also a pipe, as in <(command)
                 lines = decoded(file).splitlines()
         except (OSError, ValueError) as error:
             if not isinstance(error, OSError) or error.errno not in _NO_SUCH_NAME:
@@ -51,7 +51,7 @@ def read_keys(source: str) -> list[str]:
 
 @contextmanager
 def with_hint_on_lines(given: object) -> Iterator[None]:
-    """Let an error of the block on labels that are unknown say what is the matter with a file of labels."""
+    """Add a hint to a `BindingError` of the block if the labels come from a file with a likely mistake."""
     from labelgrove.adapter.columns.labelnames import header_hint
     from labelgrove.ontology.errors import BindingError
 
@@ -69,14 +69,14 @@ def with_hint_on_lines(given: object) -> Iterator[None]:
 
 
 Find = Callable[[Sequence[str], str], tuple[str, ...]]
-"""Finds the keys of labels; the text is what errors call each of them."""
+"""A function that finds the keys of labels; errors use its second argument as the word for a label."""
 
 KEYS = "FILE|KEYS"
-"""How help calls an option that names labels: a file with one per line, - for stdin, or key,key,..."""
+"""The metavar of options that name labels: a file with one label per line, - for stdin, or key,key,..."""
 
 
 def finder(workspace: Workspace, ontology: str, graph: LabelGraph, by: Any) -> Find:
-    """Return what finds the keys of labels that are given by key or name, as `by` says."""
+    """Return a function that finds the keys of labels, which are given by key or name as `by` says."""
     from labelgrove.adapter import find_labels
     from labelgrove.adapter.columns.labelnames import describe_graph
 

@@ -1,4 +1,4 @@
-"""How the kind, the parameters and the target of a job are written on the command line."""
+"""Read the kind, the parameters and the target of a job from the command line."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["GIVEN_TWICE", "asking", "read_pairs", "read_parameters"]
 
 GIVEN_TWICE = 'is given twice; a list is one value, such as \'["a", "b"]\''
-"""What is said of the name of a parameter that stands before two values."""
+"""The error about a parameter that is given twice; it follows the name of the parameter."""
 
 
 def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
     """Return the parameters of a job of `kind` by name.
 
-    A value is JSON where it reads as JSON, decimals and all else are text, and ``@FILE`` is a list of label
-    keys. Beside an ontology a parameter that lists label keys also takes them as other commands do. The path
-    of a file is made absolute: a schedule reads it elsewhere.
+    A value that parses as JSON is JSON, except that decimals stay text. ``@FILE`` is a list of label keys.
+    Any other value is text. If an ontology is given as well, a parameter that lists label keys also accepts
+    ``key,key,...``, as other commands do. The path of a file becomes absolute, because a schedule may read
+    it from another folder.
     """
     from labelgrove.ontology.errors import NotFoundError
     from labelgrove.workers.kinds import find_kind
@@ -39,12 +40,12 @@ def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
     beside = "ontology" in texts and "snapshot" not in texts
 
     def read(name: str, text: str) -> Any:
-        if name == "ontology" or (name in declared and declared[name].text):  # may look like a number
+        if name == "ontology" or (name in declared and declared[name].text):  # even if it looks like a number
             return text
         if name in declared and declared[name].file:
             return text if is_digest(text) or "://" in text else str(Path(text).expanduser().absolute())
         if text.startswith("@"):
-            if text != "@-" and not Path(text[1:]).exists():  # never a key that stands where a file should
+            if text != "@-" and not Path(text[1:]).exists():  # do not take it for a key
                 raise NotFoundError(f"--param {name}={text}: there is no file {text[1:]}; check the path")
             return read_keys(text[1:])
         try:
@@ -57,7 +58,7 @@ def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
 
 
 def read_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    """Return values by name out of texts ``NAME=VALUE``."""
+    """Return the values by name from texts ``NAME=VALUE``."""
     from labelgrove.ontology.errors import InputError
 
     pairs: dict[str, str] = {}
@@ -72,7 +73,10 @@ def read_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
 
 
 def _keys(parameter: Parameter, text: str, value: Any) -> Any:
-    """Return the label keys that a value means: a JSON list, a file, or keys with commas between them."""
+    """Return the label keys that a value gives: as a JSON list, a file, or a comma-separated list.
+
+    A value that means something else to the parameter, such as a digest, is returned unchanged.
+    """
     from labelgrove.ontology.errors import InputError
     from labelgrove.workers.kinds.parameters import is_digest
 
@@ -95,19 +99,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def asking(command: F) -> F:
-    """Add what every request has: a kind, its parameters, and the name of its result."""
+    """Add the arguments and options of every job request: kind, parameters and target."""
     parameter = click.option(
         "--param",
         "parameters",
         multiple=True,
         metavar="NAME=VALUE",
-        help="A parameter of the kind, as `grove jobs kinds` lists them: text, JSON, or label keys as a,b or "
-        "@FILE with one per line; repeatable.",
+        help="A parameter of the kind; `grove jobs kinds` lists them. VALUE is text, JSON, or label keys, as "
+        "a,b or @FILE with one key per line. May be repeated.",
     )
     target = click.option(
         "--target",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Part of the name that the result gets, for kinds that name theirs; repeatable.",
+        help="A part of the name for the result, for kinds whose results have names. May be repeated.",
     )
     return click.argument("kind", shell_complete=completers.kinds)(parameter(target(command)))

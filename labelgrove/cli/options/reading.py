@@ -1,4 +1,4 @@
-"""The options of `ontology.read`, the same wherever a file is read."""
+"""The options of `ontology.read`, shared by all commands that read a hierarchy."""
 
 from __future__ import annotations
 
@@ -17,35 +17,44 @@ __all__ = ["as_reading", "read_source", "reading_options"]
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of `ontology.read`, the same wherever a file is read."""
+    """Add the options of `ontology.read` to a command."""
     options = (
-        click.option("--format", "format_", metavar="FORMAT", help="Source format; recognized if not given."),
+        click.option("--format", "format_", metavar="FORMAT", help="Source format; recognized by default."),
         click.option(
             "--direction",
             type=click.Choice(["parent-child", "child-parent", "undirected"]),
-            help="Which column of an edge list comes first.",
+            help="Edge lists: the order of the two columns of an edge.",
         ),
         click.option(
             "--policy",
             "policies",
             multiple=True,
             metavar="DEFECT=POLICY",
-            help="What to do about a kind of defect, e.g. roots=virtual or cycle=fix (docs/formats.md).",
+            help="What to do about a kind of defect, such as roots=virtual or cycle=fix (docs/formats.md). "
+            "May be repeated.",
         ),
         click.option(
-            "--labels", metavar="FILE", shell_complete=files(), help="LSHTC: the file that names the classes."
+            "--labels", metavar="FILE", shell_complete=files(), help="LSHTC: the file with names of classes."
         ),
-        click.option("--part", type=click.Choice(["noun", "verb"]), help="WordNet: which part of speech."),
-        click.option("--root", default="root", show_default=True, help="Key of a root that has to be added."),
         click.option(
-            "--header/--no-header", default=None, help="Edge lists: whether the first line is a header."
+            "--part", type=click.Choice(["noun", "verb"]), help="WordNet: the part of speech to read."
+        ),
+        click.option(
+            "--root", default="root", show_default=True, help="Key of a root, if one has to be added."
+        ),
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="Edge lists: whether the first line is a header; recognized by default.",
         ),
         click.option(
             "--delimiter",
             type=click.Choice(["space", "tab", "comma", "semicolon"]),
-            help="Edge lists: what stands between columns; told if not given.",
+            help="Edge lists: the separator between columns; recognized by default.",
         ),
-        click.option("--relation", help="Edge lists with a column of that name: whose edges count."),
+        click.option(
+            "--relation", help="Edge lists with a relation column: read only edges of this relation."
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -53,14 +62,14 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read_source(source: str, **reading: Any) -> ReadResult:
-    """Read the file at `source` with what was typed of `reading_options`."""
+    """Read the file at `source` with the given values of `reading_options`."""
     from labelgrove.ontology import read
 
     return read(source, **as_reading(**reading))
 
 
 def as_reading(*, format_: str | None, policies: tuple[str, ...], **rest: Any) -> dict[str, Any]:
-    """Return what was typed as the options of `ontology.read`."""
+    """Return the given values of `reading_options` as arguments of `ontology.read`."""
     from labelgrove.ontology.errors import InputError
 
     chosen = {}

@@ -32,8 +32,8 @@ _OPTIONS = (
         type=click.Choice(["auto", "tree", "graph"]),
         default="auto",
         show_default=True,
-        help="tree: paths over primary parents; graph: shortest paths over all edges; auto: tree where the "
-        "hierarchy is one, else graph.",
+        help="tree: lengths of paths over primary parents; graph: lengths of shortest paths over all edges; "
+        "auto: tree if the hierarchy is a tree, else graph.",
     ),
     click.option(
         "--labels",
@@ -49,31 +49,32 @@ _OPTIONS = (
         type=click.Choice(["auto", "key", "name"]),
         default="auto",
         show_default=True,
-        help="Whether labels are given by key or name; a name of several labels is refused with candidates.",
+        help="Whether labels are given by key or by name. A name that several labels share is an error, "
+        "which lists their keys.",
     ),
 )
 
 
 @dataclass(frozen=True)
 class StoredSpace:
-    """The metric space of a version of an ontology.
+    """The metric space of one version of an ontology.
 
     Attributes
     ----------
     workspace : Workspace
-        Where the ontology is stored, and jobs about it.
+        The workspace that stores the ontology, and the jobs about it.
     ontology : str
-        Its name.
+        The name of the ontology.
     graph : LabelGraph
         The version.
     metric : {"auto", "tree", "graph"}
-        How its distances are taken.
+        How its distances are measured.
     labels : {"all", "leaves"} or tuple of str
         The labels that may be an answer.
     space : MetricSpace
-        The space that these make.
+        The space of `graph`, `metric` and `labels`.
     find : callable
-        What finds the keys of labels that are named on the command line.
+        The function that finds the keys of labels that are given on the command line.
     """
 
     workspace: Workspace
@@ -86,7 +87,7 @@ class StoredSpace:
 
     @classmethod
     def open(cls, workspace: Workspace, ontology: str, metric: Any, allowed: str, by: Any) -> StoredSpace:
-        """Return what the options mean; `ontology` may be ``NAME@VERSION``."""
+        """Return the space that the options describe; `ontology` may be ``NAME@VERSION``."""
         from labelgrove.ontology.geometry import metric_space
 
         name, version = name_and_version(ontology)
@@ -104,8 +105,8 @@ class StoredSpace:
     ) -> str:
         """Return the digest of the result of a job on this space.
 
-        Arguments and errors are those of `cli.waiting.answering.answer`; `keys` are parameters that are
-        labels.
+        `keys` are the parameters that list labels. The other arguments and the errors are the same as in
+        `cli.waiting.answering.answer`.
         """
         by_rule = {"labels": self.labels} if isinstance(self.labels, str) else {}
         by_list = {} if by_rule else {"labels": self.labels}
@@ -120,33 +121,33 @@ class StoredSpace:
         )
 
     def keys(self, given: str | None, what: str = "label") -> tuple[str, ...]:
-        """Return the keys of the labels that an option names; none at all where it was not given.
+        """Return the keys of the labels that an option names; an empty tuple if it was not given.
 
-        `what` is what errors call each of them.
+        Errors use `what` as the word for a label.
         """
         return () if given is None else self.find(read_keys(given), what)
 
     def name(self, key: str) -> str:
-        """Return the name of a label, empty where it has none."""
+        """Return the name of a label, or an empty text if it has none."""
         return self.graph.names[self.graph.keys.index(key)]
 
     def title(self, key: str) -> str:
-        """Return what to call a label in text and pictures: its name, or its key where it has none."""
+        """Return the text for a label in sentences and pictures: its name, or its key if it has no name."""
         return self.name(key) or key
 
     def named(self, keys: Iterable[str]) -> list[dict[str, str]]:
-        """Return keys with their names, as documents hold them."""
+        """Return keys with their names, as in JSON documents."""
         return [{"key": key, "name": self.name(key)} for key in keys]
 
     def examples(self, keys: Sequence[str], limit: int = 8) -> str:
-        """Return some of many labels as text, spread over their order."""
+        """Return at most `limit` of the labels as text, evenly spread over their order."""
         step = max(1, len(keys) // limit)
         chosen = list(keys)[::step][:limit]
         shown = [f"{key} ({self.title(key)})" if self.title(key) != key else key for key in chosen]
         return ", ".join(shown) + (f", ... ({len(keys):,} in all)" if len(keys) > len(chosen) else "")
 
     def document(self) -> dict[str, Any]:
-        """Return what every document begins with: which ontology, which version, which space."""
+        """Return the first entries of every document: ontology, version and space."""
         return {
             "ontology": self.ontology,
             "digest": self.graph.digest,

@@ -1,4 +1,4 @@
-"""The workspace of a command: settings, the ``.env`` file, and ``NAME@VERSION``."""
+"""Open the workspace of a command, read the ``.env`` file, and split ``NAME@VERSION``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 def read_env_file() -> None:
-    """Take what ``.env`` in this folder sets and the environment does not into the environment."""
+    """Set environment variables from ``.env`` in this folder, except those that are already set."""
     from dotenv import load_dotenv
 
     from labelgrove.ontology.errors import SettingsError
@@ -44,21 +44,21 @@ def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[
 
 
 def open_workspace(settings: Settings) -> Workspace:
-    """Return the workspace of `settings`; a graph that was lost is given the results of jobs again."""
+    """Return the workspace of `settings`; a graph that was lost receives the results of jobs again."""
     from labelgrove.ontology.versions.workspace import Workspace
 
     return Workspace(settings, on_repair=_bring_results_back)
 
 
 def _bring_results_back(workspace: Workspace) -> None:
-    """Show the results of jobs again in a graph that was lost: nobody may be there to sweep."""
+    """Write the results of jobs to the graph again after it was lost; a sweep may never come."""
     from labelgrove.workers.showing import bring_back
 
     bring_back(workspace)
 
 
 def name_and_version(ontology: str) -> tuple[str, str | None]:
-    """Return the name, and the beginning of the version's digest where ``NAME@VERSION`` gives one.
+    """Return the name, and the beginning of the version's digest; None without ``@VERSION``.
 
     >>> name_and_version("garden"), name_and_version("garden@0bb40b49")
     (('garden', None), ('garden', '0bb40b49'))

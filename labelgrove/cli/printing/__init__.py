@@ -1,1 +1,1 @@
-"""What commands print and write: text, tables, CSV, JSON, files and progress."""
+"""The output of commands: text, tables, CSV, JSON, files and progress."""

@@ -1,4 +1,4 @@
-"""The file that ``--out`` names: checked before anything is computed, then written as a whole."""
+"""Check the file that ``--out`` names before anything is computed, and write it as a whole."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["array_file", "give", "out_option", "write_file", "write_rows"]
 
 
 def write_file(path: Path, data: bytes, what: str) -> None:
-    """Write the file that an option names, as a whole or not at all, and say so on stderr."""
+    """Write the file that an option names, as a whole or not at all, and print a line on stderr."""
     from labelgrove.ontology.store.wholefile import write_whole
 
     with _writing(path):
-        if path.exists() and not path.is_file():  # a device or a pipe takes bytes and keeps its place
+        if path.exists() and not path.is_file():  # never replace a device or a pipe
             path.write_bytes(data)
         else:
             write_whole(path.resolve(), [data])
@@ -35,7 +35,7 @@ def write_file(path: Path, data: bytes, what: str) -> None:
 
 
 def give(text: str, out: Path | None, what: str) -> None:
-    """Write whole lines to the file that ``--out`` names, else print them on stdout."""
+    """Write text to the file that ``--out`` names, or print it on stdout; `text` ends its last line."""
     if out is None:
         say(text, nl=False)
     else:
@@ -44,9 +44,9 @@ def give(text: str, out: Path | None, what: str) -> None:
 
 @contextmanager
 def array_file(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Iterator[NDArray[Any]]:
-    """Give an array to fill that is a ``.npy`` file, which is there when the block ends, as a whole.
+    """Yield an array to fill; when the block ends, it becomes the ``.npy`` file at `path` as a whole.
 
-    It is mapped, so that it need not fit in memory.
+    The array is a memory map, so it may be larger than memory.
     """
     import numpy as np
 
@@ -81,7 +81,7 @@ R = TypeVar("R")
 
 
 def out_option(command: Callable[..., R]) -> Callable[..., R]:
-    """Add the options of `write_rows`, refused before anything is computed where they do not fit."""
+    """Add the options of `write_rows`, and refuse values that do not fit before anything is computed."""
 
     @functools.wraps(command)
     def run(*args: Any, out: Path | None, safe: bool, **kwargs: Any) -> R:
@@ -91,7 +91,7 @@ def out_option(command: Callable[..., R]) -> Callable[..., R]:
         return command(*args, out=out, safe=safe, **kwargs)
 
     option = click.option(
-        "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write: .csv, or .json."
+        "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write, .csv or .json."
     )
     wrapped: Callable[..., R] = option(safe_option(run))
     return wrapped
@@ -105,7 +105,7 @@ def write_rows(
     *,
     safe: bool,
 ) -> None:
-    """Write what ``--out`` asks for: the document to a .json file, the rows to a .csv file."""
+    """Write the file of ``--out``: the document to a .json file, or the rows to a .csv file."""
     _check_ending(out)
     if out.suffix == ".json":
         write_file(out, (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode(), "the document")

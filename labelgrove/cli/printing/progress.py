@@ -1,4 +1,4 @@
-"""Progress of long work on stderr: a bar, or a line for each step."""
+"""Show the progress of long work on stderr, as a bar or as a line for each step."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Progress", "Steps"]
 
 
 class Progress:
-    """Progress of long work on stderr: a bar on a terminal, silence elsewhere.
+    """The progress of long work: a bar on stderr if that is a terminal, nothing elsewhere.
 
-    Call it with a step and how much of it is done.
+    Call it with the name of a step and how much of the step is done.
     """
 
     def __init__(self, title: str) -> None:
@@ -48,12 +48,12 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the work began."""
+        """The seconds since the work began."""
         return time.monotonic() - self._started
 
 
 class Steps:
-    """A line on stderr for each step, with a dot whenever a step has taken so many seconds more."""
+    """A line on stderr for each step, with a dot after every `patience_s` seconds that the step takes."""
 
     def __init__(self, patience_s: float = 1.0) -> None:
         self._patience_s = patience_s

@@ -1,4 +1,4 @@
-"""CSV, and the text in it that a spreadsheet would run as a formula."""
+"""Write CSV, and protect text in it that a spreadsheet would run as a formula."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import click
 __all__ = ["as_csv", "check_safe", "safe_cell", "safe_option"]
 
 _FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")
-"""What begins a formula, or leads to the cell that does; the signs at the end are wide ones of East Asia."""
+"""Characters that begin a formula, or a new cell that may; the last four are the East Asian wide forms."""
 
 safe_option = click.option(
     "--spreadsheet-safe",
     "safe",
     is_flag=True,
-    help="CSV: put an apostrophe before text that a spreadsheet would run as a formula: what begins with "
-    "= + - @, a tab or a line end.",
+    help="CSV: put an apostrophe before text that a spreadsheet would run as a formula, because it begins "
+    "with = + - @, a tab or a line end.",
 )
 
 
 def as_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, safe: bool = False) -> str:
-    """Return rows as CSV with a header, without the last line end; `safe`: its text as `safe_cell` has it."""
+    """Return rows as CSV with a header and no final line end; `safe` applies `safe_cell` to every cell."""
     lines: list[str] = []
-    # a line end of both characters has cells with either of them quoted
+    # With "\r\n" as line end, the writer quotes every cell that contains either character.
     writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
     for row in (columns, *rows):
         writer.writerow([safe_cell(cell) for cell in row] if safe else row)

@@ -1,4 +1,4 @@
-"""Text for people and programs on stdout and stderr."""
+"""Print text for people and programs on stdout and stderr."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ __all__ = [
 ]
 
 _COMMANDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters but tab and line end, and what turns the direction of a line."""
+"""Control characters except tab and line end, and characters that change the direction of text."""
 
 _IN_PYTHON = re.compile(r"(?:\w+=\S+ )+\(grove: (--[^()]+)\)")
-"""How messages of the library name a step: as arguments, and the options that say the same behind them."""
+"""Advice in messages of the library: Python arguments, then the options of `grove` that do the same."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print text: as it is for a program, with what would command a terminal escaped on one."""
+    """Print text; on a terminal, escape characters that would control it."""
     if (sys.stderr if err else sys.stdout).isatty():
         text = escaped(text)
-    click.echo(text, err=err, nl=nl, color=True)  # else click drops codes from what a program reads
+    click.echo(text, err=err, nl=nl, color=True)  # otherwise click removes color codes for programs
 
 
 def emit(document: Any, as_json: bool, text: str | Callable[[], str]) -> None:
@@ -59,7 +59,7 @@ def note(message: str) -> None:
 
 
 def in_options(message: str) -> str:
-    """Return a message of the library with the options of `grove` alone, where it names arguments as well.
+    """Return a message of the library with only the options of `grove` where it also names arguments.
 
     >>> in_options("for logits say outputs='logits' (grove: --emits logits); see below")
     'for logits say --emits logits; see below'
@@ -77,12 +77,12 @@ def when(seconds: float | None) -> str | None:
 
 
 def escaped(text: str) -> str:
-    """Return `text` with what would command a terminal written as escapes."""
+    """Return `text` with escapes in place of characters that would control a terminal."""
     return _COMMANDING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def share(part: int, whole: int) -> str:
-    """Return a number of labels with its share.
+    """Return `part` and `whole`, numbers of labels, as text with the share in percent.
 
     >>> share(1234, 82115)
     '1,234 of 82,115 labels (1.50 %)'
@@ -91,4 +91,4 @@ def share(part: int, whole: int) -> str:
 
 
 CERTAIN = {"exact": "exact", "lower_bound": "a lower bound: there may be more"}
-"""What people read for the status of a result."""
+"""The text for people for each status of a result."""

@@ -1,4 +1,4 @@
-"""Tables of text: columns aligned by what a terminal shows, and fitted to its width."""
+"""Lay out tables as text, with columns aligned on a terminal and fitted to its width."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from labelgrove.cli.printing.text import escaped
 __all__ = ["laid_out", "shown_width", "table"]
 
 _NARROWEST = 20
-"""Columns of a terminal below which nothing is fitted."""
+"""The least width, in columns, to which a table is fitted; a narrower terminal counts as this wide."""
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool = False) -> str:
-    """Return rows as aligned text; numbers to the right.
+    """Return rows as aligned text, with numbers to the right.
 
-    On a terminal it fits the width: long text is cut, that of the last column wrapped if `wrap` says so. A
-    program that reads it gets all.
+    On a terminal the table fits the width: long text is cut, or wrapped in the last column if `wrap` is set.
+    A program that reads the output gets the whole text.
     """
     from labelgrove.cli.printing.texttable import laid_out
 
@@ -47,7 +47,7 @@ _MOST_LINES = 8  # of one cell
 
 _LONGEST_NUMBER = 24
 
-_READABLE = 12  # a column of text is not made narrower than this for another to stand beside it
+_READABLE = 12  # a column of text is not made narrower than this to put another one next to it
 
 
 def laid_out(
@@ -58,14 +58,14 @@ def laid_out(
     Parameters
     ----------
     columns : sequence of str
-        What stands above each column.
+        The headings of the columns.
     rows : sequence of sequence of str
         A cell for each column, without line ends.
     width : int, optional
-        Columns of the terminal: what is too long is cut, and columns that find no room follow below, beside
-        the first one again. By default nothing is cut.
+        Columns of the terminal. Text that is too long is cut. Columns that do not fit follow in a second
+        table below, which repeats the first column. By default nothing is cut.
     wrap : bool
-        Whether the last column goes on in the next lines before it is cut.
+        Whether text in the last column continues on the next lines before it is cut.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def _character_width(character: str) -> int:
 
 
 def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> Iterator[list[int]]:
-    """Yield which columns stand beside each other: all, or the first and as many as find room."""
+    """Yield the columns of each table: all of them, or the first one and as many others as fit."""
     wanted = [max(least_, min(size, _READABLE)) for size, least_ in zip(widths, least, strict=True)]
     block = [0]
     for i in range(1, len(widths)):
@@ -128,7 +128,7 @@ def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> I
 
 
 def _fitted(widths: Sequence[int], least: Sequence[int], width: int | None) -> list[int]:
-    """Return the widths that fit, none below its least one: the widest columns give way first."""
+    """Return widths that fit, none below its minimum; the widest columns are narrowed first."""
     if width is None:
         return list(widths)
     fitted = [min(size, max(least_, width)) for size, least_ in zip(widths, least, strict=True)]
@@ -144,14 +144,14 @@ def _fitted(widths: Sequence[int], least: Sequence[int], width: int | None) -> l
 
 
 def _parts(text: str, size: int, wraps: bool) -> list[str]:
-    """Return a cell as the lines it takes: one, cut if need be, or several."""
+    """Return the lines of a cell: one line, cut if it is too long, or several."""
     if shown_width(text) <= size:
         return [text]
     return list(_wrapped(text, size)) if wraps else [_head(text, size - 1) + "…"]
 
 
 def _head(text: str, size: int) -> str:
-    """Return as much of the beginning of a text as takes at most `size` columns."""
+    """Return the longest beginning of a text that takes at most `size` columns."""
     taken = 0
     for i, character in enumerate(text):
         taken += _character_width(character)
@@ -161,7 +161,7 @@ def _head(text: str, size: int) -> str:
 
 
 def _wrapped(text: str, size: int) -> Iterator[str]:
-    """Yield a text in lines of at most `size` columns, broken at spaces where there are some."""
+    """Yield a text as lines of at most `size` columns, broken at spaces if possible."""
     for _ in range(_MOST_LINES - 1):
         if shown_width(text) <= size:
             break

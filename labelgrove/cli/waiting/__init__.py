@@ -1,1 +1,1 @@
-"""Long work that a command waits for: jobs, and what Ctrl-C leaves."""
+"""Wait for jobs and other long work, and handle Ctrl-C meanwhile."""

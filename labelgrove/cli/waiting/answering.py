@@ -1,4 +1,4 @@
-"""Answers that are results of jobs: computed once, and read from the ledger when asked for again."""
+"""Answer a command with the result of a job, which is computed once and found in the ledger afterwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["answer"]
 
 _DEFECT = re.compile(r"\w+(Error|Exception|Warning): ")
-"""How the error of a job begins where it is not one of ours, which say what to change in the request."""
+"""The beginning of a job's error that is a defect of the program.
+
+The errors of labelgrove do not begin like this; they say what to change in the request.
+"""
 
 
 def answer(
@@ -28,26 +31,26 @@ def answer(
     keys: Mapping[str, Iterable[str] | Mapping[str, str] | None] | None = None,
     version: str | None = None,
 ) -> str:
-    """Return the digest of the result of a job, submitted and waited for if the ledger does not have it yet.
+    """Return the digest of a job's result; submit the job and wait for it if the ledger has no result yet.
 
-    The next sweep shows it in the graph, so that the answer need not wait for that.
+    The answer does not wait until the result is in the graph: the next sweep shows it there.
 
     Parameters
     ----------
     workspace : Workspace
     title : str
-        What the progress bar is called.
+        The title of the progress bar.
     kind, ontology, options, keys, version
-        As `workers.client.submit_for_ontology` takes them.
+        The arguments of `workers.client.submit_for_ontology`.
 
     Raises
     ------
     InputError
         For a request that cannot be met.
     JobFailedError
-        Where the job failed for another reason, or was cancelled.
+        If the job failed for another reason, or was cancelled.
     ServiceError
-        Where the ledger cannot be written, or the broker is away.
+        If the ledger cannot be written, or the broker is away.
     """
     from labelgrove.ontology.errors import InputError
     from labelgrove.workers.client import submit_for_ontology

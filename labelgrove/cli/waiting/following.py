@@ -1,4 +1,4 @@
-"""Waiting for a job that a command asked for."""
+"""Wait for a job that a command submitted."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["check_waitable", "follow", "result_of"]
 
 _PATIENCE_S = 10.0
-"""Seconds after which an unclaimed job may well have no worker."""
+"""Seconds after which an unclaimed job probably has no worker."""
 
 
 def check_waitable(workspace: Workspace) -> None:
-    """End here where there is a broker and it is away: a job would only wait, and the user with it."""
+    """Raise an error if there is a broker and it is away: the user would wait for a job in vain."""
     from labelgrove.workers.celery_transport.broker_check import check_broker
 
     if workspace.settings.broker_url is not None:
@@ -29,10 +29,10 @@ def check_waitable(workspace: Workspace) -> None:
 
 
 def follow(workspace: Workspace, job: Job, progress: Progress, *, publish: bool = True) -> Job:
-    """Wait until `job` is finished and return it; off a terminal a line on stderr tells each change.
+    """Wait until `job` is finished and return it; print each change on stderr if that is not a terminal.
 
-    With `publish` false for its result alone, as `workers.client.wait` does, and without a line where this
-    process computes it.
+    If `publish` is false, wait only for the result, as `workers.client.wait` does, and do not print changes
+    if this process computes it.
     """
     from labelgrove.workers.client import wait
     from labelgrove.workers.ledger.states import State
@@ -70,9 +70,9 @@ def result_of(job: Job) -> str:
     Raises
     ------
     JobFailedError
-        If it failed or was cancelled, or its result could not be given its name.
+        If the job failed or was cancelled, or its result cannot be given its name.
     ServiceError
-        If its result could not be given its name until now.
+        If its result could not be given its name yet; every sweep tries again.
     """
     from labelgrove.ontology.errors import JobFailedError, ServiceError
 

@@ -1,4 +1,4 @@
-"""Making the requests of stale jobs again, for the commands that offer it."""
+"""Submit stale jobs again, for the commands that offer it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["check_refreshed", "refresh_stale", "refresh_table"]
 def refresh_stale(
     workspace: Workspace, ontology: str, *, dry_run: bool = False, wait: bool = True
 ) -> list[dict[str, Any]]:
-    """Refresh the stale jobs of `ontology`, wait for them if asked to, and return what became of each."""
+    """Submit the stale jobs of `ontology` again, wait for them if `wait` is set, and return the outcomes."""
     from labelgrove.workers import client
     from labelgrove.workers.refresh import refresh
 
@@ -51,7 +51,7 @@ def refresh_stale(
 
 
 def refresh_table(described: list[dict[str, Any]]) -> str:
-    """Return what `refresh_stale` did, for people."""
+    """Return the rows of `refresh_stale` as text for people."""
     if not described:
         return "nothing is stale"
     columns = ("stale_job", "kind", "job", "state", "reason")
@@ -59,7 +59,7 @@ def refresh_table(described: list[dict[str, Any]]) -> str:
 
 
 def check_refreshed(described: list[dict[str, Any]]) -> None:
-    """Fail if a job that was asked for failed; one that could not be asked for is not a failure."""
+    """Raise an error if a submitted job failed; a job that could not be submitted is not an error."""
     from labelgrove.ontology.errors import JobFailedError, first_few
 
     broken = [one["job"][:12] for one in described if one["state"] in ("failed", "cancelled")]

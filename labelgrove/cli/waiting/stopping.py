@@ -1,4 +1,4 @@
-"""What Ctrl-C leaves, and the command that goes on from there."""
+"""On Ctrl-C, say what is kept and which command goes on from there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ __all__ = ["resumable", "typed"]
 
 @contextmanager
 def resumable(kept: str) -> Iterator[None]:
-    """Let Ctrl-C in the block say what is kept and how to go on; what a block inside it says comes first."""
+    """Attach `kept`, which says what is kept and how to go on, to a Ctrl-C in the block.
+
+    If blocks are nested, the text of the innermost one is used.
+    """
     try:
         yield
     except KeyboardInterrupt as interrupt:
@@ -20,5 +23,5 @@ def resumable(kept: str) -> Iterator[None]:
 
 
 def typed() -> str:
-    """Return the command that was typed, as it can be typed again."""
+    """Return the command that was typed, quoted so that it can be typed again."""
     return shlex.join(["grove", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""Each kind of picture as SVG: drawn without any library, colored by the style of the page."""
+"""Draw each kind of picture as SVG, without any library; the style sheet of the page gives the colors."""
 
 from __future__ import annotations
 

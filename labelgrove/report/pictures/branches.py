@@ -1,4 +1,4 @@
-"""The hierarchy's branches as a tree lying on its side, with what one rule wins or loses in each."""
+"""Draw the branches of the hierarchy as a tree on its side, with the error that one rule saves in each."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from labelgrove.report.svg import Drawing, Scale, element, short
 __all__ = ["draw_branches"]
 
 _ROOT, _LEFT, _RIGHT, _TOP, _ROW = 12.0, 62.0, 392.0, 4.0, 40.0
-_NAME = 20.0  # of the height of a row, for its name
+_NAME = 20.0  # the part of a row's height for its name
 _LETTERS = 25
 _THICKEST = 11.0
 
 
 def draw_branches(picture: Branches) -> Drawing:
-    """Draw a twig to each branch, as thick as its samples are many, and a bar of what is saved there."""
+    """Draw a twig to each branch, thicker with more samples, and a bar for the error saved there."""
     bottom = _TOP + _ROW * len(picture.rows)
     drawing = Drawing(400, bottom + 42)
     saved = [before - after for _, _, before, after in picture.rows]

@@ -1,4 +1,4 @@
-"""Curves with bands and marks."""
+"""Draw curves with bands and marks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _N_DASHES = 5
 
 
 def draw_panel(panel: Panel) -> Drawing:
-    """Draw the curves of a panel, each in its band, and a dashed line at each mark."""
+    """Draw the curves of a panel with their bands, and a dashed line at each mark."""
     places: dict[float, list[str]] = {}
     for mark in panel.marks:
         places.setdefault(mark.x, []).append(mark.name)
@@ -64,7 +64,7 @@ def _curve(drawing: Drawing, line: Line, x: Scale, y: Scale, series: str, number
 
 
 def marker(x: float, y: float, number: int) -> Element:
-    """Return the marker of series `number`: shapes differ, so that nothing is told by color alone."""
+    """Return the marker of series `number`; shapes differ, so series can be told apart without color."""
     shape = number % 5
     if shape == 0:
         return element("circle", cx=x, cy=y, r=3.4)

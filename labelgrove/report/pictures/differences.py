@@ -1,4 +1,4 @@
-"""Paired differences with their intervals about the line of no difference."""
+"""Draw paired differences with their intervals, on an axis that includes zero."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from labelgrove.report.svg import Drawing, Element, Scale, element, points, shor
 __all__ = ["draw_differences"]
 
 _LEFT, _RIGHT, _TOP, _ROW = 8.0, 392.0, 4.0, 38.0
-_NAME = 20.0  # of the height of a row, for its name
+_NAME = 20.0  # the part of a row's height for its name
 _LETTERS = 34
 _ORACLE = "an oracle, which knows the truth"
 
 
 def draw_differences(picture: Differences) -> Drawing:
-    """Draw one row for each setting, filled where the interval leaves out zero; an oracle is an outline."""
+    """Draw one row for each setting; the style tells better, worse, undecided and oracle apart."""
     ends = [v for _, mean, low, high in picture.rows for v in (mean, low, high) if v is not None]
     x = Scale.over([*ends, 0.0], _LEFT, _RIGHT)
     bottom = _TOP + _ROW * len(picture.rows)

@@ -1,4 +1,4 @@
-"""How far answers are from the truth: one row of bars for each rule, over one axis of distances."""
+"""Draw how far answers are from the truth: one row of bars for each rule, over one axis of distances."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_BARS = 64
 
 
 def draw_histogram(picture: Histogram) -> Drawing:
-    """Draw the share of samples in each bin; of more than 64 bins several are drawn as one."""
+    """Draw the share of samples in each bin; if there are more than 64 bins, neighboring ones are joined."""
     last = max(i for _, counts, _ in picture.rules for i, n in enumerate(counts) if n)
     joined = -(-(last + 1) // _MOST_BARS)
     n_bars = -(-(last + 1) // joined)
@@ -51,7 +51,7 @@ def draw_histogram(picture: Histogram) -> Drawing:
                 )
         drawing.line(_LEFT, base, _RIGHT, base, "axis")
     whole = all(edge.is_integer() for edge in picture.edges)
-    if whole and joined == 1:  # a distance stands below the middle of its bar
+    if whole and joined == 1:  # the label of a distance is below the middle of its bar
         scale = Scale(-0.5, n_bars - 0.5, _LEFT, _RIGHT)
     else:
         scale = Scale(

@@ -1,4 +1,4 @@
-"""Which label answers each probability vector of three classes: a triangle cut into polygons."""
+"""Draw which label answers each probability vector of three classes: a triangle divided into polygons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LETTERS = 19
 
 
 def draw_regions(picture: Regions) -> Drawing:
-    """Draw each region in the color that its center mixes from the corners, with its name if it fits."""
+    """Draw each region with its name, if it fits; its color mixes those of the corners by its center."""
     drawing = Drawing(400, _BOTTOM + 28)
     for region in picture.regions:
         outline = [_place(weights) for weights in region.corners]
@@ -63,7 +63,7 @@ def _place(weights: tuple[float, float, float]) -> tuple[float, float]:
 
 
 def _mixed(region: Region) -> str:
-    """Color of the three corners, mixed by the weights at the center, paled under dark text."""
+    """Return the colors of the corners, mixed by the weights at the center and lightened under dark text."""
     center = _center(region)
     pale = 0.3 if region.observed else 0.45
     mixed = (sum(w * hue[i] for w, hue in zip(center, _HUES, strict=True)) for i in range(3))

@@ -1,4 +1,4 @@
-"""Measure a finished figure: which texts are cut off, stand on each other, or stand on what is drawn."""
+"""Find texts of a finished figure that are cut off, or that overlap each other or anything drawn."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from matplotlib.transforms import Bbox
 
 _DPI = 160
 _TOUCH = 1.0
-"""Pixels by which two boxes may meet: glyphs do not fill their box."""
+"""The number of pixels by which two boxes may overlap, since glyphs do not fill their boxes."""
 
 
 def problems(figure: Figure) -> list[str]:
-    """Say what is wrong with the texts of a figure as it is written to a file; empty where nothing is."""
+    """Return the problems with the texts of a figure, as it is written to a file."""
     figure.dpi = _DPI
     FigureCanvasAgg(figure)
     figure.draw_without_rendering()
@@ -53,7 +53,7 @@ def _texts(figure: Figure) -> Iterator[Text]:
 
 
 def _shown(text: Text) -> bool:
-    """Whether a text is drawn: axes that are off draw no ticks, and ticks out of range stay away."""
+    """Return whether a text is drawn; ticks of hidden axes and ticks out of range are not."""
     ax = text.axes
     if ax is None:
         return True
@@ -67,7 +67,7 @@ def _shown(text: Text) -> bool:
 
 
 def _corners(text: Text, renderer: object) -> np.ndarray:
-    """The four corners of a text, turned as it is drawn."""
+    """Return the four corners of a text, rotated as it is drawn."""
     box = text.get_window_extent(renderer)
     angle = text.get_rotation()
     if angle % 90 == 0:
@@ -83,7 +83,7 @@ def _corners(text: Text, renderer: object) -> np.ndarray:
 
 
 def _overlap(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two convex outlines share more than a rim (separating axes)."""
+    """Return whether two convex outlines overlap in more than a rim (separating axes)."""
     for outline in (one, other):
         for edge in np.roll(outline, -1, axis=0) - outline:
             length = np.hypot(*edge)
@@ -97,7 +97,7 @@ def _overlap(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _drawn(figure: Figure) -> Iterator[tuple[str, np.ndarray]]:
-    """Outlines of marks, bars and lines."""
+    """Yield the outlines of marks, bars and lines."""
     for ax in figure.axes:
         for collection in ax.collections:
             if isinstance(collection, PathCollection):
@@ -116,7 +116,7 @@ def _marks(figure: Figure, collection: PathCollection) -> Iterator[tuple[str, np
     sizes = collection.get_sizes()
     for i, place in enumerate(collection.get_offset_transform().transform(collection.get_offsets())):
         radius = np.sqrt(sizes[i % len(sizes)]) / 2 * figure.dpi / 72
-        reach = 0.85 * radius  # round, or with corners cut
+        reach = 0.85 * radius  # marks are round, or have cut corners
         yield "a mark", _box(Bbox([place - reach, place + reach]))
 
 
