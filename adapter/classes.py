@@ -197,7 +197,7 @@ class ClassAnswers:
     space : MetricSpace, optional
         Measures between labels; by default the space of the bundle.
     own : ndarray of shape (n_labels,), optional
-        The classes, in canonical order, where they are the labels.
+        The classes, in canonical order, if they are the labels.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class ClassAnswers:
 
     @property
     def space(self) -> MetricSpace | None:
-        """The space that measures between labels; None where the classes are the labels."""
+        """The space that measures between labels; None if the classes are the labels."""
         return None if self._own is not None else self._space or self.adapter.bundle.space()
 
     def learned_all(self, truth: NDArray[Any]) -> bool:

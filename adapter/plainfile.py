@@ -30,7 +30,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def decoded(file: BinaryIO) -> str:
-    """Return the UTF-8 text of a file, its line ends as they are; other bytes raise `ValueError`.
+    """Return the UTF-8 text of a file, with its line ends unchanged; other bytes raise `ValueError`.
 
     The file is decoded while it is read, and a NUL byte is an error, so only the beginning of ``/dev/zero``
     or of a sparse terabyte is read.

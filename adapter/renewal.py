@@ -1,4 +1,4 @@
-"""The address where an adapter looks for a newer bundle, and the ontology version that it keeps."""
+"""The address where an adapter looks for another bundle, and the ontology version that it keeps."""
 
 from __future__ import annotations
 

@@ -41,9 +41,9 @@ MAX_VALUES = 1 << 27
 class Adapter:
     """Lets a classifier of n_observed classes answer with any of n_labels labels.
 
-    The answer to a row p of probabilities is the Fréchet mean: the allowed label y with the smallest ``sum_i
-    p_i d(y, l_i)^beta``. Sums are taken in float64 from `p` as given; labels within a relative 1e-12 of the
-    smallest are tied, and the first tied label in canonical order wins.
+    The answer to a row p of probabilities is the Fréchet mean: the allowed label y with the smallest
+    ``sum_i p_i d(y, l_i)^beta``. Sums are taken in float64 from `p` as given; labels within a relative 1e-12
+    of the smallest are tied, and the first tied label in canonical order wins.
 
     Threads may share an adapter. `refresh` replaces its whole state at once, and nothing else changes it:
     each call uses the state that was there when the call began.
@@ -215,12 +215,12 @@ class Adapter:
 
     @property
     def outputs(self) -> OutputKind:
-        """What the model emits."""
+        """Kind of the outputs of the model."""
         return self._reader.kind
 
     @property
     def temperature(self) -> float:
-        """What logits and log-probabilities are divided by."""
+        """Divisor of logits and log-probabilities before the softmax."""
         return self._reader.temperature
 
     @property

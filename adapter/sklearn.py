@@ -262,7 +262,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
 
         Returns
         -------
-        decision : ndarray of shape (n_samples, n_labels), or (n_samples,) where there are two labels
+        decision : ndarray of shape (n_samples, n_labels), or (n_samples,) for two labels
             Columns as in `classes_`; for two labels the score of the second minus the score of the first.
 
         Raises

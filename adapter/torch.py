@@ -49,7 +49,7 @@ _TRACEABLE = SimpleNamespace(
 """The array API functions that `forward` needs; compilers fail on array-api-compat's namespace look-ups."""
 
 
-class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type where torch is absent
+class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without torch
     """Turns the outputs of a model for K observed labels into scores of N labels.
 
     Parameters

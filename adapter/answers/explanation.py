@@ -61,7 +61,8 @@ class Explanation:
         The second label of the ranking; None if there is only one candidate.
     runner_up_value : float or None
     margin : float or None
-        Difference to the runner-up per unit of weight: ``(runner_up_value - value) / sum(row)``.
+        Difference between the variances of runner-up and answer per unit of weight: ``(runner_up_value -
+        value) / sum(row)``.
     path : tuple of str
         Keys of the labels from the argmax label to the answer, both included; empty except on trees.
     names : dict of str to str

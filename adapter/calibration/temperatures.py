@@ -87,7 +87,7 @@ class LabeledOutputs:
     n : int
         Number of samples.
     column : ndarray of shape (n,), dtype=int64
-        Column of each truth in the order of the bundle; -1 where it is not observed.
+        Column of each truth in the order of the bundle; -1 if the truth is not observed.
     """
 
     def __init__(

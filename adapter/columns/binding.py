@@ -117,7 +117,7 @@ def find_labels(
     columns : iterable of str, mapping or Binding, length n_columns
         Names of the model's outputs, as for `bind`.
     keys, names : sequence of str, length n_labels
-        Keys and, where there are any, names of the labels.
+        Keys and, if there are any, names of the labels.
     by : {"auto", "key", "name", "position"}, default="auto"
         ``"auto"`` accepts a column that is the key or the name of exactly one label; a column that is the key
         of one label and the name of another is ambiguous. ``"key"`` and ``"name"`` read all columns as keys

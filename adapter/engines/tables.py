@@ -79,8 +79,8 @@ class TreeTable:
     low, last : (n_nodes,)
         First and last of the observed labels below a node of the skeleton.
     parent, depth, length, squares : (n_nodes,)
-        The parent node (of the first node, itself), D, the length of the edge to the parent, and ``D^2 -
-        Dp^2``.
+        The parent node (of the first node, itself), D, the length of the edge to the parent, and
+        ``D^2 - Dp^2``.
     by_end, n_ended : (n_nodes,)
         Nodes in the order in which their subtrees end, and the number of subtrees that end before each node.
     group_on, group_offset, group_height : (n_groups,)

@@ -83,7 +83,7 @@ def summary(found: Evaluation) -> str:
 
 
 def interval_table(found: Evaluation) -> Table:
-    """Return E[d²] of each rule and its difference to that of the Fréchet mean, with intervals."""
+    """Return E[d²] of each rule and its difference from that of the Fréchet mean, with intervals."""
     percent = f"{100 * found.level:g} %"
     rows = []
     for r in found.rules:

@@ -63,7 +63,7 @@ FOLDER_CAP = 10 * 2**30
 """Bytes that the folder may hold, or a quarter of its disk if less; old copies are deleted by last use."""
 
 _CONNECT_S, _ANSWER_S = 1.0, 2.0
-_REST_S = 10.0  # a Redis that did not answer is left alone for so long
+_REST_S = 10.0  # wait before trying a Redis again that did not answer
 _TURN_S = 120.0  # the turn only saves work: a frozen holder must not stop the others
 _POLL_S = 0.01
 _LENGTH_BYTES = 8
@@ -447,7 +447,7 @@ class RedisCache:
 
 @functools.lru_cache(maxsize=8)
 def _redis_at(url: str) -> RedisCache:
-    """Return one object for each URL, so that all callers leave a server alone that does not answer."""
+    """Return one object for each URL, so that all callers avoid a server that does not answer."""
     return RedisCache(url)
 
 

@@ -64,7 +64,7 @@ def wrong_width(
 
 
 def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: str = "truth") -> InputError:
-    """Return the error for a truth whose length is not that of the outputs, `n_rows` rows or `more`.
+    """Return the error for a truth that is not as long as the outputs, which have `n_rows` rows or `more`.
 
     `name` is the argument or file that holds the truth; an `n_rows` of None is an unknown number of rows.
     """

@@ -216,7 +216,7 @@ class OutputFile:
         return self._others(header)
 
     def _others(self, cells: Sequence[T]) -> tuple[T, ...]:
-        """Return cells or columns without the one of the ids."""
+        """Return the cells of a row, or the columns, without the column of the ids."""
         if self._id is None:
             return tuple(cells)
         return (*cells[: self._id], *cells[self._id + 1 :])

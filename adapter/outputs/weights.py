@@ -69,7 +69,7 @@ class OutputReader:
         rows : OutputRows
             Result of `rows`.
         order : ndarray of shape (n_columns,), dtype=int64, optional
-            The model's own order by default.
+            By default the order of the model.
         independent : bool, default=False
             Whether each number is a separate probability, as in a model that gives a row several labels:
             logits then go through the logistic function, no probability is above 1, and a row may be all

@@ -1,4 +1,4 @@
-"""Intervals for the mean error of each rule and its difference to the Fréchet mean, from a stream."""
+"""Intervals for the mean error of each rule and its difference from the Fréchet mean's, from a stream."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Trial:
         """Return a temperature at which the Fréchet mean is significantly ahead, or None.
 
         Every second sample serves to choose the temperature, the others to test it: the intervals of the
-        differences to each rival, and to the current temperature, must be above 0. A low temperature only
+        differences from each rival, and from the current temperature, must be above 0. A low temperature only
         turns the Fréchet mean into argmax, which is not a gain.
         """
         own = self.adapter.temperature

@@ -58,11 +58,13 @@ class Verdict:
     Attributes
     ----------
     answer : str
-        ``"use it"``: the Fréchet mean beats argmax and the constant, with intervals above 0. ``"calibrate
-        first"``: it is behind one of them, and significantly ahead of both at another temperature. ``"do not
-        use it here"``: it loses to one of them, and at no tried temperature is it significantly ahead; or it
-        is behind one of them, and argmax is no better than chance, as happens to any model if rows or columns
-        are in a wrong order. ``"no difference shown"``: there are enough samples, and an interval contains 0.
+        ``"use it"``: the Fréchet mean beats argmax and the constant, with intervals above 0.
+        ``"calibrate first"``: it is behind one of them, and significantly ahead of both at another
+        temperature.
+        ``"do not use it here"``: it loses to one of them, and at no tried temperature is it significantly
+        ahead; or it is behind one of them, and argmax is no better than chance, as happens to any model if
+        rows or columns are in a wrong order.
+        ``"no difference shown"``: there are enough samples, and an interval contains 0.
         ``"too little to tell"``: the samples are too few or too much alike, or one more sample could change
         the verdict.
     reason : str
@@ -212,9 +214,9 @@ def judged(
 def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
     """Return whether argmax is right no more often than guesses among `n_observed` labels, beyond bad luck.
 
-    Two conditions must hold: guesses would be right as often or more often in over one of twenty such sets of
-    samples, and a model that is right twice as often as a guess (with two labels: three times of four) would
-    do as badly in fewer than one of a hundred. The second condition excludes sets that are too small to
+    Two conditions must hold. Guesses would be right as often, or more often, in more than one of twenty such
+    sets of samples. A model that is right twice as often as a guess (with two labels: three times of four)
+    would do as badly in fewer than one of a hundred. The second condition excludes sets that are too small to
     distinguish the two. Both use tails of the binomial distribution.
 
     Parameters

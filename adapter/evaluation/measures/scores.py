@@ -37,10 +37,10 @@ class Scores:
         Mean height of the lowest common ancestor of answer and truth: the number of edges from it down to the
         deepest label below it. This and the following fields need a tree.
     hierarchical_precision, hierarchical_recall, hierarchical_f : float or None
-        Each label has the set of its ancestors, including itself and excluding the root. The fields are the
-        size of the intersection of the sets of answer and truth, divided by the size of the answers' sets,
-        and of the truths' sets, and twice the intersection divided by the sum of both, with all sizes summed
-        over all samples. None if the divisor is 0.
+        Compare the sets of ancestors of answer and truth, each including the label and excluding the root.
+        All sizes are summed over the samples. Precision is the size of the intersections divided by the size
+        of the answers' sets, and recall is the same divided by the size of the truths' sets. F is twice the
+        size of the intersections divided by the sum of the sizes of both. None if the divisor is 0.
     """
 
     n: int
